@@ -1,0 +1,37 @@
+# Two commands do everything on a machine that has Python 3.11 and make:
+#   make train   trains a first model
+#   make test    lints, type-checks, runs all tests
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+# One thread a process: tiny kernels on several threads are many times slower under contention.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: train test quick lint install clean
+
+train: $(INSTALLED)
+	$(BIN)/python examples/high_frequency.py
+
+test: lint
+	$(BIN)/pytest -n 2 -q
+	$(BIN)/pytest -n 2 -q -m slow
+
+quick: $(INSTALLED)  # what a change wants between two thoughts
+	$(BIN)/pytest -n 2 -q
+
+lint: $(INSTALLED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

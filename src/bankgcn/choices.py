@@ -1,0 +1,27 @@
+"""Picking something by its name, with an error that helps."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def pick(options: Mapping[str, T], name: str, kind: str) -> T:
+    """The option of that name.
+
+    Raises:
+        ValueError: There is none; the message names the others, and the one that was probably meant.
+
+    Example:
+        >>> pick({"mean": 1, "max": 2}, "maxx", "readout")
+        Traceback (most recent call last):
+        ValueError: unknown readout 'maxx', expected one of mean, max; did you mean 'max'?
+    """
+    if name in options:
+        return options[name]
+    near = difflib.get_close_matches(str(name).lower(), options, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"unknown {kind} {name!r}, expected one of {', '.join(options)}{hint}")

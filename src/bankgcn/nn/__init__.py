@@ -1,0 +1,21 @@
+"""What is learned: the convolution, its diversity, the network around it, and the convolutions to compare it with."""
+
+from bankgcn.nn.bank_conv import BankConv
+from bankgcn.nn.baselines import CONVS
+from bankgcn.nn.budget import layer_parameters, width_for_budget
+from bankgcn.nn.diversity import mutual_coherence
+from bankgcn.nn.network import BankGCN, GraphNetwork
+from bankgcn.nn.pooling import POOLINGS
+from bankgcn.nn.readout import READOUTS
+
+__all__ = [
+    "CONVS",
+    "POOLINGS",
+    "READOUTS",
+    "BankConv",
+    "BankGCN",
+    "GraphNetwork",
+    "layer_parameters",
+    "mutual_coherence",
+    "width_for_budget",
+]

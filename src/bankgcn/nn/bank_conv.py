@@ -1,0 +1,205 @@
+r"""The graph convolution of the paper's section 4: project, filter each subspace, add the shortcut."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter, is_lazy
+
+from bankgcn.choices import pick
+from bankgcn.spectral import chebyshev
+from bankgcn.spectral.basis import Basis, basis_named
+from bankgcn.spectral.shift import GraphShift
+
+INITIAL_ALPHA = {"xavier": nn.init.xavier_uniform_, "zeros": nn.init.zeros_}
+
+
+class BankConv(nn.Module):
+    r"""Graph convolution with an adaptive filter bank, from `BankGCN <https://arxiv.org/abs/2106.09910>`_.
+
+    The signal is projected into :math:`s` subspaces of equal width (Eq. 12), each subspace is filtered by a polynomial
+    of its own (Eq. 14-15), and the filtered subspaces are concatenated (Eq. 9):
+
+    .. math::
+        R_{[p]} = X W_{[p]} + b_{[p]}, \qquad
+        H_{[p]} = \sum_{k=0}^{K} \alpha_{[p]}^{(k)}\, T_k(\tilde L)\, R_{[p]} + R_{[p]}, \qquad
+        H = H_{[1]} \,\|\, \dots \,\|\, H_{[s]}
+
+    where :math:`\tilde L = L - I = -D^{-1/2} A D^{-1/2}` has its spectrum in :math:`[-1, 1]`, and the second term of
+    :math:`H_{[p]}` is the shortcut (Eq. 11). Projection and filters are learned together.
+
+    The graph must be undirected, with each edge standing in both directions. Self-loops are ignored.
+
+    Args:
+        in_channels: Width of the input, or -1 to take it from the first input. With a single input channel every
+            output channel becomes a subspace, whatever ``num_subspaces`` says (the paper's footnote 4): a one-channel
+            signal cannot be decomposed, only scaled.
+        out_channels: Width of the output, a multiple of ``num_subspaces``.
+        order: Order :math:`K` of the polynomials: the filters reach ``order`` hops. PyG's ``ChebConv(K=...)`` counts
+            terms, which are one more. Order 0 sees no neighbours.
+        num_subspaces: Number :math:`s` of subspaces, hence of filters.
+        basis: ``"chebyshev"``, ``"monomial"``, ``"legendre"``, ``"jacobi"``, ``"bernstein"``, ``"interpolation"``,
+            ``"pulses"``, or a :class:`~bankgcn.spectral.Basis` such as ``Jacobi(a=0.5, b=2.0)``.
+        projection: ``"linear"``, ``"mlp"`` (two layers with a ReLU between), or any module that maps
+            ``(num_nodes, in_channels)`` to ``(num_nodes, out_channels)``.
+        shortcut: Whether to add the projected signal to the filtered one.
+        bias: Whether the projection learns an offset.
+        initial_alpha: How the filters start: ``"xavier"``, or ``"zeros"``, with which the layer starts as its shortcut.
+
+    Shapes:
+        - **input**: node signals ``(num_nodes, in_channels)``; edges as an ``edge_index`` of shape ``(2, num_edges)``,
+          PyG's ``EdgeIndex``, a ``torch.sparse`` adjacency of shape ``(num_nodes, num_nodes)`` or a
+          :class:`~bankgcn.spectral.GraphShift`; edge weights ``(num_edges,)`` *(optional)*
+        - **output**: node signals ``(num_nodes, out_channels)``
+
+    Example:
+        >>> conv = BankConv(3, 16, order=2, num_subspaces=4)
+        >>> ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
+        >>> conv(torch.randn(4, 3), ring).shape
+        torch.Size([4, 16])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        order: int = 2,
+        num_subspaces: int = 8,
+        *,
+        basis: str | Basis = "chebyshev",
+        projection: Literal["linear", "mlp"] | nn.Module = "linear",
+        shortcut: bool = True,
+        bias: bool = True,
+        initial_alpha: Literal["xavier", "zeros"] = "xavier",
+    ):
+        super().__init__()
+        if in_channels < 1 and in_channels != -1:
+            raise ValueError(f"in_channels={in_channels}: expected at least 1, or -1 to infer it")
+        if out_channels < 1:
+            raise ValueError(f"out_channels={out_channels}: expected at least 1")
+        if order < 0:
+            raise ValueError(f"order={order} is negative")
+        if num_subspaces < 1:
+            raise ValueError(f"num_subspaces={num_subspaces}: expected at least 1")
+        if in_channels != 1 and out_channels % num_subspaces:
+            raise ValueError(f"out_channels={out_channels} does not divide into num_subspaces={num_subspaces}")
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.order = order
+        self.num_subspaces = out_channels if in_channels == 1 else num_subspaces
+        self.basis = basis_named(basis)
+        self.shortcut = shortcut
+        self._draw_alpha = pick(INITIAL_ALPHA, initial_alpha, "initial_alpha")
+        # Not a buffer: .float() and .double() would round it for good. Its type is adapted where it is used.
+        self._to_chebyshev = self.basis.to_chebyshev(order)
+
+        self.project = _projection(projection, in_channels, out_channels, bias)
+        if in_channels == -1:  # the shape of alpha, too, waits for the first input
+            self.alpha: nn.Parameter | UninitializedParameter = UninitializedParameter()
+            self.register_load_state_dict_pre_hook(_infer_from_state)
+        else:
+            self.alpha = nn.Parameter(torch.empty(self.num_subspaces, order + 1))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the projection and the filters anew."""
+        for module in self.project.modules():
+            reset = getattr(module, "reset_parameters", None)
+            if reset is not None:
+                reset()
+        if not is_lazy(self.alpha):
+            self._draw_alpha(self.alpha)
+
+    def coefficients(self) -> Tensor:
+        """Chebyshev coefficients of every channel's filter, shortcut included: shape ``(degree + 1, out_channels)``."""
+        bank = self._bank(self.shortcut).T.unsqueeze(-1)  # (degree + 1, s, 1)
+        width = self.out_channels // self.num_subspaces
+        return bank.expand(-1, -1, width).reshape(-1, self.out_channels)
+
+    def response(self, lam: Tensor, shortcut: bool = False) -> Tensor:
+        r"""Frequency response :math:`\hat g_{[p]}(\lambda)` of every filter (Eq. 14).
+
+        Args:
+            lam: Frequencies in [0, 2], shape ``(num_frequencies,)``.
+            shortcut: Whether to add the 1 of the shortcut. The paper's figures leave it out.
+
+        Returns:
+            One row per filter, shape ``(num_subspaces, num_frequencies)``.
+        """
+        lam = torch.as_tensor(lam, device=self.alpha.device)
+        if lam.dim() != 1:
+            raise ValueError(f"lam has shape {tuple(lam.shape)}, expected one dimension")
+        if lam.numel() and not (lam.min() >= 0 and lam.max() <= 2):
+            raise ValueError(f"frequencies lie in [0, 2], got lam from {lam.min().item()} to {lam.max().item()}")
+        x = lam.to(self.alpha.dtype).unsqueeze(-1) - 1
+        bank = self._bank(shortcut and self.shortcut)
+        return chebyshev.apply(lambda signal: x * signal, torch.ones_like(x), bank.T).T
+
+    def forward(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None = None) -> Tensor:
+        """Filter the signals of a graph, or of a batch of graphs."""
+        self._check_signal(x)
+        shift = GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype)
+        r = self.project(x)  # (n, s * c)  Eq. 12
+        if r.shape != (x.size(0), self.out_channels):
+            raise ValueError(
+                f"the projection turned {tuple(x.shape)} into {tuple(r.shape)}, "
+                f"expected ({x.size(0)}, out_channels={self.out_channels})"
+            )
+        return chebyshev.apply(shift, r, self.coefficients())  # (n, s * c)  Eq. 9-15
+
+    def _bank(self, shortcut: bool) -> Tensor:
+        """Chebyshev coefficients of every filter, shape ``(num_subspaces, degree + 1)``."""
+        # alpha @ to_chebyshev, written so that autocast does not round the filters to half precision
+        bank = (self.alpha.unsqueeze(-1) * self._to_chebyshev.to(self.alpha)).sum(1)
+        return torch.cat([bank[:, :1] + 1, bank[:, 1:]], dim=1) if shortcut else bank  # T_0 = 1 lets everything pass
+
+    def _check_signal(self, x: Tensor) -> None:
+        if not x.is_floating_point():
+            raise ValueError(f"x has dtype {x.dtype}, expected floating point: x.float() converts it")
+        if x.dim() != 2:
+            raise ValueError(f"x has shape {tuple(x.shape)}, expected (num_nodes, in_channels)")
+        if self.in_channels == -1:
+            self._infer(x.size(1))
+        if x.size(1) != self.in_channels:
+            raise ValueError(f"x has {x.size(1)} channels, expected in_channels={self.in_channels}")
+
+    def _infer(self, in_channels: int) -> None:
+        """Settle what waited for the width of the input; a lazy projection does the same by itself."""
+        self.in_channels = in_channels
+        if isinstance(self.alpha, UninitializedParameter):  # else a state was loaded
+            self.num_subspaces = self.out_channels if in_channels == 1 else self.num_subspaces
+            self.alpha.materialize((self.num_subspaces, self.order + 1))
+            self._draw_alpha(self.alpha)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.in_channels}, {self.out_channels}, order={self.order}, "
+            f"num_subspaces={self.num_subspaces}, basis={self.basis})"
+        )
+
+
+def _projection(projection: str | nn.Module, in_channels: int, out_channels: int, bias: bool) -> nn.Module:
+    if isinstance(projection, nn.Module):
+        return projection
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Lazy modules are a new feature")
+        if in_channels == -1:
+            first: nn.Module = nn.LazyLinear(out_channels, bias=bias)
+        else:
+            first = nn.Linear(in_channels, out_channels, bias=bias)
+    if projection == "linear":
+        return first
+    if projection == "mlp":
+        return nn.Sequential(first, nn.ReLU(), nn.Linear(out_channels, out_channels, bias=bias))
+    raise ValueError(f"unknown projection {projection!r}, expected 'linear', 'mlp' or a module")
+
+
+def _infer_from_state(conv: BankConv, state: dict[str, Tensor], prefix: str, *_: object) -> None:
+    """Give a lazy bank the shape of the one that it is about to load; the width of the input still comes with it."""
+    alpha = state.get(f"{prefix}alpha")
+    if alpha is not None and isinstance(conv.alpha, UninitializedParameter):
+        conv.alpha.materialize(alpha.shape)
+        conv.num_subspaces = alpha.size(0)

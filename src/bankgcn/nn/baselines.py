@@ -1,0 +1,75 @@
+"""The convolutions that can stand in the network's layers, behind one ``(in_channels, out_channels)`` call.
+
+The baselines are PyG's own layers, with the settings of the paper's section 5.1. PyG is imported where one is built, so
+that :class:`BankConv` alone does not need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from bankgcn.nn.bank_conv import BankConv
+
+ConvFactory = Callable[..., nn.Module]
+
+
+class NodewiseLinear(nn.Linear):
+    """A linear layer with the signature of a convolution, blind to the edges: what structure adds shows beside it."""
+
+    def forward(self, x: Tensor, edge_index: object = None, edge_weight: object = None) -> Tensor:
+        """Map every node's signal by itself."""
+        return super().forward(x)
+
+
+def gcn(in_channels: int, out_channels: int) -> nn.Module:
+    """GCN: the renormalised first-order filter."""
+    from torch_geometric.nn import GCNConv
+
+    return GCNConv(in_channels, out_channels)
+
+
+def sage(in_channels: int, out_channels: int) -> nn.Module:
+    """GraphSAGE with the mean aggregator."""
+    from torch_geometric.nn import SAGEConv
+
+    return SAGEConv(in_channels, out_channels, aggr="mean")
+
+
+def gin(in_channels: int, out_channels: int) -> nn.Module:
+    """GIN: the sum of a neighbourhood through an MLP of two layers."""
+    from torch_geometric.nn import GINConv
+
+    mlp = nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
+    return GINConv(mlp)
+
+
+def gat(in_channels: int, out_channels: int, heads: int = 8) -> nn.Module:
+    """GAT with eight heads side by side, which together are as wide as the other layers."""
+    from torch_geometric.nn import GATConv
+
+    if out_channels % heads:
+        raise ValueError(f"out_channels={out_channels} does not divide into heads={heads}")
+    return GATConv(in_channels, out_channels // heads, heads=heads)
+
+
+def cheb(in_channels: int, out_channels: int, order: int = 2) -> nn.Module:
+    """ChebNet of the given order. PyG's ``K`` counts terms: the paper's K = 2 is PyG's ``K=3``."""
+    from torch_geometric.nn import ChebConv
+
+    return ChebConv(in_channels, out_channels, K=order + 1, normalization="sym")
+
+
+CONVS: dict[str, ConvFactory] = {
+    "bank": BankConv,
+    "gcn": gcn,
+    "sage": sage,
+    "gin": gin,
+    "gat": gat,
+    "cheb": cheb,
+    "mlp": NodewiseLinear,
+}
+
+WEIGHTED = {"bank", "gcn", "cheb", "mlp"}
+"""The convolutions that take edge weights (the MLP by ignoring edges altogether)."""

@@ -1,0 +1,32 @@
+r"""The diversity of a filter bank: :math:`\Omega(\alpha)`, Eq. 18."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def mutual_coherence(alpha: Tensor) -> Tensor:
+    r"""Largest :math:`|\cos|` between the coefficients of two filters: :math:`\Omega(\alpha)`, Eq. 18.
+
+    .. math:: \Omega(\alpha) = \max_{p \neq q} \frac{|\langle\alpha_p, \alpha_q\rangle|}{\|\alpha_p\| \|\alpha_q\|}
+
+    It falls as diversity rises: 1 if two filters are multiples of each other, 0 if all are orthogonal, which at most
+    ``order + 1`` filters can be. A single filter has no pair, and a filter of zeros no direction: both count as 0.
+
+    Args:
+        alpha: Coefficients of the filters, shape ``(num_subspaces, order + 1)``.
+
+    Returns:
+        A scalar in [0, 1]. Its gradient is finite everywhere, and reaches only the most similar pair.
+
+    Example:
+        >>> mutual_coherence(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
+        tensor(0.7071)
+    """
+    if alpha.dim() != 2:
+        raise ValueError(f"alpha has shape {tuple(alpha.shape)}, expected (num_subspaces, order + 1)")
+    norm = torch.linalg.vector_norm(alpha, dim=1, keepdim=True)
+    unit = alpha / torch.where(norm > 0, norm, 1)
+    cosine = (unit.unsqueeze(1) * unit).sum(-1)  # unit @ unit.T, which autocast would round to half precision
+    return cosine.triu(diagonal=1).abs().max()

@@ -1,0 +1,233 @@
+r"""The network of the paper's section 5.1: convolutions, a readout of every layer, one linear layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bankgcn.choices import pick
+from bankgcn.nn.bank_conv import BankConv
+from bankgcn.nn.baselines import CONVS, WEIGHTED, ConvFactory
+from bankgcn.nn.diversity import mutual_coherence
+from bankgcn.nn.pooling import POOLINGS
+from bankgcn.nn.readout import READOUTS
+from bankgcn.spectral.basis import Basis
+from bankgcn.spectral.shift import GraphShift
+
+
+def _normalize_then_relu(h: Tensor) -> Tensor:
+    return F.relu(F.normalize(h, dim=-1))
+
+
+def _relu_then_normalize(h: Tensor) -> Tensor:
+    return F.normalize(F.relu(h), dim=-1)
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "before": _normalize_then_relu,
+    "after": _relu_then_normalize,
+    "none": F.relu,
+}
+
+REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"sum": torch.sum, "mean": torch.mean}
+
+
+class GraphNetwork(nn.Module):
+    r"""Classify graphs: :math:`\text{logits}(\mathcal G) = \text{linear}(\omega(X_1) \| \dots \| \omega(X_4))`.
+
+    Each layer is a convolution followed by ReLU and an :math:`\ell_2` normalisation of every node's signal; the readout
+    :math:`\omega` of all layers is concatenated (Eq. 21) and classified by one linear layer. Softmax is left to the
+    loss.
+
+    Args:
+        in_channels: Width of the node signals.
+        out_channels: Number of classes.
+        hidden_channels: Width of every hidden layer.
+        num_layers: Number of convolutions.
+        conv: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"``, ``"mlp"``, or a function that makes a
+            convolution from ``(in_channels, out_channels)``.
+        conv_options: Further keyword arguments of the convolution, such as ``{"order": 3}``.
+        normalize: Where the :math:`\ell_2` normalisation stands: ``"before"`` or ``"after"`` the ReLU, or ``"none"``.
+        readout: ``"mean_max"``, or ``"mean"`` alone.
+        pooling: ``"topk"``, ``"sag"``, ``"asap"``, or a function that makes a PyG pooling layer from the number of
+            channels; it stands between the convolutions. ``None`` keeps all nodes, as the paper's experiments do.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        hidden_channels: int = 64,
+        num_layers: int = 4,
+        *,
+        conv: str | ConvFactory = "bank",
+        conv_options: Mapping[str, object] | None = None,
+        normalize: Literal["before", "after", "none"] = "before",
+        readout: Literal["mean_max", "mean"] = "mean_max",
+        pooling: str | Callable[[int], nn.Module] | None = None,
+    ):
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"num_layers={num_layers}: expected at least 1")
+        make_conv = pick(CONVS, conv, "convolution") if isinstance(conv, str) else conv
+        widths = [in_channels] + [hidden_channels] * num_layers
+        self.convs = nn.ModuleList(
+            make_conv(width, next_width, **(conv_options or {})) for width, next_width in pairwise(widths)
+        )
+        self.pools = nn.ModuleList()
+        if pooling is not None:
+            make_pool = pick(POOLINGS, pooling, "pooling") if isinstance(pooling, str) else pooling
+            self.pools.extend(make_pool(hidden_channels) for _ in range(num_layers - 1))
+        self.activation = pick(ACTIVATIONS, normalize, "normalize")
+        self.readout, widening = pick(READOUTS, readout, "readout")
+        self.predict = nn.Linear(num_layers * widening * hidden_channels, out_channels)
+        self._takes_weights = not isinstance(conv, str) or conv in WEIGHTED
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for module in [*self.convs, *self.pools, self.predict]:
+            module.reset_parameters()
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor | GraphShift,
+        batch: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        *,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        """Logits, one row a graph: shape ``(num_graphs, out_channels)``; see :meth:`graph_embedding`."""
+        return self.predict(self.graph_embedding(x, edge_index, batch, edge_weight, batch_size=batch_size))
+
+    def graph_embedding(
+        self,
+        x: Tensor,
+        edge_index: Tensor | GraphShift,
+        batch: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        *,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        r"""The representation :math:`h_{\mathcal G}` of every graph (Eq. 21).
+
+        Args:
+            x: Node signals, shape ``(num_nodes, in_channels)``.
+            edge_index: The edges, in any form that the convolution takes; of many graphs, as one disconnected graph.
+            batch: Graph of each node, shape ``(num_nodes,)``. ``None`` means a single graph.
+            edge_weight: Weight of each edge, shape ``(num_edges,)``, if the convolution takes weights.
+            batch_size: Number of graphs, if ``batch`` should not be searched for it.
+
+        Returns:
+            Shape ``(num_graphs, num_layers * hidden_channels)``, doubled for the mean-and-max readout.
+        """
+        if edge_weight is not None and not self._takes_weights:
+            raise ValueError(f"{type(self.convs[0]).__name__} takes no edge weights: edge_weight must be None")
+        if batch is None:
+            batch, batch_size = torch.zeros(x.size(0), dtype=torch.long, device=x.device), 1
+        elif batch.shape != x.shape[:1]:
+            raise ValueError(f"batch has shape {tuple(batch.shape)}, expected ({x.size(0)},): one graph a node")
+        elif batch_size is None:
+            batch_size = _num_graphs(batch)
+        edges = self._edges(x, edge_index, edge_weight)
+
+        layers = []
+        for number, conv in enumerate(self.convs):
+            x = self.activation(conv(x, *edges))
+            layers.append(self.readout(x, batch, batch_size))
+            if number < len(self.pools):
+                x, edge_index, edge_weight, batch = self.pools[number](x, edge_index, edge_weight, batch)[:4]
+                edges = self._edges(x, edge_index, edge_weight)
+        return torch.cat(layers, dim=1)
+
+    def coherence(self, reduction: Literal["sum", "mean"] = "sum") -> Tensor:
+        r""":math:`\Omega` over the layers, for the objective (Eq. 20); 0 if no layer has a filter bank."""
+        omegas = [mutual_coherence(conv.alpha) for conv in self.convs if isinstance(conv, BankConv)]
+        if not omegas:
+            return self.predict.weight.new_zeros(())
+        return pick(REDUCTIONS, reduction, "reduction")(torch.stack(omegas))
+
+    def _edges(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None) -> tuple:
+        """What the convolutions take besides the signal; for filter banks the shift, built once for all layers."""
+        if isinstance(edge_index, GraphShift) and self.pools:
+            raise ValueError("pooling makes new graphs from the edges: pass edge_index, not a GraphShift")
+        if isinstance(self.convs[0], BankConv):
+            return (GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype),)
+        return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
+
+
+class BankGCN(GraphNetwork):
+    r"""The paper's network with filter banks in its layers.
+
+    Args:
+        in_channels: Width of the node signals.
+        out_channels: Number of classes.
+        hidden_channels: Width of every hidden layer.
+        num_layers: Number of convolutions.
+        order: Order :math:`K` of the filters; see :class:`BankConv`.
+        num_subspaces: Number :math:`s` of filters in a layer; see :class:`BankConv`.
+        basis: Polynomial basis; see :class:`BankConv`.
+        projection: ``"linear"`` or ``"mlp"``; see :class:`BankConv`.
+        shortcut: Whether the projected signal is added to the filtered one.
+        bias: Whether the projections learn an offset.
+        initial_alpha: How the filters start; see :class:`BankConv`.
+        normalize: Where the normalisation stands; see :class:`GraphNetwork`.
+        readout: ``"mean_max"`` or ``"mean"``; see :class:`GraphNetwork`.
+        pooling: An optional pooling between the layers; see :class:`GraphNetwork`.
+
+    Example:
+        >>> net = BankGCN(in_channels=3, out_channels=2)
+        >>> two_edges = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])  # two graphs of one edge each
+        >>> net(torch.randn(4, 3), two_edges, batch=torch.tensor([0, 0, 1, 1])).shape
+        torch.Size([2, 2])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        hidden_channels: int = 64,
+        num_layers: int = 4,
+        order: int = 2,
+        num_subspaces: int = 8,
+        *,
+        basis: str | Basis = "chebyshev",
+        projection: Literal["linear", "mlp"] = "linear",
+        shortcut: bool = True,
+        bias: bool = True,
+        initial_alpha: Literal["xavier", "zeros"] = "xavier",
+        normalize: Literal["before", "after", "none"] = "before",
+        readout: Literal["mean_max", "mean"] = "mean_max",
+        pooling: str | Callable[[int], nn.Module] | None = None,
+    ):
+        super().__init__(
+            in_channels,
+            out_channels,
+            hidden_channels,
+            num_layers,
+            conv=BankConv,
+            conv_options={
+                "order": order,
+                "num_subspaces": num_subspaces,
+                "basis": basis,
+                "projection": projection,
+                "shortcut": shortcut,
+                "bias": bias,
+                "initial_alpha": initial_alpha,
+            },
+            normalize=normalize,
+            readout=readout,
+            pooling=pooling,
+        )
+
+
+def _num_graphs(batch: Tensor) -> int:
+    """One more than the last graph; an export to a file keeps this open rather than fix it to the example's."""
+    count = int(batch.max().item()) + 1 if batch.numel() else 0
+    torch._check(count >= 0)
+    return count

@@ -1,0 +1,92 @@
+r"""The one recurrence: :math:`\sum_k c_k T_k(\tilde L)\,x`, and its adjoint, which is itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import FunctionCtx
+
+from bankgcn.spectral.shift import GraphShift
+
+
+def apply(shift: GraphShift | Callable[[Tensor], Tensor], x: Tensor, coefficients: Tensor) -> Tensor:
+    r"""Chebyshev filter :math:`\sum_{k=0}^K c_k T_k(\tilde L)\,x`, one filter per channel (Eq. 15).
+
+    Args:
+        shift: The operator :math:`\tilde L`: a :class:`GraphShift`, or any symmetric linear map of ``x``.
+        x: Signals, shape ``(num_nodes, channels)``.
+        coefficients: :math:`c_k` in row ``k``: shape ``(order + 1, channels)``, or ``(order + 1,)`` for one filter that
+            all channels share.
+
+    Returns:
+        The filtered signals, shape ``(num_nodes, channels)``.
+
+    The result is differentiable in ``x`` and ``coefficients``, and in the edge weights if the shift was built from
+    weights that require a gradient. Only then does autograd record every hop; otherwise just ``x`` is kept.
+    """
+    if coefficients.dim() == 1:
+        coefficients = coefficients.unsqueeze(-1)
+    if not isinstance(shift, GraphShift):
+        return _combine(shift, x, coefficients)
+    if x.dim() != 2 or x.size(0) != shift.num_nodes:
+        raise ValueError(f"x has shape {tuple(x.shape)}, expected one row for each of num_nodes={shift.num_nodes}")
+    if coefficients.size(1) not in (1, x.size(1)):
+        raise ValueError(f"coefficients for {coefficients.size(1)} channels do not fit x with {x.size(1)}")
+    if shift.weight.requires_grad and torch.is_grad_enabled():
+        return _combine(shift, x, coefficients)
+    return _SelfAdjointFilter.apply(shift.rowptr, shift.col, shift.weight, shift.row, x, coefficients)
+
+
+def polynomials(shift: Callable[[Tensor], Tensor], x: Tensor, order: int) -> Iterator[Tensor]:
+    r"""Yield :math:`T_0(\tilde L)x, \dots, T_K(\tilde L)x` by :math:`T_k = 2 \tilde L T_{k-1} - T_{k-2}`."""
+    previous, current = x, x
+    yield x
+    for k in range(1, order + 1):
+        previous, current = current, shift(x) if k == 1 else 2 * shift(current) - previous
+        yield current
+
+
+def _combine(shift: Callable[[Tensor], Tensor], x: Tensor, coefficients: Tensor) -> Tensor:
+    hops = zip(coefficients.unbind(), polynomials(shift, x, coefficients.size(0) - 1), strict=True)
+    first, t_0 = next(hops)
+    out = first * t_0
+    for c_k, t_k in hops:
+        out = out + c_k * t_k
+    return out
+
+
+class _SelfAdjointFilter(torch.autograd.Function):
+    r"""The filter with its backward pass written by hand, for a shift that takes no gradient.
+
+    :math:`\tilde L` is symmetric, so every :math:`T_k(\tilde L)` is. With the incoming gradient :math:`g`,
+
+    .. math::
+        \partial x = \sum_k c_k\, T_k(\tilde L)\, g, \qquad
+        \partial c_k = \langle g, T_k(\tilde L) x \rangle = \langle T_k(\tilde L) g, x \rangle:
+
+    one recurrence over :math:`g` gives both, and nothing but :math:`x` has to be kept.
+    """
+
+    @staticmethod
+    def forward(rowptr: Tensor, col: Tensor, weight: Tensor, row: Tensor, x: Tensor, coefficients: Tensor) -> Tensor:
+        return _combine(GraphShift(rowptr, col, weight, row), x, coefficients)
+
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        rowptr, col, weight, row, x, coefficients = ctx.saved_tensors
+        grad_x, grad_coefficients = None, []
+        for c_k, t_k in zip(
+            coefficients.unbind(),
+            polynomials(GraphShift(rowptr, col, weight, row), gradient, coefficients.size(0) - 1),
+            strict=True,
+        ):
+            grad_x = c_k * t_k if grad_x is None else grad_x + c_k * t_k
+            grad_coefficients.append((t_k * x).sum(0).sum_to_size(c_k.shape))
+        return None, None, None, None, grad_x, torch.stack(grad_coefficients).to(coefficients.dtype)

@@ -1,0 +1,81 @@
+r"""The graph Fourier transform from the dense eigendecomposition (Eq. 1-4): exact, cubic in the nodes.
+
+For looking at graphs, signals and filters, and for checking the fast path. Training never comes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bankgcn.spectral.shift import GraphShift
+
+
+def normalized_laplacian(shift: GraphShift) -> Tensor:
+    r""":math:`L = I - D^{-1/2} A D^{-1/2}` as a dense matrix, shape ``(num_nodes, num_nodes)``."""
+    return torch.eye(shift.num_nodes, dtype=shift.dtype, device=shift.device) + shift.to_dense()
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    r"""Frequencies and Fourier modes of a graph: :math:`L = U \Lambda U^\top`.
+
+    Attributes:
+        lam: The eigenvalues :math:`\lambda_k`, rising from 0 to at most 2, shape ``(num_nodes,)``.
+        modes: The eigenvectors :math:`u_k` in the columns, shape ``(num_nodes, num_nodes)``.
+    """
+
+    lam: Tensor
+    modes: Tensor
+
+    @classmethod
+    def of(cls, shift: GraphShift) -> Spectrum:
+        """The spectrum of a graph, or of a batch of graphs as one disconnected graph."""
+        lam, modes = torch.linalg.eigh(normalized_laplacian(shift))
+        return cls(lam.clamp(0, 2), modes)  # rounding may step over the ends of [0, 2]
+
+    def gft(self, x: Tensor) -> Tensor:
+        r"""Graph Fourier transform :math:`\hat x = U^\top x` (Eq. 1), shape ``(num_nodes, channels)`` as ``x``."""
+        return self.modes.T @ x
+
+    def igft(self, x_hat: Tensor) -> Tensor:
+        r"""Inverse transform :math:`x = U \hat x` (Eq. 2), shape ``(num_nodes, channels)`` as ``x_hat``."""
+        return self.modes @ x_hat
+
+    def convolve(self, x: Tensor, response: Callable[[Tensor], Tensor]) -> Tensor:
+        r"""Exact convolution :math:`U \hat g(\Lambda) U^\top x` (Eq. 3-4).
+
+        Args:
+            x: Signals, shape ``(num_nodes, channels)``.
+            response: :math:`\hat g`, a function of ``lam`` with one value per frequency, shape ``(num_nodes,)``,
+                or one row per filter, shape ``(num_filters, num_nodes)``.
+
+        Returns:
+            The filtered signals, shape ``(num_nodes, channels)``, or ``(num_filters, num_nodes, channels)``.
+        """
+        return self.igft(response(self.lam).unsqueeze(-1) * self.gft(x))
+
+    def band_energy(self, x: Tensor, num_bands: int = 8) -> Tensor:
+        """Energy of each channel in equal bands of [0, 2], shape ``(num_bands, channels)``; a column sums to |x|^2."""
+        if num_bands < 1:
+            raise ValueError(f"num_bands={num_bands}: at least one band is needed")
+        band = (self.lam * (num_bands / 2)).long().clamp(max=num_bands - 1)
+        energy = self.gft(x).square()
+        return energy.new_zeros(num_bands, *energy.shape[1:]).index_add(0, band, energy)
+
+
+def frame_bounds(response: Tensor) -> tuple[float, float]:
+    r"""Least and greatest gain of a filter bank: :math:`A \le \sum_p |\hat g_p(\lambda)|^2 \le B`.
+
+    A bank with :math:`A > 0` loses no frequency, and one with :math:`A = B` weighs them all alike (a tight frame).
+
+    Args:
+        response: Responses at the frequencies of interest, shape ``(num_filters, num_frequencies)``.
+    """
+    if response.dim() != 2 or response.numel() == 0:
+        raise ValueError(f"response has shape {tuple(response.shape)}, expected (num_filters, num_frequencies)")
+    gain = response.detach().square().sum(0)
+    return gain.min().item(), gain.max().item()

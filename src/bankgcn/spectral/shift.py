@@ -1,0 +1,222 @@
+r"""The graph shift :math:`\tilde L = L - I = -D^{-1/2} A D^{-1/2}`, built and checked once."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+UNDIRECT = "torch_geometric.utils.to_undirected(edge_index, edge_weight) makes a graph undirected"
+
+
+class GraphShift:
+    r"""The shifted normalised Laplacian :math:`\tilde L = L - I` in CSR form.
+
+    Its spectrum is that of :math:`L`, moved from :math:`[0, 2]` to :math:`[-1, 1]`, so Chebyshev polynomials apply
+    without estimating a largest eigenvalue. Its diagonal is zero: it has the edges of the graph and nothing else, and
+    a batch of graphs is simply block diagonal.
+
+    Conventions: self-loops are removed, duplicate edges are merged by adding their weights, and an isolated node has a
+    zero row (:math:`D^{-1/2} := 0`, hence :math:`\lambda = 1` there).
+
+    Build it with :meth:`from_edges` or :meth:`of`; the constructor takes arrays that are already normalised.
+
+    Args:
+        rowptr: Where the entries of each row start, shape ``(num_nodes + 1,)``.
+        col: Column of each entry, shape ``(num_entries,)``.
+        weight: Value of each entry of :math:`\tilde L`, shape ``(num_entries,)``.
+        row: Row of each entry, shape ``(num_entries,)``; derived from ``rowptr`` when it is first needed.
+    """
+
+    def __init__(self, rowptr: Tensor, col: Tensor, weight: Tensor, row: Tensor | None = None):
+        self.rowptr = rowptr
+        self.col = col
+        self.weight = weight
+        self._row = row
+
+    @classmethod
+    def of(
+        cls,
+        edge_index: Tensor | GraphShift,
+        edge_weight: Tensor | None = None,
+        *,
+        num_nodes: int,
+        dtype: torch.dtype | None = None,
+    ) -> GraphShift:
+        """The shift of whatever describes the edges.
+
+        Args:
+            edge_index: A ``GraphShift`` (returned in ``dtype``), an edge list of shape ``(2, num_edges)``, PyG's
+                ``EdgeIndex``, or a square ``torch.sparse`` adjacency whose values are the edge weights.
+            edge_weight: One weight per edge of an edge list. ``None`` means 1 for each.
+            num_nodes: Number of nodes, which an edge list alone does not tell.
+            dtype: Precision of the result; that of ``edge_weight``, or the default one, if not given.
+        """
+        if isinstance(edge_index, GraphShift):
+            if edge_weight is not None:
+                raise ValueError("a GraphShift holds its weights already: edge_weight must be None")
+            return edge_index if dtype is None else edge_index.to(dtype)
+        edge_index, edge_weight = _edge_list(edge_index, edge_weight, num_nodes)
+        return cls.from_edges(edge_index, edge_weight, num_nodes=num_nodes, dtype=dtype)
+
+    @classmethod
+    def from_edges(
+        cls,
+        edge_index: Tensor,
+        edge_weight: Tensor | None = None,
+        *,
+        num_nodes: int,
+        dtype: torch.dtype | None = None,
+    ) -> GraphShift:
+        """The shift of an undirected edge list in which every edge stands in both directions.
+
+        Bad input raises a ``ValueError``: indices out of range, NaN, infinite or negative weights, an edge without its
+        reverse, two directions of different weight. Inside ``torch.compile`` and ``torch.export`` values cannot be
+        looked at, so there the checks are left out.
+        """
+        if edge_index.dim() != 2 or edge_index.size(0) != 2:
+            raise ValueError(f"edge_index has shape {tuple(edge_index.shape)}, expected (2, num_edges)")
+        if edge_index.is_floating_point() or edge_index.is_complex() or edge_index.dtype == torch.bool:
+            raise ValueError(f"edge_index has dtype {edge_index.dtype}, expected integers")
+        if edge_weight is not None and edge_weight.shape != edge_index.shape[1:]:
+            raise ValueError(
+                f"edge_weight has shape {tuple(edge_weight.shape)}, expected ({edge_index.size(1)},): one per edge"
+            )
+        if dtype is None:
+            floating = edge_weight is not None and edge_weight.is_floating_point()
+            dtype = edge_weight.dtype if edge_weight is not None and floating else torch.get_default_dtype()
+        # Degrees are sums: half precision cannot even count to a thousand, so they are taken in float32 at least.
+        working = torch.promote_types(dtype, torch.float32)
+        row, col = edge_index.long().unbind()
+        if edge_weight is None:
+            weight = torch.ones(row.shape, dtype=working, device=row.device)
+        else:
+            weight = edge_weight.to(working)
+
+        if torch.compiler.is_compiling():
+            row, col, weight = _sort_without_looking(row, col, weight)
+        else:
+            _check_edges(row, col, weight, num_nodes)
+            row, col, weight = _merge(row, col, weight, num_nodes)
+            _check_symmetric(row, col, weight, num_nodes)
+
+        degree = weight.new_zeros(num_nodes).index_add(0, row, weight)
+        connected = degree > 0
+        inv_sqrt = torch.where(connected, degree, 1).rsqrt() * connected  # D^{-1/2} := 0 for an isolated node
+        shifted = -inv_sqrt[row] * weight * inv_sqrt[col]  # diag(L - I) = 0, hence no self-loops
+        rowptr = torch.searchsorted(row, torch.arange(num_nodes + 1, device=row.device))
+        return cls(rowptr, col, shifted.to(dtype), row)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        r""":math:`\tilde L x`, the sum over the neighbours of each node; shape ``(num_nodes, channels)`` as ``x``."""
+        messages = self.weight.unsqueeze(-1) * x[self.col]
+        return torch.zeros_like(x, dtype=messages.dtype).index_add(0, self.row, messages)
+
+    @property
+    def row(self) -> Tensor:
+        """Row of each entry, shape ``(num_entries,)``."""
+        if self._row is None:
+            nodes = torch.arange(self.num_nodes, device=self.rowptr.device)
+            self._row = nodes.repeat_interleave(self.rowptr.diff(), output_size=self.col.numel())
+        return self._row
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes, of the whole batch if there are several graphs."""
+        return self.rowptr.numel() - 1
+
+    @property
+    def num_entries(self) -> int:
+        """Number of stored entries: two for every undirected edge."""
+        return self.col.numel()
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision of the entries."""
+        return self.weight.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the entries live."""
+        return self.weight.device
+
+    def to(self, target: torch.dtype | torch.device | str) -> GraphShift:
+        """The same shift in another precision or on another device."""
+        weight = self.weight.to(target)
+        if weight is self.weight:
+            return self
+        rowptr, col = self.rowptr.to(weight.device), self.col.to(weight.device)
+        return GraphShift(rowptr, col, weight, None if self._row is None else self._row.to(weight.device))
+
+    def to_dense(self) -> Tensor:
+        r""":math:`\tilde L` as a dense matrix, shape ``(num_nodes, num_nodes)``."""
+        dense = self.weight.new_zeros(self.num_nodes, self.num_nodes)
+        return dense.index_put((self.row, self.col), self.weight, accumulate=True)
+
+    def __repr__(self) -> str:
+        return f"GraphShift(num_nodes={self.num_nodes}, num_entries={self.num_entries}, dtype={self.dtype})"
+
+
+def _edge_list(edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int) -> tuple[Tensor, Tensor | None]:
+    """Edge list and weights of an ``EdgeIndex``, a sparse adjacency, or an edge list itself."""
+    if hasattr(edge_index, "as_tensor"):  # PyG's EdgeIndex, without importing PyG
+        return edge_index.as_tensor(), edge_weight
+    if edge_index.layout == torch.strided:
+        return edge_index, edge_weight
+    if edge_weight is not None:
+        raise ValueError("the values of a sparse adjacency are its weights: edge_weight must be None")
+    if edge_index.shape != (num_nodes, num_nodes):
+        raise ValueError(f"the adjacency has shape {tuple(edge_index.shape)}, but x has num_nodes={num_nodes} rows")
+    coo = edge_index.to_sparse_coo().coalesce()
+    return coo.indices(), coo.values()
+
+
+def _sort_without_looking(row: Tensor, col: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Row-sorted entries with weightless self-loops: as many as there were, because a traced shape must be known.
+
+    Duplicates stay apart. The matrix is the same, since its entries are summed wherever they are used.
+    """
+    row, order = row.sort()
+    col, weight = col[order], weight[order]
+    return row, col, weight.masked_fill(row == col, 0)
+
+
+def _merge(row: Tensor, col: Tensor, weight: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Entries sorted by row, then column, without self-loops and with the weights of duplicates added."""
+    proper = row != col
+    key = (row * num_nodes + col)[proper]
+    key, place = key.unique(return_inverse=True)
+    weight = weight.new_zeros(key.numel()).index_add(0, place, weight[proper])
+    return key // max(num_nodes, 1), key % max(num_nodes, 1), weight
+
+
+def _check_edges(row: Tensor, col: Tensor, weight: Tensor, num_nodes: int) -> None:
+    for edge in torch.nonzero((row < 0) | (row >= num_nodes) | (col < 0) | (col >= num_nodes))[:1].flatten().tolist():
+        raise ValueError(
+            f"edge {edge} is ({row[edge].item()}, {col[edge].item()}): out of range for num_nodes={num_nodes}"
+        )
+    for edge in torch.nonzero(~(weight.isfinite() & (weight >= 0)))[:1].flatten().tolist():
+        raise ValueError(
+            f"edge {edge} ({row[edge].item()}, {col[edge].item()}) has weight {weight[edge].item()}: "
+            "weights must be finite and not negative"
+        )
+
+
+def _check_symmetric(row: Tensor, col: Tensor, weight: Tensor, num_nodes: int) -> None:
+    """Raise unless each entry has its mirror image, given entries sorted by row and column without duplicates."""
+    key, mirrored = row * num_nodes + col, col * num_nodes + row
+    mirrored, order = mirrored.sort()
+    if not torch.equal(key, mirrored):
+        alone = torch.nonzero(~torch.isin(key, mirrored)).flatten()
+        i, j = row[alone[0]].item(), col[alone[0]].item()
+        raise ValueError(
+            f"the graph is directed: edge ({i}, {j}) has no reverse ({j}, {i}), nor have {alone.numel() - 1} others; "
+            f"{UNDIRECT}"
+        )
+    # Tolerant, because summing duplicates in another order or pooling the edges rounds the two directions apart.
+    differs = torch.nonzero(~torch.isclose(weight, weight[order], rtol=torch.finfo(weight.dtype).eps ** 0.5, atol=0))
+    for edge in differs[:1].flatten().tolist():
+        i, j = row[edge].item(), col[edge].item()
+        raise ValueError(
+            f"the weights are asymmetric: edge ({i}, {j}) weighs {weight[edge].item()}, "
+            f"its reverse ({j}, {i}) {weight[order[edge]].item()}; {UNDIRECT}"
+        )
