@@ -1,0 +1,136 @@
+"""Some graphs of a set as one block-diagonal graph, ready for a network."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bankgcn.spectral.shift import GraphShift
+
+if TYPE_CHECKING:
+    from bankgcn.data.graphs import GraphSet
+
+
+def pointers(counts: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where each run starts if runs of these lengths follow one another, and last where they end."""
+    ptr = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=ptr[1:])
+    return ptr
+
+
+def spans(starts: NDArray[np.int64], ptr: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions of all members of some runs of a flat array, given where each run starts there and here.
+
+    Example:
+        >>> spans(np.array([10, 50]), np.array([0, 3, 5]))
+        array([10, 11, 12, 50, 51])
+    """
+    positions = np.repeat(starts - ptr[:-1], np.diff(ptr))
+    positions += np.arange(len(positions))
+    return positions
+
+
+class GraphBatch:
+    """Some graphs of a set, their nodes numbered one after another; every field is made when it is first asked for.
+
+    A network that works on the shift never pays for ``edge_index``, and a structure-blind one pays for neither.
+
+    Args:
+        source: The set that holds the graphs.
+        indices: Numbers of the graphs in it.
+        device: Where the fields are made.
+    """
+
+    def __init__(self, source: GraphSet, indices: NDArray[np.integer], device: torch.device | str = "cpu"):
+        self.source = source
+        self.indices = indices
+        self.device = torch.device(device)
+
+    def to(self, device: torch.device | str) -> GraphBatch:
+        """The same batch on another device."""
+        return self if torch.device(device) == self.device else GraphBatch(self.source, self.indices, device)
+
+    @property
+    def num_graphs(self) -> int:
+        """Number of graphs."""
+        return len(self.indices)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes of all graphs together."""
+        return int(self._node_ptr[-1])
+
+    @cached_property
+    def x(self) -> Tensor:
+        """Node signals, shape ``(num_nodes, num_features)``: attributes, then labels as one-hot columns."""
+        return self._tensor(self.source.signals(self._nodes))
+
+    @cached_property
+    def shift(self) -> GraphShift:
+        r"""The shift :math:`\tilde L` of all graphs, block diagonal."""
+        rowptr = pointers(self.source.degree[self._nodes])
+        col = np.repeat(self._node_ptr[:-1], np.diff(self._entry_ptr))
+        col += self.source.neighbor[self._entries]
+        weight = self.source.shift[self._entries]
+        return GraphShift(self._tensor(rowptr), self._tensor(col), self._tensor(weight))
+
+    @cached_property
+    def ptr(self) -> Tensor:
+        """Where the nodes of each graph start, and last their number: shape ``(num_graphs + 1,)``."""
+        return self._tensor(self._node_ptr)
+
+    @cached_property
+    def batch(self) -> Tensor:
+        """Graph of each node, shape ``(num_nodes,)``."""
+        return self._tensor(np.repeat(np.arange(self.num_graphs), np.diff(self._node_ptr)))
+
+    @cached_property
+    def edge_index(self) -> Tensor:
+        """The edges, each in both directions, sorted: shape ``(2, num_entries)``; no self-loops, no duplicates."""
+        return torch.stack([self.shift.row, self.shift.col])
+
+    @cached_property
+    def edge_weight(self) -> Tensor | None:
+        """Weight of each edge, not normalised; ``None`` where all are 1."""
+        weight = self.source.edge_weight
+        return None if weight is None else self._tensor(weight[self._entries])
+
+    @cached_property
+    def edge_labels(self) -> Tensor | None:
+        """Integers of each edge, shape ``(num_entries, columns)``, if the set has them."""
+        labels = self.source.edge_labels
+        return None if labels is None else self._tensor(labels[self._entries].astype(np.int64))
+
+    @cached_property
+    def y(self) -> Tensor | None:
+        """Class or targets of each graph, if they are known."""
+        return None if self.source.y is None else self._tensor(self.source.y[self.indices])
+
+    def __repr__(self) -> str:
+        return f"GraphBatch(num_graphs={self.num_graphs}, num_nodes={self.num_nodes})"
+
+    @cached_property
+    def _node_ptr(self) -> NDArray[np.int64]:
+        return pointers(self.source.num_nodes[self.indices])
+
+    @cached_property
+    def _nodes(self) -> NDArray[np.int64]:
+        """Positions of the nodes in the arrays of the set."""
+        return spans(self.source.node_ptr[self.indices], self._node_ptr)
+
+    @cached_property
+    def _entry_ptr(self) -> NDArray[np.int64]:
+        return pointers(self.source.num_entries[self.indices])
+
+    @cached_property
+    def _entries(self) -> NDArray[np.int64]:
+        """Positions of the entries in the arrays of the set."""
+        return spans(self.source.entry_ptr[self.indices], self._entry_ptr)
+
+    def _tensor(self, array: NDArray) -> Tensor:
+        return torch.from_numpy(array).to(self.device)

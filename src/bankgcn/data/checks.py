@@ -1,0 +1,136 @@
+"""Arrays that describe graphs: brought to one type, refused with the value and its place if they cannot be right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from bankgcn.data.errors import GraphError
+
+
+def as_array(values: ArrayLike | Tensor) -> NDArray:
+    """A numpy array of a tensor, a list or an array."""
+    return values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+
+
+def check_rows(name: str, array: NDArray, count: int, what: str) -> None:
+    """Raise unless there is a row for each of ``count`` things."""
+    if array.ndim < 1 or len(array) != count:
+        raise GraphError(f"{name} has shape {array.shape}, expected ({count}, ...): one row per {what}")
+
+
+def check_num_nodes(num_nodes: ArrayLike | Tensor) -> NDArray[np.int64]:
+    """Number of nodes of each graph."""
+    counts = _integers("num_nodes", as_array(num_nodes))
+    if counts.ndim != 1:
+        raise GraphError(f"num_nodes has shape {counts.shape}, expected (num_graphs,)")
+    for graph in np.flatnonzero(counts < 0)[:1]:
+        raise GraphError(f"graph {graph} has {counts[graph]} nodes")
+    return counts.astype(np.int64, copy=False)
+
+
+def check_edge_index(edge_index: ArrayLike | Tensor) -> NDArray[np.integer]:
+    """The edge list as integers; which nodes there are is checked with the graphs."""
+    edges = _integers("edge_index", as_array(edge_index))
+    if edges.ndim != 2 or len(edges) != 2:
+        raise GraphError(f"edge_index has shape {edges.shape}, expected (2, num_edges)")
+    return edges
+
+
+def check_attributes(attributes: ArrayLike | Tensor, node_ptr: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Node attributes as float32, finite, shape ``(N, d)``."""
+    values = as_array(attributes)
+    check_rows("attributes", values, int(node_ptr[-1]), "node")
+    if values.ndim > 2 or values.dtype.kind not in "biuf":
+        raise GraphError(f"attributes have shape {values.shape} and dtype {values.dtype}, expected numbers (nodes, d)")
+    with np.errstate(over="ignore"):  # too large for float32 is found below
+        numbers = np.ascontiguousarray(_columns(values), dtype=np.float32)
+    if not np.isfinite(numbers).all():
+        node, column = np.argwhere(~np.isfinite(numbers))[0]
+        graph = int(np.searchsorted(node_ptr, node, side="right")) - 1
+        raise GraphError(
+            f"attribute {column} of node {node} (node {node - node_ptr[graph]} of graph {graph}) "
+            f"is {_columns(values)[node, column]}: expected a finite float32"
+        )
+    return numbers
+
+
+def check_labels(
+    name: str, labels: ArrayLike | Tensor, widths: int | Sequence[int] | None, count: int, what: str
+) -> tuple[NDArray[np.unsignedinteger], tuple[int, ...]]:
+    """Integer labels in the smallest type that holds them, shape ``(count, c)``, and the width of each column."""
+    values = _integers(name, as_array(labels))
+    check_rows(name, values, count, what)
+    if values.ndim > 2:
+        raise GraphError(f"{name} have shape {values.shape}, expected ({count},) or ({count}, columns)")
+    values = _columns(values)
+    for row, column in np.argwhere(values < 0)[:1]:
+        raise GraphError(f"{name}: column {column} of {what} {row} is {values[row, column]}: expected 0 or more")
+    widths = _widths(name, values, widths)
+    for row, column in np.argwhere(values >= np.asarray(widths))[:1]:
+        raise GraphError(
+            f"{name}: column {column} of {what} {row} is {values[row, column]}, "
+            f"but its width is {widths[column]}: expected 0 to {widths[column] - 1}"
+        )
+    return values.astype(np.min_scalar_type(values.max(initial=0))), widths
+
+
+def _widths(name: str, labels: NDArray[np.integer], widths: int | Sequence[int] | None) -> tuple[int, ...]:
+    columns = labels.shape[1]
+    if widths is None:
+        return tuple(int(labels[:, column].max(initial=0)) + 1 for column in range(columns))
+    if isinstance(widths, int):
+        return (widths,) * columns
+    if len(widths) != columns:
+        raise GraphError(f"{len(widths)} widths for {columns} columns of {name}")
+    return tuple(int(width) for width in widths)
+
+
+def check_targets(
+    y: ArrayLike | Tensor | None, classes: Sequence[str] | None, num_graphs: int
+) -> tuple[NDArray | None, tuple[str, ...]]:
+    """Classes as int64 or targets as float32, and the names of the classes."""
+    names = () if classes is None else tuple(map(str, classes))
+    if y is None:
+        return None, names
+    values = as_array(y)
+    check_rows("y", values, num_graphs, "graph")
+    if values.dtype.kind == "f":
+        return _real_targets(values, names), ()
+    values = _integers("y", values)
+    if values.ndim != 1:
+        raise GraphError(f"y has shape {values.shape}, expected ({num_graphs},) for classes; float for several targets")
+    for graph in np.flatnonzero(values < 0)[:1]:
+        raise GraphError(f"graph {graph} has class {values[graph]}: classes are numbered from 0")
+    if classes is None:
+        names = tuple(str(number) for number in range(int(values.max()) + 1 if len(values) else 0))
+    for graph in np.flatnonzero(values >= len(names))[:1]:
+        raise GraphError(f"graph {graph} has class {values[graph]}, but there are {len(names)}: {', '.join(names)}")
+    return values.astype(np.int64), names
+
+
+def _real_targets(values: NDArray, classes: tuple[str, ...]) -> NDArray[np.float32]:
+    if classes:
+        raise GraphError(f"y has dtype {values.dtype}, but classes are given: expected integers")
+    if values.ndim > 2:
+        raise GraphError(f"y has shape {values.shape}, expected (num_graphs,) or (num_graphs, num_targets)")
+    for place in np.argwhere(np.isinf(values))[:1]:
+        raise GraphError(f"the target of graph {place[0]} is {values[tuple(place)]}")
+    return values.astype(np.float32)
+
+
+def _integers(name: str, values: NDArray) -> NDArray[np.integer]:
+    if values.size == 0:
+        return values.astype(np.int64)
+    if values.dtype.kind == "b":
+        return values.astype(np.uint8)
+    if values.dtype.kind not in "iu":
+        raise GraphError(f"{name} has dtype {values.dtype}, expected integers")
+    return values
+
+
+def _columns(values: NDArray) -> NDArray:
+    return values[:, None] if values.ndim == 1 else values

@@ -1,0 +1,241 @@
+"""From an edge list over many graphs to flat, checked, symmetric entries, sorted as a CSR matrix wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bankgcn.data.errors import GraphError
+from bankgcn.spectral.shift import GraphShift
+
+Asymmetric = Literal["refuse", "symmetrise"]
+
+EDGES_AT_ONCE = 1 << 18  # the sorting of one piece fits into the cache, and the memory beside the result stays small
+
+
+@dataclass(frozen=True)
+class FlatEdges:
+    """The entries of all graphs, one graph after another, by row and then column; no self-loops, no duplicates."""
+
+    entry_ptr: NDArray[np.int64]  # (G + 1,): where the entries of each graph start
+    degree: NDArray[np.unsignedinteger]  # (N,): number of entries in each row
+    neighbor: NDArray[np.unsignedinteger]  # (E,): column of each entry, counted within its graph
+    shift: NDArray[np.float32]  # (E,): value of each entry of L~
+    weight: NDArray[np.float32] | None  # (E,): weight of each edge, where they are not all 1
+    labels: NDArray[np.unsignedinteger] | None  # (E, c)
+    notes: tuple[str, ...]  # what had to be changed
+
+
+@dataclass
+class _Edges:
+    """A piece of the edge list: node numbers from 0 to num_nodes - 1 and what belongs to each edge."""
+
+    row: NDArray[np.int64]
+    col: NDArray[np.int64]
+    weight: NDArray[np.float32]
+    labels: NDArray[np.unsignedinteger] | None
+
+    def __getitem__(self, chosen: NDArray | slice) -> _Edges:
+        labels = None if self.labels is None else self.labels[chosen]
+        return _Edges(self.row[chosen], self.col[chosen], self.weight[chosen], labels)
+
+
+@dataclass
+class _Counts:
+    """What was changed on the way, in directed edges."""
+
+    loops: int = 0
+    duplicates: int = 0
+    alone: int = 0
+    unequal: int = 0
+
+    def notes(self) -> tuple[str, ...]:
+        told = {
+            f"{self.loops:,} self-loops removed": self.loops,
+            f"{self.duplicates:,} duplicate edges merged by adding their weights": self.duplicates,
+            f"symmetrised: {self.alone:,} edges had no reverse": self.alone,
+            f"symmetrised: {self.unequal:,} edges weighed less than their reverse and took its weight": self.unequal,
+        }
+        return tuple(note for note, count in told.items() if count)
+
+
+def flatten_edges(
+    node_ptr: NDArray[np.int64],
+    edge_index: NDArray[np.integer],
+    weight: NDArray[np.float32] | None,
+    labels: NDArray[np.unsignedinteger] | None,
+    asymmetric: Asymmetric,
+) -> FlatEdges:
+    """Check, sort, merge and normalise the edges of all graphs, a bounded piece at a time.
+
+    Args:
+        node_ptr: Where the nodes of each graph start, shape ``(G + 1,)``.
+        edge_index: Node numbers over the whole set, shape ``(2, E)``, in any order.
+        weight: Weight of each edge; ``None`` means 1.
+        labels: Integers of each edge, shape ``(E, c)``. Of merged edges the first one's are kept.
+        asymmetric: What to do with an edge whose reverse is missing or differs: ``"refuse"``, or ``"symmetrise"``,
+            which gives both directions the larger weight.
+    """
+    edges_per_graph, order = _group_by_graph(node_ptr, edge_index)
+    _check_weights(edge_index, weight)
+    counts = _Counts()
+    neighbor_type = np.min_scalar_type(max(int(np.diff(node_ptr).max(initial=0)) - 1, 0))
+    pieces: list[FlatEdges] = []
+    first_edge = 0
+    for first, last in _pieces(edges_per_graph):
+        end = first_edge + int(edges_per_graph[first:last].sum())
+        chosen = slice(first_edge, end) if order is None else order[first_edge:end]
+        edges = _Edges(
+            edge_index[0, chosen].astype(np.int64) - node_ptr[first],
+            edge_index[1, chosen].astype(np.int64) - node_ptr[first],
+            np.ones(end - first_edge, np.float32) if weight is None else weight[chosen],
+            None if labels is None else labels[chosen],
+        )
+        pieces.append(_flatten_piece(edges, node_ptr[first : last + 1], asymmetric, counts, neighbor_type))
+        first_edge = end
+    return _join(pieces, unweighted=weight is None and not counts.duplicates, notes=counts.notes())
+
+
+def _group_by_graph(
+    node_ptr: NDArray[np.int64], edge_index: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Number of edges in each graph, and the order that groups them by graph, if they are not grouped already."""
+    num_graphs, num_nodes = len(node_ptr) - 1, int(node_ptr[-1])
+    graph_of = np.repeat(np.arange(num_graphs, dtype=np.int32), np.diff(node_ptr))
+    edges_per_graph = np.zeros(num_graphs, np.int64)
+    grouped, previous = True, 0
+    for start in range(0, edge_index.shape[1], EDGES_AT_ONCE):
+        row, col = edge_index[:, start : start + EDGES_AT_ONCE]
+        for edge in np.flatnonzero((row < 0) | (row >= num_nodes) | (col < 0) | (col >= num_nodes))[:1]:
+            raise GraphError(
+                f"edge {start + edge} is ({row[edge]}, {col[edge]}), but the nodes are numbered 0 to {num_nodes - 1}"
+            )
+        graph = graph_of[row]
+        for edge in np.flatnonzero(graph != graph_of[col])[:1]:
+            raise GraphError(
+                f"edge {start + edge} is ({row[edge]}, {col[edge]}): it joins graph {graph[edge]} "
+                f"to graph {graph_of[col[edge]]}"
+            )
+        grouped = grouped and previous <= graph[0] and bool((graph[1:] >= graph[:-1]).all())
+        previous = graph[-1]
+        edges_per_graph += np.bincount(graph, minlength=num_graphs)
+    return edges_per_graph, None if grouped else np.argsort(graph_of[edge_index[0]], kind="stable")
+
+
+def _check_weights(edge_index: NDArray[np.integer], weight: NDArray[np.float32] | None) -> None:
+    if weight is None:
+        return
+    for edge in np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[:1]:
+        i, j = edge_index[:, edge]
+        raise GraphError(f"edge {edge} ({i}, {j}) has weight {weight[edge]}: weights must be finite and not negative")
+
+
+def _pieces(edges_per_graph: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Ranges of graphs with about ``EDGES_AT_ONCE`` edges each."""
+    piece = np.cumsum(edges_per_graph) // EDGES_AT_ONCE
+    bounds = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(edges_per_graph)]
+    yield from pairwise(bounds)
+
+
+def _flatten_piece(
+    edges: _Edges, node_ptr: NDArray[np.int64], asymmetric: Asymmetric, counts: _Counts, neighbor_type: np.dtype
+) -> FlatEdges:
+    num_nodes = int(node_ptr[-1] - node_ptr[0])
+    proper = edges.row != edges.col
+    if not proper.all():
+        counts.loops += int(np.count_nonzero(~proper))
+        edges = edges[proper]
+    edges = _merge(edges, num_nodes, counts)
+    edges = _mirror(edges, num_nodes, int(node_ptr[0]), asymmetric, counts)
+
+    edge_index = torch.from_numpy(np.stack([edges.row, edges.col]))
+    shift = GraphShift.from_edges(edge_index, torch.from_numpy(edges.weight), num_nodes=num_nodes)
+    rowptr = shift.rowptr.numpy()
+    node_ptr = node_ptr - node_ptr[0]
+    entry_ptr = rowptr[node_ptr]
+    first_node = np.repeat(node_ptr[:-1], np.diff(entry_ptr))
+    return FlatEdges(
+        entry_ptr,
+        np.diff(rowptr).astype(np.uint32),
+        (edges.col - first_node).astype(neighbor_type),
+        shift.weight.numpy(),
+        edges.weight,
+        edges.labels,
+        notes=(),
+    )
+
+
+def _merge(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
+    """Edges sorted by row, then column, with the weights of duplicates added."""
+    key = edges.row * num_nodes + edges.col
+    if not (key[1:] > key[:-1]).all():
+        order = np.argsort(key, kind="stable")
+        key, edges = key[order], edges[order]
+    new = np.append(True, key[1:] != key[:-1])[: len(key)]
+    if new.all():
+        return edges
+    counts.duplicates += int(np.count_nonzero(~new))
+    merged = edges[new]
+    place = torch.from_numpy(np.cumsum(new) - 1)
+    merged.weight = torch.zeros(len(merged.row)).index_add(0, place, torch.from_numpy(edges.weight)).numpy()
+    return merged
+
+
+def _mirror(edges: _Edges, num_nodes: int, first_node: int, asymmetric: Asymmetric, counts: _Counts) -> _Edges:
+    """The edges, if each has a reverse of the same weight; else an error, or both directions with the larger weight."""
+    key, mirrored = edges.row * num_nodes + edges.col, edges.col * num_nodes + edges.row
+    order = np.argsort(mirrored, kind="stable")
+    complete = np.array_equal(key, mirrored[order])
+    # Tolerant, because summing duplicates in another order rounds the two directions apart.
+    if complete and np.allclose(edges.weight, edges.weight[order], rtol=3e-4, atol=0):
+        return edges
+    if asymmetric == "refuse":
+        _refuse(edges, key, mirrored, order, first_node)
+    twice = edges[np.tile(np.arange(len(key)), 2)]
+    twice.row, twice.col = np.concatenate([edges.row, edges.col]), np.concatenate([edges.col, edges.row])
+    both = np.concatenate([key, mirrored])
+    by_key = np.argsort(both, kind="stable")  # stable: an edge stands before the mirror image that it already has
+    both = both[by_key]
+    start = np.flatnonzero(np.append(True, both[1:] != both[:-1]))
+    symmetric = twice[by_key[start]]
+    own_weight = symmetric.weight
+    symmetric.weight = np.maximum.reduceat(twice.weight[by_key], start)
+    counts.alone += len(start) - len(key)
+    counts.unequal += int(np.count_nonzero(own_weight < symmetric.weight))
+    return symmetric
+
+
+def _refuse(
+    edges: _Edges, key: NDArray[np.int64], mirrored: NDArray[np.int64], order: NDArray[np.int64], first_node: int
+) -> None:
+    alone = np.flatnonzero(~np.isin(mirrored, key))
+    edge = alone[0] if len(alone) else np.argmax(np.abs(edges.weight - edges.weight[order]))
+    i, j = edges.row[edge] + first_node, edges.col[edge] + first_node
+    cure = 'asymmetric="symmetrise" makes the graphs undirected'
+    if len(alone):
+        raise GraphError(f"edge ({i}, {j}) has no reverse ({j}, {i}); {cure}")
+    weight, reverse = edges.weight[edge], edges.weight[order][edge]
+    raise GraphError(f"edge ({i}, {j}) weighs {weight}, its reverse ({j}, {i}) {reverse}; {cure}")
+
+
+def _join(pieces: list[FlatEdges], unweighted: bool, notes: tuple[str, ...]) -> FlatEdges:
+    """The pieces as one, in the smallest types that hold them."""
+    entries = np.concatenate([np.zeros(1, np.int64), *(np.diff(piece.entry_ptr) for piece in pieces)])
+    degree = np.concatenate([piece.degree for piece in pieces])
+    weights = [piece.weight for piece in pieces if piece.weight is not None]
+    labels = [piece.labels for piece in pieces if piece.labels is not None]
+    return FlatEdges(
+        np.cumsum(entries),
+        degree.astype(np.min_scalar_type(degree.max(initial=0))),
+        np.concatenate([piece.neighbor for piece in pieces]),
+        np.concatenate([piece.shift for piece in pieces]),
+        None if unweighted else np.concatenate(weights),
+        np.concatenate(labels) if labels else None,
+        notes,
+    )

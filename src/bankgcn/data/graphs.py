@@ -1,0 +1,261 @@
+"""Many graphs as one flat array per field; a batch of them is index arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from bankgcn.choices import pick
+from bankgcn.data.batch import GraphBatch, pointers, spans
+from bankgcn.data.checks import (
+    as_array,
+    check_attributes,
+    check_edge_index,
+    check_labels,
+    check_num_nodes,
+    check_rows,
+    check_targets,
+)
+from bankgcn.data.edges import flatten_edges
+from bankgcn.data.errors import DataFileError, GraphError
+
+__all__ = ["DataFileError", "GraphBatch", "GraphError", "GraphSet"]
+
+Indices = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | Tensor
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphSet:
+    r"""Many graphs, flat: :math:`N` nodes and :math:`E` directed edges of :math:`G` graphs, one after another.
+
+    Build one with :meth:`from_edges`, read one with :meth:`load`; the constructor takes arrays that are already checked
+    and sorted. The shift :math:`\tilde L` is normalised once, when the set is built. Arrays are numpy's, so that they
+    may lie in a file; integers are kept in the smallest type that holds them.
+    """
+
+    node_ptr: NDArray[np.int64]  # (G + 1,): where the nodes of each graph start
+    entry_ptr: NDArray[np.int64]  # (G + 1,): where the edges of each graph start
+    degree: NDArray[np.unsignedinteger]  # (N,): number of neighbours
+    neighbor: NDArray[np.unsignedinteger]  # (E,): neighbours of each node in turn, counted within their graph
+    shift: NDArray[np.float32]  # (E,): entries of L~
+    edge_weight: NDArray[np.float32] | None = None  # (E,): None means 1
+    edge_labels: NDArray[np.unsignedinteger] | None = None  # (E, columns)
+    attributes: NDArray[np.float32] | None = None  # (N, columns)
+    labels: NDArray[np.unsignedinteger] | None = None  # (N, columns): the column of a one-hot block that is 1
+    label_widths: tuple[int, ...] = ()  # width of each one-hot block
+    y: NDArray[np.int64] | NDArray[np.float32] | None = None  # (G,) classes, or (G,) or (G, targets) numbers
+    classes: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
+    name: str = ""
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def from_edges(
+        cls,
+        num_nodes: ArrayLike | Tensor,
+        edge_index: ArrayLike | Tensor,
+        *,
+        attributes: ArrayLike | Tensor | None = None,
+        labels: ArrayLike | Tensor | None = None,
+        label_widths: int | Sequence[int] | None = None,
+        edge_weight: ArrayLike | Tensor | None = None,
+        edge_labels: ArrayLike | Tensor | None = None,
+        y: ArrayLike | Tensor | None = None,
+        classes: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        name: str = "",
+        asymmetric: Literal["refuse", "symmetrise"] = "refuse",
+        notes: Sequence[str] = (),
+    ) -> GraphSet:
+        """The one way in for graphs from any source.
+
+        Self-loops are removed, and duplicate edges are merged by adding their weights, as ``GraphShift`` does; the
+        notes of the set count both.
+
+        Args:
+            num_nodes: Number of nodes of each graph, shape ``(G,)``.
+            edge_index: Shape ``(2, E)``, each edge in both directions. Nodes are numbered over the whole set: those of
+                a graph follow those of the graph before it.
+            attributes: Numbers of each node, shape ``(N, d)`` or ``(N,)``.
+            labels: Categories of each node as integers from 0, shape ``(N, c)`` or ``(N,)``.
+            label_widths: Number of categories, for each column of labels or for all of them alike; by default one more
+                than the largest.
+            edge_weight: Weight of each edge, shape ``(E,)``.
+            edge_labels: Integers of each edge, shape ``(E, c)`` or ``(E,)``; kept, but not used by the networks.
+            y: Class of each graph as an integer from 0, shape ``(G,)``, or real targets, shape ``(G,)`` or ``(G, T)``,
+                in which NaN means unknown.
+            classes: Names of the classes, in order of their numbers.
+            names: Names of the graphs.
+            name: Name of the set.
+            asymmetric: What to do with an edge whose reverse is missing or differs in weight: ``"refuse"``, or
+                ``"symmetrise"``, which gives both directions the larger weight and counts in the notes.
+            notes: What a user of these graphs must know.
+
+        Raises:
+            GraphError: The arrays contradict each other; the message names the value and where it stands.
+
+        Example:
+            >>> graphs = GraphSet.from_edges([2, 1], [[0, 1], [1, 0]], labels=[0, 1, 1], y=[0, 1])
+            >>> graphs
+            GraphSet(2 graphs, 3 nodes, 1 edges, 2 features, 2 classes)
+            >>> next(graphs.batches(2)).x
+            tensor([[1., 0.],
+                    [0., 1.],
+                    [0., 1.]])
+        """
+        pick({"refuse": 0, "symmetrise": 1}, asymmetric, "asymmetric")
+        node_ptr = pointers(check_num_nodes(num_nodes))
+        num_graphs, total = len(node_ptr) - 1, int(node_ptr[-1])
+        edges = check_edge_index(edge_index)
+        num_edges = edges.shape[1]
+        weight = None if edge_weight is None else as_array(edge_weight).astype(np.float32, copy=False)
+        if weight is not None:
+            check_rows("edge_weight", weight, num_edges, "edge")
+        edge_kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, None, num_edges, "edge")
+        kinds = None if labels is None else check_labels("labels", labels, label_widths, total, "node")
+        targets, class_names = check_targets(y, classes, num_graphs)
+        if names is not None and len(names) != num_graphs:
+            raise GraphError(f"names has {len(names)} entries, expected {num_graphs}: one per graph")
+        flat = flatten_edges(node_ptr, edges, weight, None if edge_kinds is None else edge_kinds[0], asymmetric)
+        return cls(
+            node_ptr,
+            flat.entry_ptr,
+            flat.degree,
+            flat.neighbor,
+            flat.shift,
+            flat.weight,
+            flat.labels,
+            None if attributes is None else check_attributes(attributes, node_ptr),
+            None if kinds is None else kinds[0],
+            () if kinds is None else kinds[1],
+            targets,
+            class_names,
+            None if names is None else tuple(map(str, names)),
+            name,
+            (*notes, *flat.notes),
+        )
+
+    def with_signals(
+        self,
+        *,
+        attributes: ArrayLike | Tensor | None = None,
+        labels: ArrayLike | Tensor | None = None,
+        label_widths: int | Sequence[int] | None = None,
+        notes: Sequence[str] = (),
+    ) -> GraphSet:
+        """The same graphs with these node signals instead of their own, and further notes; see :meth:`from_edges`."""
+        kinds = None if labels is None else check_labels("labels", labels, label_widths, int(self.node_ptr[-1]), "node")
+        return replace(
+            self,
+            attributes=None if attributes is None else check_attributes(attributes, self.node_ptr),
+            labels=None if kinds is None else kinds[0],
+            label_widths=() if kinds is None else kinds[1],
+            notes=(*self.notes, *notes),
+        )
+
+    def __len__(self) -> int:
+        return len(self.node_ptr) - 1
+
+    @cached_property
+    def num_nodes(self) -> NDArray[np.int64]:
+        """Number of nodes of each graph, shape ``(G,)``."""
+        return np.diff(self.node_ptr)
+
+    @cached_property
+    def num_entries(self) -> NDArray[np.int64]:
+        """Number of directed edges of each graph, shape ``(G,)``."""
+        return np.diff(self.entry_ptr)
+
+    @property
+    def num_edges(self) -> NDArray[np.int64]:
+        """Number of undirected edges of each graph, shape ``(G,)``."""
+        return self.num_entries // 2
+
+    @property
+    def num_attributes(self) -> int:
+        """Number of real-valued columns of the signals."""
+        return 0 if self.attributes is None else self.attributes.shape[1]
+
+    @property
+    def num_features(self) -> int:
+        """Width of the node signals: attributes and one-hot labels."""
+        return self.num_attributes + sum(self.label_widths)
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes; 0 where the targets are numbers or unknown."""
+        return len(self.classes)
+
+    def __getitem__(self, indices: Indices) -> GraphSet:
+        """The graphs with these numbers, in this order: an integer, a slice, a list, an array or a mask."""
+        chosen = self._numbers(indices)
+        node_ptr, entry_ptr = pointers(self.num_nodes[chosen]), pointers(self.num_entries[chosen])
+        nodes, entries = spans(self.node_ptr[chosen], node_ptr), spans(self.entry_ptr[chosen], entry_ptr)
+        return replace(
+            self,
+            node_ptr=node_ptr,
+            entry_ptr=entry_ptr,
+            degree=self.degree[nodes],
+            neighbor=self.neighbor[entries],
+            shift=self.shift[entries],
+            edge_weight=None if self.edge_weight is None else self.edge_weight[entries],
+            edge_labels=None if self.edge_labels is None else self.edge_labels[entries],
+            attributes=None if self.attributes is None else self.attributes[nodes],
+            labels=None if self.labels is None else self.labels[nodes],
+            y=None if self.y is None else self.y[chosen],
+            names=None if self.names is None else tuple(self.names[i] for i in chosen),
+        )
+
+    def batch(self, indices: Indices = slice(None)) -> GraphBatch:
+        """The graphs with these numbers as one batch; all of them by default."""
+        return GraphBatch(self, self._numbers(indices))
+
+    def batches(
+        self, batch_size: int, shuffle: bool = False, generator: torch.Generator | None = None
+    ) -> Iterator[GraphBatch]:
+        """All graphs once, in batches; the last one may be smaller.
+
+        Args:
+            batch_size: Number of graphs in a batch.
+            shuffle: Whether they come in random order, drawn anew by every call.
+            generator: Where the order comes from; torch's global one by default.
+        """
+        if batch_size < 1:
+            raise ValueError(f"batch_size={batch_size}: expected at least 1")
+        order = torch.randperm(len(self), generator=generator).numpy() if shuffle else np.arange(len(self))
+        starts = range(0, len(self), batch_size)
+        return (GraphBatch(self, order[start : start + batch_size]) for start in starts)
+
+    def signals(self, nodes: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float32]:
+        """Signals of these nodes, numbered over the whole set: attributes, then labels expanded to one-hot columns."""
+        if self.labels is None and self.attributes is not None:
+            return self.attributes[nodes]
+        count = len(self.degree[nodes])
+        x = np.zeros((count, self.num_features), np.float32)
+        start = self.num_attributes
+        if self.attributes is not None:
+            x[:, :start] = self.attributes[nodes]
+        if self.labels is not None:
+            labels, row = self.labels[nodes], np.arange(count)
+            for column, width in enumerate(self.label_widths):
+                x[row, start + labels[:, column].astype(np.int64)] = 1
+                start += width
+        return x
+
+    def __repr__(self) -> str:
+        known = [self.name] if self.name else []
+        known += [f"{len(self):,} graphs", f"{len(self.degree):,} nodes", f"{len(self.neighbor) // 2:,} edges"]
+        known += [f"{self.num_features:,} features"]
+        known += [f"{self.num_classes} classes"] if self.classes else []
+        return f"GraphSet({', '.join(known)})"
+
+    def _numbers(self, indices: Indices) -> NDArray[np.int64]:
+        index = indices.numpy() if isinstance(indices, Tensor) else indices
+        return np.atleast_1d(np.arange(len(self))[index])
