@@ -280,7 +280,7 @@ class GraphSet:
         x = np.zeros((len(self.degree[nodes]), width), np.float32)
         if self.attributes is not None:
             x[:, :start] = self.attributes[nodes]
-        if self.labels is not None:
+        if self.labels is not None and self.label_widths:
             labels = self.labels[nodes]
             row = np.arange(0, x.size, width)  # where each row starts in the flat array: half the cost of two indices
             for column, label_width in enumerate(self.label_widths):
