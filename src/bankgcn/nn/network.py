@@ -156,9 +156,11 @@ class GraphNetwork(nn.Module):
         """What the convolutions take besides the signal; for filter banks the shift, built once for all layers."""
         if isinstance(edge_index, GraphShift) and self.pools:
             raise ValueError("pooling makes new graphs from the edges: pass edge_index, not a GraphShift")
-        if isinstance(self.convs[0], BankConv):
-            return (GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype),)
-        return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
+        if not isinstance(self.convs[0], BankConv):
+            if isinstance(edge_index, GraphShift):
+                raise ValueError(f"{type(self.convs[0]).__name__} takes edge_index, not a GraphShift")
+            return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
+        return (GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype),)
 
 
 class BankGCN(GraphNetwork):
