@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -23,8 +24,10 @@ from bankgcn.data.checks import (
     check_rows,
     check_targets,
 )
+from bankgcn.data.container import read_arrays, write_arrays
 from bankgcn.data.edges import flatten_edges
 from bankgcn.data.errors import DataFileError, GraphError
+from bankgcn.data.fingerprint import fingerprint
 
 __all__ = ["DataFileError", "GraphBatch", "GraphError", "GraphSet"]
 
@@ -160,6 +163,40 @@ class GraphSet:
             notes=(*self.notes, *notes),
         )
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the set to one file, atomically; see :mod:`bankgcn.data.container` for its layout."""
+        members = {field.name: getattr(self, field.name) for field in fields(self)}
+        arrays = {name: value for name, value in members.items() if isinstance(value, np.ndarray)}
+        rest = {name: value for name, value in members.items() if name not in arrays}
+        write_arrays(path, {**rest, "fingerprint": self.fingerprint}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], verify: bool = False) -> GraphSet:
+        """A saved set; its arrays stay in the file until they are used, and processes that load it share them.
+
+        Args:
+            path: The file.
+            verify: Whether to read all of it now and compare checksums.
+
+        Raises:
+            DataFileError: The file is of another kind, of a newer format, cut short or damaged.
+        """
+        rest, arrays = read_arrays(path, verify)
+        known = rest.pop("fingerprint", None)
+        members: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in rest.items()}
+        try:
+            loaded = cls(**members | arrays)
+            loaded._check_lengths()
+        except (TypeError, AttributeError, GraphError) as error:
+            raise DataFileError(f"holds no set of graphs ({error})", path) from error
+        loaded.__dict__["fingerprint"] = known  # computed when it was saved
+        return loaded
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Counts and a hash of the content; see :func:`bankgcn.data.fingerprint.fingerprint`."""
+        return fingerprint(self)
+
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
 
@@ -255,6 +292,17 @@ class GraphSet:
         known += [f"{self.num_features:,} features"]
         known += [f"{self.num_classes} classes"] if self.classes else []
         return f"GraphSet({', '.join(known)})"
+
+    def _check_lengths(self) -> None:
+        """Raise unless the arrays have the lengths that the pointers promise."""
+        for ptr, rows in [
+            (self.node_ptr, [self.degree, self.attributes, self.labels]),
+            (self.entry_ptr, [self.neighbor, self.shift, self.edge_weight, self.edge_labels]),
+        ]:
+            if len(ptr) != len(self) + 1 or ptr[0] != 0 or (np.diff(ptr) < 0).any():
+                raise GraphError("its pointers are not ascending")
+            if any(array is not None and len(array) != ptr[-1] for array in rows):
+                raise GraphError(f"its arrays do not have {ptr[-1]} rows each")
 
     def _numbers(self, indices: Indices) -> NDArray[np.int64]:
         index = indices.numpy() if isinstance(indices, Tensor) else indices
