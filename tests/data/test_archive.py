@@ -40,7 +40,7 @@ def test_a_member_that_points_outside_is_refused(zip_of, name: str) -> None:
 
 def test_a_member_without_a_name_is_refused(zip_of) -> None:
     with pytest.raises(DataFileError, match="a member has no name but"):
-        Archive(zip_of({"": b"1"}))
+        Archive(zip_of({".": b"1"}))
 
 
 def test_two_members_of_one_name_are_refused(zip_of) -> None:

@@ -18,7 +18,7 @@ from bankgcn.data.archive import Archive, Files, Folder
 from bankgcn.data.errors import DataFileError, GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.numbers import Number, parse_table
-from bankgcn.data.signals import scale_to_unit_range, structural_signals
+from bankgcn.data.signals import labels_from_range, scale_to_unit_range, structural_signals
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -218,13 +218,13 @@ def _attributes(files: TUFiles, features: TUFeatures, num_nodes: int) -> Floats 
     return scale_to_unit_range(attributes) if features.attributes == "unit_range" else attributes
 
 
-def _labels(files: TUFiles, num_nodes: int) -> tuple[Integers, list[int]]:
+def _labels(files: TUFiles, num_nodes: int) -> tuple[Integers, tuple[int, ...]]:
     labels = files.table("node_labels", np.int64, rows=(num_nodes, "nodes in the indicator file"))
     return _categories(labels, files.where("node_labels"))
 
 
-def _categories(labels: Integers, where: Path) -> tuple[Integers, list[int]]:
-    """Labels counted from 0, and the width of each column's one-hot: its whole range, as PyG has it."""
+def _categories(labels: Integers, where: Path) -> tuple[Integers, tuple[int, ...]]:
+    """Labels counted from the smallest of their column, and how many values each column may take."""
     low, high = labels.min(axis=0), labels.max(axis=0)
     for column in np.flatnonzero(high.astype(float) - low >= MAX_LABEL_RANGE)[:1]:
         line = int(np.abs(labels[:, column] - np.median(labels[:, column])).argmax()) + 1
@@ -234,7 +234,7 @@ def _categories(labels: Integers, where: Path) -> tuple[Integers, list[int]]:
             where,
             line,
         )
-    return labels - low, (high - low + 1).tolist()
+    return labels_from_range(labels)
 
 
 def _with_line(error: GraphError, files: TUFiles) -> DataFileError:
