@@ -23,14 +23,19 @@ def pointers(counts: NDArray[np.integer]) -> NDArray[np.int64]:
     return ptr
 
 
-def spans(starts: NDArray[np.int64], ptr: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions of all members of some runs of a flat array, given where each run starts there and here.
+def spans(starts: NDArray[np.integer], counts: NDArray[np.integer], ptr: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions of all members of some runs of a flat array, one run after another.
+
+    Args:
+        starts: Where each run starts in the flat array.
+        counts: Length of each run.
+        ptr: Its :func:`pointers`.
 
     Example:
-        >>> spans(np.array([10, 50]), np.array([0, 3, 5]))
+        >>> spans(np.array([10, 50]), np.array([3, 2]), np.array([0, 3, 5]))
         array([10, 11, 12, 50, 51])
     """
-    positions = np.repeat(starts - ptr[:-1], np.diff(ptr))
+    positions = (starts - ptr[:-1]).repeat(counts)
     positions += np.arange(len(positions))
     return positions
 
@@ -74,7 +79,7 @@ class GraphBatch:
     def shift(self) -> GraphShift:
         r"""The shift :math:`\tilde L` of all graphs, block diagonal."""
         rowptr = pointers(self.source.degree[self._nodes])
-        col = np.repeat(self._node_ptr[:-1], np.diff(self._entry_ptr))
+        col = self._node_ptr[:-1].repeat(self._num_entries)
         col += self.source.neighbor[self._entries]
         weight = self.source.shift[self._entries]
         return GraphShift(self._tensor(rowptr), self._tensor(col), self._tensor(weight))
@@ -87,7 +92,7 @@ class GraphBatch:
     @cached_property
     def batch(self) -> Tensor:
         """Graph of each node, shape ``(num_nodes,)``."""
-        return self._tensor(np.repeat(np.arange(self.num_graphs), np.diff(self._node_ptr)))
+        return self._tensor(np.arange(self.num_graphs).repeat(self._num_nodes))
 
     @cached_property
     def edge_index(self) -> Tensor:
@@ -115,22 +120,26 @@ class GraphBatch:
         return f"GraphBatch(num_graphs={self.num_graphs}, num_nodes={self.num_nodes})"
 
     @cached_property
+    def _num_nodes(self) -> NDArray[np.int64]:
+        return self.source.num_nodes[self.indices]
+
+    @cached_property
     def _node_ptr(self) -> NDArray[np.int64]:
-        return pointers(self.source.num_nodes[self.indices])
+        return pointers(self._num_nodes)
 
     @cached_property
     def _nodes(self) -> NDArray[np.int64]:
         """Positions of the nodes in the arrays of the set."""
-        return spans(self.source.node_ptr[self.indices], self._node_ptr)
+        return spans(self.source.node_ptr[self.indices], self._num_nodes, self._node_ptr)
 
     @cached_property
-    def _entry_ptr(self) -> NDArray[np.int64]:
-        return pointers(self.source.num_entries[self.indices])
+    def _num_entries(self) -> NDArray[np.int64]:
+        return self.source.num_entries[self.indices]
 
     @cached_property
     def _entries(self) -> NDArray[np.int64]:
         """Positions of the entries in the arrays of the set."""
-        return spans(self.source.entry_ptr[self.indices], self._entry_ptr)
+        return spans(self.source.entry_ptr[self.indices], self._num_entries, pointers(self._num_entries))
 
     def _tensor(self, array: NDArray) -> Tensor:
         return torch.from_numpy(array).to(self.device)

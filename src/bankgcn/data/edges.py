@@ -99,7 +99,7 @@ def flatten_edges(
         )
         pieces.append(_flatten_piece(edges, node_ptr[first : last + 1], asymmetric, counts, neighbor_type))
         first_edge = end
-    return _join(pieces, unweighted=weight is None and not counts.duplicates, notes=counts.notes())
+    return _join(pieces, counts.notes())
 
 
 def _group_by_graph(
@@ -165,7 +165,7 @@ def _flatten_piece(
         np.diff(rowptr).astype(np.uint32),
         (edges.col - first_node).astype(neighbor_type),
         shift.weight.numpy(),
-        edges.weight,
+        None if (edges.weight == 1).all() else edges.weight,
         edges.labels,
         notes=(),
     )
@@ -224,18 +224,23 @@ def _refuse(
     raise GraphError(f"edge ({i}, {j}) weighs {weight}, its reverse ({j}, {i}) {reverse}; {cure}")
 
 
-def _join(pieces: list[FlatEdges], unweighted: bool, notes: tuple[str, ...]) -> FlatEdges:
+def _join(pieces: list[FlatEdges], notes: tuple[str, ...]) -> FlatEdges:
     """The pieces as one, in the smallest types that hold them."""
     entries = np.concatenate([np.zeros(1, np.int64), *(np.diff(piece.entry_ptr) for piece in pieces)])
     degree = np.concatenate([piece.degree for piece in pieces])
-    weights = [piece.weight for piece in pieces if piece.weight is not None]
     labels = [piece.labels for piece in pieces if piece.labels is not None]
     return FlatEdges(
         np.cumsum(entries),
         degree.astype(np.min_scalar_type(degree.max(initial=0))),
         np.concatenate([piece.neighbor for piece in pieces]),
         np.concatenate([piece.shift for piece in pieces]),
-        None if unweighted else np.concatenate(weights),
+        _join_weights(pieces),
         np.concatenate(labels) if labels else None,
         notes,
     )
+
+
+def _join_weights(pieces: list[FlatEdges]) -> NDArray[np.float32] | None:
+    if all(piece.weight is None for piece in pieces):
+        return None
+    return np.concatenate([np.ones_like(piece.shift) if piece.weight is None else piece.weight for piece in pieces])

@@ -1,0 +1,116 @@
+"""Node signals made from what a dataset gives: labels over their range, scaled attributes, and the structure itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.data.batch import pointers, spans
+from bankgcn.data.graphs import GraphSet
+
+GRAPHS_AT_ONCE = 256
+PATHS_AT_ONCE = 1 << 20
+
+
+def labels_from_range(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    """Labels that count from the smallest value of each column, and the widths that reach to the largest.
+
+    A value between the two that never occurs keeps its place: the 82 labels of DD lie in 1..89, a width of 89.
+
+    Args:
+        values: Integers, shape ``(N,)`` or ``(N, c)``.
+
+    Example:
+        >>> labels_from_range(np.array([3, 5, 3]))
+        (array([[0],
+               [2],
+               [0]]), (3,))
+    """
+    columns = values.reshape(len(values), -1).astype(np.int64)
+    if not len(columns):
+        return columns, (1,) * columns.shape[1]
+    labels = columns - columns.min(axis=0)
+    return labels, tuple((labels.max(axis=0) + 1).tolist())
+
+
+def scale_to_unit_range(attributes: NDArray) -> NDArray[np.float32]:
+    """Each column moved and stretched to [0, 1]; a column that is constant becomes 0.
+
+    Example:
+        >>> scale_to_unit_range(np.array([[1.0, 7.0], [3.0, 7.0], [2.0, 7.0]]))
+        array([[0. , 0. ],
+               [1. , 0. ],
+               [0.5, 0. ]], dtype=float32)
+    """
+    low, high = attributes.min(axis=0, initial=np.inf), attributes.max(axis=0, initial=-np.inf)
+    span = np.where(high > low, high - low, 1)
+    return ((attributes - low) / span).astype(np.float32)
+
+
+def structural_signals(graphs: GraphSet, max_degree: int | None = None) -> GraphSet:
+    """The same graphs, each node with its clustering coefficient and its degree as one-hot columns.
+
+    For graphs without features of their own (the paper's footnote 1).
+
+    Args:
+        graphs: The graphs; their own signals are left out.
+        max_degree: Degrees above this count as this, which bounds the width of the signal. By default the largest.
+    """
+    if max_degree is not None and max_degree < 0:
+        raise ValueError(f"max_degree={max_degree}: expected 0 or more")
+    top = int(graphs.degree.max(initial=0)) if max_degree is None else max_degree
+    return graphs.with_signals(
+        attributes=clustering_coefficient(graphs),
+        labels=np.minimum(graphs.degree, top),
+        label_widths=top + 1,
+        notes=[f"signals are the clustering coefficient and the degree, one-hot from 0 to {top}"],
+    )
+
+
+def clustering_coefficient(graphs: GraphSet) -> NDArray[np.float32]:
+    """The share of the pairs of neighbours of each node that are neighbours themselves, shape ``(N,)``.
+
+    0 for a node with fewer than two neighbours; weights of edges are not looked at.
+    """
+    triangles = [_triangles(batch.edge_index.numpy(), batch.num_nodes) for batch in graphs.batches(GRAPHS_AT_ONCE)]
+    degree = graphs.degree.astype(np.float64)
+    pairs = degree * (degree - 1) / 2
+    return (np.concatenate([np.zeros(0), *triangles]) / np.maximum(pairs, 1)).astype(np.float32)
+
+
+def _triangles(edge_index: NDArray[np.int64], num_nodes: int) -> NDArray[np.int64]:
+    """Number of triangles at each node, given both directions of every edge.
+
+    Edges are turned towards the node of higher degree. Then a triangle is found once, from its lowest node, and even a
+    hub has few edges that leave it: the paths of length two, which are tried one by one, stay few.
+    """
+    row, col = edge_index
+    rank = np.empty(num_nodes, np.int64)
+    rank[np.argsort(np.bincount(row, minlength=num_nodes), kind="stable")] = np.arange(num_nodes)
+    upward = rank[row] < rank[col]
+    keys = np.sort(rank[row][upward] * num_nodes + rank[col][upward])
+    low, middle = np.divmod(keys, max(num_nodes, 1))
+    leaving = np.bincount(low, minlength=num_nodes)
+    found = np.zeros(num_nodes, np.int64)
+    for edges, ends in _paths(middle, leaving):
+        first, last = low[edges], middle[ends]
+        place = np.searchsorted(keys, first * num_nodes + last)
+        closed = keys[np.minimum(place, len(keys) - 1)] == first * num_nodes + last
+        for corner in (first, middle[edges], last):
+            found += np.bincount(corner[closed], minlength=num_nodes)
+    return found[rank]
+
+
+def _paths(
+    middle: NDArray[np.int64], leaving: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """All paths of two edges, as numbers of the first and the second, in pieces of bounded size."""
+    start = pointers(leaving)
+    counts = leaving[middle]
+    piece = np.cumsum(counts) // PATHS_AT_ONCE
+    for edges in np.split(np.arange(len(middle)), np.flatnonzero(np.diff(piece)) + 1):
+        if len(edges):
+            seconds = spans(start[middle[edges]], counts[edges], pointers(counts[edges]))
+            yield edges.repeat(counts[edges]), seconds

@@ -1,0 +1,168 @@
+"""Which graphs train, validate and test: a function of the labels and a seed, kept in a small file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bankgcn.data.atomic import atomic_write
+from bankgcn.data.checks import as_array
+from bankgcn.data.errors import DataFileError, GraphError
+
+PARTS = ("train", "valid", "test")
+FORMAT = "bankgcn split 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Numbers of the graphs that train, validate and test, each in ascending order.
+
+    Example:
+        >>> split = stratified_split([0, 1] * 10, seed=0)
+        >>> len(split.train), len(split.valid), len(split.test)
+        (16, 2, 2)
+    """
+
+    train: NDArray[np.int64]
+    valid: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for part in PARTS:
+            indices = np.asarray(getattr(self, part), np.int64)
+            object.__setattr__(self, part, np.sort(indices))
+        together = np.concatenate([self.train, self.valid, self.test])
+        for index in together[together < 0][:1]:
+            raise GraphError(f"a split holds graph {index}: graphs are numbered from 0")
+        unique, count = np.unique(together, return_counts=True)
+        for index in unique[count > 1][:1]:
+            raise GraphError(f"graph {index} stands in a split more than once")
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the three parts: equal splits have equal hashes."""
+        return hashlib.sha256(json.dumps(self._lists()).encode()).hexdigest()
+
+    def save(self, path: str | os.PathLike[str], fingerprint: str) -> None:
+        """Write the split to a JSON file, atomically.
+
+        Args:
+            path: The file.
+            fingerprint: That of the set of graphs that is split: ``graphs.fingerprint``.
+        """
+        content = {"format": FORMAT, "graphs": fingerprint, "hash": self.hash, **self._lists()}
+        with atomic_write(path) as file:
+            file.write(json.dumps(content).encode() + b"\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], fingerprint: str) -> Split:
+        """A split that was saved for the graphs with this fingerprint.
+
+        Raises:
+            DataFileError: The file is no split, was changed, or is of other graphs.
+        """
+        content = _read_json(path)
+        if content["graphs"] != fingerprint:
+            raise DataFileError(f"splits the graphs {content['graphs']}, but these are {fingerprint}", path)
+        try:
+            split = cls(*(np.asarray(content[part], np.int64) for part in PARTS))
+        except (ValueError, TypeError, OverflowError) as error:
+            raise DataFileError(f"is damaged: {error}", path) from error
+        if split.hash != content["hash"]:
+            raise DataFileError("was changed: its content differs from its hash", path)
+        return split
+
+    def _lists(self) -> dict[str, list[int]]:
+        return {part: getattr(self, part).tolist() for part in PARTS}
+
+
+def stratified_split(y: ArrayLike, ratios: Sequence[float] = (8, 1, 1), seed: int = 0) -> Split:
+    """A random split in which every part has its share of every class, to rounding.
+
+    It depends on the arguments alone: not on the model, nor on any global state. Each class is shuffled by itself and
+    cut; what rounding leaves over goes to the part that is furthest behind its share in the classes so far, so that the
+    parts keep their share of the whole, too.
+
+    Args:
+        y: Class of each graph, shape ``(G,)``.
+        ratios: Shares of training, validation and test.
+        seed: Number of the split.
+    """
+    labels = as_array(y)
+    if labels.ndim != 1 or labels.dtype.kind not in "iub":
+        raise ValueError(f"y has shape {labels.shape} and dtype {labels.dtype}, expected one integer class per graph")
+    share = np.asarray(ratios, np.float64)
+    if share.shape != (3,) or not (np.isfinite(share).all() and (share >= 0).all() and share.sum() > 0):
+        raise ValueError(f"ratios={tuple(ratios)}: expected three numbers that are not negative, and not all 0")
+    share = share / share.sum()
+    rng = np.random.Generator(np.random.PCG64(seed))
+    parts: list[list[NDArray[np.int64]]] = [[], [], []]
+    owed = np.zeros(3)
+    for label in np.unique(labels):
+        members = _shuffled(np.flatnonzero(labels == label), rng)
+        exact = share * len(members)
+        counts = _rounded(exact, owed)
+        owed += exact - counts
+        for part, chosen in zip(parts, np.split(members, np.cumsum(counts)[:-1]), strict=True):
+            part.append(chosen)
+    return Split(*(np.concatenate([np.zeros(0, np.int64), *part]) for part in parts))
+
+
+def limit_training(split: Split, y: ArrayLike, per_class: int, seed: int = 0) -> Split:
+    """The same split with only so many training graphs of each class, drawn by the seed.
+
+    With 100 a class of CIFAR-10's official split this is the paper's CIFAR-10 (1000).
+
+    Args:
+        split: The split; validation and test stay whole.
+        y: Class of each graph, shape ``(G,)``.
+        per_class: Number of training graphs to keep of each class.
+        seed: Number of the draw.
+    """
+    labels = as_array(y)[split.train]
+    rng = np.random.Generator(np.random.PCG64(seed))
+    kept = []
+    for label in np.unique(labels):
+        members = split.train[labels == label]
+        if len(members) < per_class:
+            raise ValueError(f"class {label} has {len(members)} training graphs: per_class={per_class} are too many")
+        kept.append(_shuffled(members, rng)[:per_class])
+    return replace(split, train=np.concatenate([np.zeros(0, np.int64), *kept]))
+
+
+def _shuffled(members: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """In random order. By sorting raw random numbers, because numpy may change how its ``shuffle`` draws them."""
+    return members[np.argsort(rng.bit_generator.random_raw(len(members)), kind="stable")]
+
+
+def _rounded(exact: NDArray[np.float64], owed: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Whole numbers with the same sum, each rounded down or up: up where most is owed."""
+    down = np.floor(exact + 1e-9)  # a share like 0.1 * 30 must not fall below 3 by its last bit
+    fraction = exact - down
+    claim = np.where(fraction > 1e-9, fraction + owed, -np.inf)  # a share that is whole stays so
+    missing = round(exact.sum() - down.sum())
+    down[np.argsort(-claim, kind="stable")[:missing]] += 1
+    return down.astype(np.int64)
+
+
+def _read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        text = file.read()
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise DataFileError(f"is not a split saved by bankgcn ({error})", path) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataFileError(f"is not a split in the format {FORMAT!r}", path)
+    for key in ("graphs", "hash", *PARTS):
+        if key not in content:
+            raise DataFileError(f"is damaged: it has no {key!r}", path)
+    return content
