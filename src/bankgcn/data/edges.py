@@ -183,7 +183,9 @@ def _merge(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
     counts.duplicates += int(np.count_nonzero(~new))
     merged = edges[new]
     place = torch.from_numpy(np.cumsum(new) - 1)
-    merged.weight = torch.zeros(len(merged.row)).index_add(0, place, torch.from_numpy(edges.weight)).numpy()
+    merged.weight = (
+        torch.zeros(len(merged.row), dtype=torch.float32).index_add(0, place, torch.from_numpy(edges.weight)).numpy()
+    )
     return merged
 
 
