@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import lzma
+import os
 import re
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -141,6 +143,20 @@ class Archive:
     def where(self, name: str) -> Path:
         """The zip's path followed by the member's."""
         return self.path / name
+
+
+def unpack(archive: Archive, folder: Path) -> None:
+    """Write all members to a new folder, without the one top folder that they may share; all of them or nothing."""
+    tops = {name.partition("/")[0] for name in archive.names}
+    top = f"{tops.pop()}/" if len(tops) == 1 else ""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as unfinished:
+        root = Path(unfinished) / "content"
+        for name in archive.names:
+            file = root / name.removeprefix(top)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(archive.read(name))
+        os.replace(root, folder)
 
 
 def _safe_name(name: str, archive: Path) -> str:

@@ -55,7 +55,8 @@ class Entry:
         reader: Which reader reads it; see :data:`bankgcn.data.sources.READERS`.
         features: What the nodes carry: a policy for the TU reader, or a sentence.
         split: Whether training, validation and test are drawn by seed, 8:1:1 and stratified, or fixed by its authors.
-        places: Where it may be under a data root, the place of a download first; none if it comes with the package.
+        places: Where it may be under a data root, the place of a download first (a folder, if it must be unpacked);
+            none if it comes with the package.
         url: Its official address.
         sha256: Checksum of the official file, where we have that file.
         published: Its statistics as the paper prints them, with which ours are compared.
@@ -173,7 +174,7 @@ _ROWS = (
         reader="cifar10",
         features="mean colour and position of each superpixel",
         split="official",
-        places=("CIFAR10/superpixels.npz", "CIFAR10/CIFAR10_v2.zip", "CIFAR10/raw"),
+        places=("CIFAR10/CIFAR10_v2.zip", "CIFAR10/raw", "CIFAR10/superpixels.npz"),
         url="https://data.pyg.org/datasets/benchmarking-gnns/CIFAR10_v2.zip",
         published=Statistics(graphs=60_000, nodes=117.63, edges=564.86, features=5, classes=10),
         citation=DWIVEDI,
@@ -191,14 +192,14 @@ _ROWS = (
     ),
     Entry(
         name="MUTAG",
-        summary="nitro compounds; mutagenic or not (comes with the package)",
+        summary="nitro compounds; mutagenic or not",
         reader="mutag",
         features=LABELS,
         citation=DEBNATH,
     ),
     Entry(
         name="digits",
-        summary="handwritten digits of 8 x 8 pixels as grids (comes with scikit-learn)",
+        summary="handwritten digits of 8 x 8 pixels as grids",
         reader="digits",
         features="the intensity of each pixel",
         citation="E. Alpaydin, C. Kaynak: Optical recognition of handwritten digits. UCI repository, 1998",

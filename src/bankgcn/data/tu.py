@@ -121,6 +121,13 @@ class TUFiles:
         """What a message calls that file."""
         return self.files.where(self._member(part))
 
+    def paths(self) -> list[Path]:
+        """The files on disk: the zip, or the text files of the set."""
+        if isinstance(self.files, Archive):
+            return [self.files.path]
+        here = [PurePosixPath(name) for name in self.files.names]
+        return [self.files.where(str(name)) for name in here if name.parent == self.folder and name.suffix == ".txt"]
+
     def features(self) -> TUFeatures:
         """All the signals there are."""
         return TUFeatures(attributes="raw" if self.has("node_attributes") else "none", labels=self.has("node_labels"))
