@@ -6,7 +6,7 @@ an interrupt.
 
 import typer
 
-from bankgcn.cli.data import app as data
+from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.errors import Commands
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(data, name="data")
+app.add_typer(data_commands, name="data")
 
 
 @app.callback()

@@ -51,8 +51,8 @@ def describe(
     graphs = found.load(**reader_options(smiles, target, skip_unreadable, symmetrise))
     console = Console(highlight=False)
     entry = found.entry
-    title = graphs.name or found.name
-    console.print(Text(f"{title}: {entry.summary}" if entry else title, style="bold"), soft_wrap=True)
+    title = f"{entry.name}: {entry.summary}" if entry else graphs.name or found.name
+    console.print(Text(title, style="bold"), soft_wrap=True)
     for note in graphs.notes:
         console.print(Text(f"note: {note}", style="yellow"), soft_wrap=True)
     console.print(_statistics(Statistics.of(graphs), entry.published if entry else None))
@@ -67,7 +67,9 @@ def fetch_by_name(
 ) -> None:
     """Download a dataset from its official address, checked; to --data-root, or the user's cache folder."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    hidden = not console.is_terminal
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task(name, total=None)
         path = fetch_dataset(name, data_root, lambda done, total: bar.update(task, completed=done, total=total))
     Console().print(Text(f"{name} is at {path}"), soft_wrap=True)

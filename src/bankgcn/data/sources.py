@@ -18,10 +18,12 @@ from bankgcn.data.digits import digits
 from bankgcn.data.embedded import mutag
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.fetch import Progress, fetch
+from bankgcn.data.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.molhiv import read_molhiv
+from bankgcn.data.molhiv import read_molhiv, scaffold_split
 from bankgcn.data.smiles_table import read_smiles_table
-from bankgcn.data.tu import TUFeatures, TUFiles, read_tu
+from bankgcn.data.splits import Split, stratified_split
+from bankgcn.data.tu import TUFiles, read_tu
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,12 @@ READERS: dict[str, Reader] = {
     "smiles": Reader("a table of SMILES", read_smiles_table),
     "molhiv": Reader("OGB's molhiv", read_molhiv, _molhiv_files),
 }
-MAKERS: dict[str, Callable[[], GraphSet]] = {"mutag": mutag, "digits": digits}
+MAKERS: dict[str, Callable[[], GraphSet]] = {
+    "mutag": mutag,
+    "digits": digits,
+    "smooth-or-alternating": smooth_or_alternating,
+}
+OFFICIAL_SPLITS: dict[str, Callable[[Path, int], Split]] = {"molhiv": scaffold_split}
 READER_OF_SUFFIX = {".zip": "tu", ".csv": "smiles", ".tsv": "smiles"}
 EXPECTED = "a dataset's name, a folder or zip in the TU format, or a .csv with a column of SMILES"
 
@@ -90,18 +97,26 @@ class Source:
             return GraphSet.load(self.path)
         reader = READERS[self.reader]
         _refuse_unknown(options, list(inspect.signature(reader.read).parameters)[1:], reader.kind)
-        options = {**self._policy(), **options}
+        if self.reader == "tu":
+            options = {**self._tu_options(self.path), **options}
         read = partial(reader.read, self.path, **options)
-        graphs = cached(read, reader.files(self.path), {"reader": self.reader, **options})
-        if self.entry is not None and graphs.name != self.entry.name:
-            raise DataFileError(f"holds {graphs.name}, not {self.entry.name}", self.path)
-        return graphs
+        return cached(read, reader.files(self.path), {"reader": self.reader, **options})
 
-    def _policy(self) -> dict[str, Any]:
-        """How the catalogue wants this dataset read."""
-        if self.entry is None or not isinstance(self.entry.features, TUFeatures):
-            return {}
-        return {"features": self.entry.features, "notes": self.entry.notes}
+    def split(self, graphs: GraphSet, seed: int = 0) -> Split:
+        """Which of the graphs train, validate and test: as their authors fixed it, else 8:1:1 drawn by the seed."""
+        if self.entry is not None and self.entry.split == "official" and self.path is not None:
+            return OFFICIAL_SPLITS[self.reader](self.path, len(graphs))
+        if graphs.y is None or not graphs.classes:
+            raise ValueError(f"{self.name} has no classes: a stratified split needs them")
+        return stratified_split(graphs.y, seed=seed)
+
+    def _tu_options(self, path: Path) -> dict[str, Any]:
+        """How the catalogue wants this dataset read, and what it has to say of any set of this name."""
+        held = TUFiles(path).name
+        if self.entry is not None and held != self.entry.name:
+            raise DataFileError(f"holds {held}, not {self.entry.name}", path)
+        options: dict[str, Any] = {"features": self.entry.features} if self.entry else {}
+        return options | {"notes": CATALOG[held].notes if held in CATALOG else ()}
 
 
 def load(name: str, data_root: str | Path | None = None, **options: Any) -> GraphSet:
