@@ -174,7 +174,7 @@ _ROWS = (
         reader="cifar10",
         features="mean colour and position of each superpixel",
         split="official",
-        places=("CIFAR10/CIFAR10_v2.zip", "CIFAR10/raw", "CIFAR10/superpixels.npz"),
+        places=("CIFAR10/CIFAR10_v2.zip", "CIFAR10/raw/CIFAR10_v2.pt", "CIFAR10/superpixels.npz"),
         url="https://data.pyg.org/datasets/benchmarking-gnns/CIFAR10_v2.zip",
         published=Statistics(graphs=60_000, nodes=117.63, edges=564.86, features=5, classes=10),
         citation=DWIVEDI,

@@ -19,10 +19,12 @@ from bankgcn.data.embedded import mutag
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.fetch import Progress, fetch
 from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.gnn_benchmark import read_gnn_benchmark
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.molhiv import read_molhiv, scaffold_split
 from bankgcn.data.smiles_table import read_smiles_table
 from bankgcn.data.splits import Split, stratified_split
+from bankgcn.data.superpixels import cifar10_split, read_superpixel_pack
 from bankgcn.data.tu import TUFiles, read_tu
 
 
@@ -45,6 +47,10 @@ def _tu_files(path: Path) -> Sequence[Path]:
     return TUFiles(path).paths()
 
 
+def _read_cifar10(path: Path) -> GraphSet:
+    return read_superpixel_pack(path) if path.suffix == ".npz" else read_gnn_benchmark(path)
+
+
 def _molhiv_files(path: Path) -> Sequence[Path]:
     return sorted((path / "raw").glob("*.csv.gz"))
 
@@ -53,13 +59,17 @@ READERS: dict[str, Reader] = {
     "tu": Reader("a set in the TU format", read_tu, _tu_files),
     "smiles": Reader("a table of SMILES", read_smiles_table),
     "molhiv": Reader("OGB's molhiv", read_molhiv, _molhiv_files),
+    "cifar10": Reader("CIFAR-10 as superpixels", _read_cifar10),
 }
 MAKERS: dict[str, Callable[[], GraphSet]] = {
     "mutag": mutag,
     "digits": digits,
     "smooth-or-alternating": smooth_or_alternating,
 }
-OFFICIAL_SPLITS: dict[str, Callable[[Path, int], Split]] = {"molhiv": scaffold_split}
+OFFICIAL_SPLITS: dict[str, Callable[[Path, int], Split]] = {
+    "molhiv": scaffold_split,
+    "cifar10": lambda _, num_graphs: cifar10_split(num_graphs),
+}
 READER_OF_SUFFIX = {".zip": "tu", ".csv": "smiles", ".tsv": "smiles"}
 EXPECTED = "a dataset's name, a folder or zip in the TU format, or a .csv with a column of SMILES"
 
