@@ -1,0 +1,84 @@
+"""The nine integer features that the Open Graph Benchmark gives an atom, and the bonds between atoms.
+
+Each feature is the place of its value in a published list; whatever the list does not have takes the last place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.choices import pick
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Atom, Mol
+
+
+@dataclass(frozen=True)
+class AtomFeature:
+    """One of the nine: what RDKit is asked, and where each answer stands in the list."""
+
+    name: str
+    values: tuple[object, ...]  # a value's place is its feature
+    read: Callable[[Atom], object]
+    has_other: bool = True  # one more place, for any other value
+
+    @property
+    def width(self) -> int:
+        """How many values the feature can take."""
+        return len(self.values) + self.has_other
+
+
+HYBRIDIZATIONS = ("SP", "SP2", "SP3", "SP3D", "SP3D2")
+CHIRALITIES = ("CHI_UNSPECIFIED", "CHI_TETRAHEDRAL_CW", "CHI_TETRAHEDRAL_CCW", "CHI_OTHER")
+FALSE_TRUE = (False, True)
+
+ATOM_FEATURES = (
+    AtomFeature("atomic number", tuple(range(1, 119)), lambda atom: atom.GetAtomicNum()),
+    AtomFeature("chirality", CHIRALITIES, lambda atom: atom.GetChiralTag().name),
+    AtomFeature("degree", tuple(range(11)), lambda atom: atom.GetTotalDegree()),  # with the hydrogens left out
+    AtomFeature("formal charge", tuple(range(-5, 6)), lambda atom: atom.GetFormalCharge()),
+    AtomFeature("hydrogens", tuple(range(9)), lambda atom: atom.GetTotalNumHs()),
+    AtomFeature("radical electrons", tuple(range(5)), lambda atom: atom.GetNumRadicalElectrons()),
+    AtomFeature("hybridization", HYBRIDIZATIONS, lambda atom: atom.GetHybridization().name),
+    AtomFeature("is aromatic", FALSE_TRUE, lambda atom: atom.GetIsAromatic(), has_other=False),
+    AtomFeature("is in ring", FALSE_TRUE, lambda atom: atom.IsInRing(), has_other=False),
+)
+ATOM_FEATURE_WIDTHS = tuple(feature.width for feature in ATOM_FEATURES)  # 119, 5, 12, 12, 10, 6, 6, 2, 2
+
+_PLACES = tuple(
+    (feature.read, {value: place for place, value in enumerate(feature.values)}, len(feature.values))
+    for feature in ATOM_FEATURES
+)
+
+
+def atom_features(molecule: Mol) -> list[list[int]]:
+    """The nine features of each atom of an RDKit molecule, in the order of its atoms."""
+    return [[places.get(read(atom), other) for read, places, other in _PLACES] for atom in molecule.GetAtoms()]
+
+
+def bonds(molecule: Mol) -> list[tuple[int, int]]:
+    """The two atoms of each bond; every bond once."""
+    return [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+
+
+def atom_signals(features: NDArray[np.integer], kind: str) -> dict[str, Any]:
+    """The features as ``GraphSet.from_edges`` takes them.
+
+    Args:
+        features: The nine integers of each atom, shape ``(num_atoms, 9)``.
+        kind: ``"raw"``: nine channels that hold the integers themselves, for the network as they are or for its
+            ``AtomEncoder``, which embeds them column by column. ``"onehot"``: one channel for each value of each
+            feature, 174 in all, stored as integers and expanded batch by batch.
+    """
+    return pick(_SIGNALS, kind, "kind of atom features")(features)
+
+
+_SIGNALS: Mapping[str, Callable[[NDArray[np.integer]], dict[str, Any]]] = {
+    "raw": lambda features: {"attributes": features.astype(np.float32)},
+    "onehot": lambda features: {"labels": features, "label_widths": ATOM_FEATURE_WIDTHS},
+}

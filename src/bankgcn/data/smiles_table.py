@@ -1,0 +1,116 @@
+"""A table with a column of SMILES and, mostly, a column of targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+from numpy.typing import NDArray
+
+from bankgcn.choices import pick
+from bankgcn.data.errors import DataFileError, GraphError
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.molecules import Features, Molecules, Policy, left_out, molecule_graphs, parse_smiles
+from bankgcn.data.tables import Table, read_table
+from bankgcn.data.targets import TargetError, TargetKind, encode_targets, scalar
+
+TARGET_NAMES = ("target", "label", "class", "y")
+
+
+def read_smiles_table(
+    path: str | PathLike[str],
+    *,
+    smiles: str | None = None,
+    target: str | None = None,
+    has_target: bool = True,
+    features: Features = "raw",
+    unreadable: Policy = "refuse",
+    missing: Policy = "refuse",
+    target_kind: TargetKind = "auto",
+) -> GraphSet:
+    """The molecules of a CSV file (with commas, semicolons or tabs) whose first line names the columns.
+
+    Args:
+        path: The file.
+        smiles: Name of the column with the molecules; if not given, the one called "smiles", in any case.
+        target: Name of the column with the targets; if not given, one called "target", "label", "class" or "y", in
+            any case, else the only other column. With no other column there are no targets.
+        has_target: False to read no targets: those of the molecules are unknown, or not wanted.
+        features: As in :func:`bankgcn.data.molecules.from_smiles`.
+        unreadable: As there; messages name the line of the file.
+        missing: If some molecules have no target, ``"refuse"`` the file, or ``"skip"`` those, which leaves a note.
+        target_kind: As there: whole numbers and words are classes, real numbers are targets of a regression.
+
+    Raises:
+        DataFileError: The file cannot be read as such a table, with the line where one is to blame.
+        ImportError: RDKit is not installed.
+    """
+    table = read_table(Path(path))
+    smiles = smiles or _smiles_column(table)
+    table.column(smiles)  # an unknown name is told before the other column is guessed
+    target = (target or _target_column(table, smiles)) if has_target else None
+    notes: tuple[str, ...] = ()
+    if target is not None:
+        table, notes = _with_targets(table, target, missing)
+    if not table.rows:
+        raise DataFileError("has no molecules", path)
+    molecules = parse_smiles([text.strip() for text in table.column(smiles)])
+    try:
+        notes += left_out(molecules, unreadable, lambda place: f"line {table.lines[place]}")
+    except GraphError as error:
+        raise DataFileError(str(error), path, table.lines[molecules.unreadable[0].place]) from error
+    y, classes = (None, None) if target is None else _encoded(table, target, molecules, target_kind)
+    return molecule_graphs(molecules, y, classes, features=features, name=table.path.stem, notes=notes)
+
+
+def _smiles_column(table: Table) -> str:
+    """The one column called "smiles", in any case."""
+    found = [name for name in table.header if name.lower() == "smiles"]
+    if len(found) != 1:
+        trouble = "more than one column is" if found else "no column is"
+        raise DataFileError(
+            f"{trouble} called 'smiles': say which of the columns has the molecules: {table.listed()}", table.path
+        )
+    return found[0]
+
+
+def _target_column(table: Table, smiles: str) -> str | None:
+    """The column with the targets, by its name or because there is no other; ``None`` if there is none at all."""
+    others = [name for name in table.header if name != smiles]
+    usual = [name for name in others if name.lower() in TARGET_NAMES]
+    candidates = usual or others
+    if len(candidates) > 1:
+        raise DataFileError(
+            f"any of these columns may have the targets, say which (or that there are none): {table.listed()}",
+            table.path,
+        )
+    return candidates[0] if candidates else None
+
+
+def _with_targets(table: Table, target: str, missing: Policy) -> tuple[Table, tuple[str, ...]]:
+    """The rows that have a target, and a note on those that have none."""
+    pick(dict.fromkeys(("refuse", "skip")), missing, "way to treat missing targets")
+    known = [row for row, cell in enumerate(table.column(target)) if scalar(cell) is not None]
+    without = len(table.rows) - len(known)
+    if not without:
+        return table, ()
+    told = f"{without:,} of {len(table.rows):,} rows have no target in column {target!r}"
+    if missing == "refuse":
+        first = next(line for row, line in enumerate(table.lines) if row not in set(known))
+        raise DataFileError(
+            f'{told} (missing="skip" leaves them out, has_target=False reads no targets)', table.path, first
+        )
+    kept = replace(table, rows=[table.rows[row] for row in known], lines=[table.lines[row] for row in known])
+    return kept, (f"{told} and are left out",)
+
+
+def _encoded(
+    table: Table, target: str, molecules: Molecules, kind: TargetKind
+) -> tuple[NDArray, tuple[str, ...] | None]:
+    """Targets of the molecules that could be read."""
+    cells = table.column(target)
+    try:
+        return encode_targets([scalar(cells[place]) for place in molecules.places], kind)
+    except TargetError as error:
+        raise DataFileError(str(error), table.path, table.lines[molecules.places[error.graph]]) from error
