@@ -110,7 +110,7 @@ class Source:
         if self.reader == "tu":
             options = {**self._tu_options(self.path), **options}
         read = partial(reader.read, self.path, **options)
-        return cached(read, reader.files(self.path), {"reader": self.reader, **options})
+        return cached(self.name, read, reader.files(self.path), {"reader": self.reader, **options})
 
     def split(self, graphs: GraphSet, seed: int = 0) -> Split:
         """Which of the graphs train, validate and test: as their authors fixed it, else 8:1:1 drawn by the seed."""
