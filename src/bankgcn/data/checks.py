@@ -40,6 +40,22 @@ def check_edge_index(edge_index: ArrayLike | Tensor) -> NDArray[np.integer]:
     return edges
 
 
+def check_weights(edge_weight: ArrayLike | Tensor, edge_index: NDArray[np.integer]) -> NDArray[np.float32]:
+    """Weights of edges as float32, finite and not negative, shape ``(E,)``."""
+    values = as_array(edge_weight)
+    if values.shape != edge_index.shape[1:] or values.dtype.kind not in "biuf":
+        raise GraphError(
+            f"edge_weight has shape {values.shape} and dtype {values.dtype}, "
+            f"expected ({edge_index.shape[1]},) numbers: one per edge"
+        )
+    with np.errstate(over="ignore"):  # too large for float32 is found below
+        weight = values.astype(np.float32, copy=False)
+    for edge in np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[:1]:
+        i, j = edge_index[:, edge]
+        raise GraphError(f"edge {edge} ({i}, {j}) has weight {values[edge]}: weights must be finite and not negative")
+    return weight
+
+
 def check_attributes(attributes: ArrayLike | Tensor, node_ptr: NDArray[np.int64]) -> NDArray[np.float32]:
     """Node attributes as float32, finite, shape ``(N, d)``."""
     values = as_array(attributes)
@@ -58,10 +74,8 @@ def check_attributes(attributes: ArrayLike | Tensor, node_ptr: NDArray[np.int64]
     return numbers
 
 
-def check_labels(
-    name: str, labels: ArrayLike | Tensor, widths: int | Sequence[int] | None, count: int, what: str
-) -> tuple[NDArray[np.unsignedinteger], tuple[int, ...]]:
-    """Integer labels in the smallest type that holds them, shape ``(count, c)``, and the width of each column."""
+def check_labels(name: str, labels: ArrayLike | Tensor, count: int, what: str) -> NDArray[np.unsignedinteger]:
+    """Integer labels in the smallest type that holds them, shape ``(count, c)``."""
     values = _integers(name, as_array(labels))
     check_rows(name, values, count, what)
     if values.ndim > 2:
@@ -69,24 +83,26 @@ def check_labels(
     values = _columns(values)
     for row, column in np.argwhere(values < 0)[:1]:
         raise GraphError(f"{name}: column {column} of {what} {row} is {values[row, column]}: expected 0 or more")
-    widths = _widths(name, values, widths)
-    for row, column in np.argwhere(values >= np.asarray(widths))[:1]:
-        raise GraphError(
-            f"{name}: column {column} of {what} {row} is {values[row, column]}, "
-            f"but its width is {widths[column]}: expected 0 to {widths[column] - 1}"
-        )
-    return values.astype(np.min_scalar_type(values.max(initial=0))), widths
+    return values.astype(np.min_scalar_type(values.max(initial=0)))
 
 
-def _widths(name: str, labels: NDArray[np.integer], widths: int | Sequence[int] | None) -> tuple[int, ...]:
+def check_widths(labels: NDArray[np.unsignedinteger], widths: int | Sequence[int] | None) -> tuple[int, ...]:
+    """How many values each column of labels may have; by default as many as reach to its largest."""
     columns = labels.shape[1]
+    needed = tuple(int(labels[:, column].max(initial=0)) + 1 for column in range(columns))
     if widths is None:
-        return tuple(int(labels[:, column].max(initial=0)) + 1 for column in range(columns))
-    if isinstance(widths, int):
-        return (widths,) * columns
-    if len(widths) != columns:
-        raise GraphError(f"{len(widths)} widths for {columns} columns of {name}")
-    return tuple(int(width) for width in widths)
+        return needed
+    wanted = (widths,) * columns if isinstance(widths, int | np.integer) else tuple(int(width) for width in widths)
+    if len(wanted) != columns:
+        raise GraphError(f"there are {len(wanted)} label_widths for {columns} columns of labels")
+    for column in range(columns):
+        if needed[column] > wanted[column] and len(labels):
+            node = int(labels[:, column].argmax())
+            raise GraphError(
+                f"labels: column {column} of node {node} is {needed[column] - 1}, "
+                f"expected 0 to {wanted[column] - 1} by its width"
+            )
+    return wanted
 
 
 def check_targets(

@@ -83,7 +83,6 @@ def flatten_edges(
             which gives both directions the larger weight.
     """
     edges_per_graph, order = _group_by_graph(node_ptr, edge_index)
-    _check_weights(edge_index, weight)
     counts = _Counts()
     neighbor_type = np.min_scalar_type(max(int(np.diff(node_ptr).max(initial=0)) - 1, 0))
     pieces: list[FlatEdges] = []
@@ -97,7 +96,7 @@ def flatten_edges(
             np.ones(end - first_edge, np.float32) if weight is None else weight[chosen],
             None if labels is None else labels[chosen],
         )
-        pieces.append(_flatten_piece(edges, node_ptr[first : last + 1], asymmetric, counts, neighbor_type))
+        pieces.append(_flatten_piece(edges, node_ptr[first : last + 1], first, asymmetric, counts, neighbor_type))
         first_edge = end
     return _join(pieces, counts.notes())
 
@@ -128,14 +127,6 @@ def _group_by_graph(
     return edges_per_graph, None if grouped else np.argsort(graph_of[edge_index[0]], kind="stable")
 
 
-def _check_weights(edge_index: NDArray[np.integer], weight: NDArray[np.float32] | None) -> None:
-    if weight is None:
-        return
-    for edge in np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[:1]:
-        i, j = edge_index[:, edge]
-        raise GraphError(f"edge {edge} ({i}, {j}) has weight {weight[edge]}: weights must be finite and not negative")
-
-
 def _pieces(edges_per_graph: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Ranges of graphs with about ``EDGES_AT_ONCE`` edges each."""
     piece = np.cumsum(edges_per_graph) // EDGES_AT_ONCE
@@ -144,20 +135,29 @@ def _pieces(edges_per_graph: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 
 def _flatten_piece(
-    edges: _Edges, node_ptr: NDArray[np.int64], asymmetric: Asymmetric, counts: _Counts, neighbor_type: np.dtype
+    edges: _Edges,
+    node_ptr: NDArray[np.int64],
+    first_graph: int,
+    asymmetric: Asymmetric,
+    counts: _Counts,
+    neighbor_type: np.dtype,
 ) -> FlatEdges:
-    num_nodes = int(node_ptr[-1] - node_ptr[0])
+    node_ptr = node_ptr - node_ptr[0]
+    num_nodes = int(node_ptr[-1])
     proper = edges.row != edges.col
     if not proper.all():
         counts.loops += int(np.count_nonzero(~proper))
         edges = edges[proper]
     edges = _merge(edges, num_nodes, counts)
-    edges = _mirror(edges, num_nodes, int(node_ptr[0]), asymmetric, counts)
+    wrong = _asymmetric_edge(edges, num_nodes)
+    if wrong is not None and asymmetric == "refuse":
+        raise _directed(edges, wrong, node_ptr, first_graph)
+    if wrong is not None:
+        edges = _symmetrise(edges, num_nodes, counts)
 
     edge_index = torch.from_numpy(np.stack([edges.row, edges.col]))
     shift = GraphShift.from_edges(edge_index, torch.from_numpy(edges.weight), num_nodes=num_nodes)
     rowptr = shift.rowptr.numpy()
-    node_ptr = node_ptr - node_ptr[0]
     entry_ptr = rowptr[node_ptr]
     first_node = np.repeat(node_ptr[:-1], np.diff(entry_ptr))
     return FlatEdges(
@@ -183,45 +183,49 @@ def _merge(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
     counts.duplicates += int(np.count_nonzero(~new))
     merged = edges[new]
     place = torch.from_numpy(np.cumsum(new) - 1)
-    merged.weight = torch.zeros(len(merged.row)).index_add(0, place, torch.from_numpy(edges.weight)).numpy()
+    merged.weight = (
+        torch.zeros(len(merged.row), dtype=torch.float32).index_add(0, place, torch.from_numpy(edges.weight)).numpy()
+    )
     return merged
 
 
-def _mirror(edges: _Edges, num_nodes: int, first_node: int, asymmetric: Asymmetric, counts: _Counts) -> _Edges:
-    """The edges, if each has a reverse of the same weight; else an error, or both directions with the larger weight."""
+def _asymmetric_edge(edges: _Edges, num_nodes: int) -> int | None:
+    """An edge whose reverse is missing, or else has another weight; ``None`` if there is none."""
     key, mirrored = edges.row * num_nodes + edges.col, edges.col * num_nodes + edges.row
-    order = np.argsort(mirrored, kind="stable")
-    complete = np.array_equal(key, mirrored[order])
+    reverse = np.argsort(mirrored, kind="stable")
+    if not np.array_equal(key, mirrored[reverse]):
+        return int(np.flatnonzero(~np.isin(mirrored, key))[0])
     # Tolerant, because summing duplicates in another order rounds the two directions apart.
-    if complete and np.allclose(edges.weight, edges.weight[order], rtol=3e-4, atol=0):
-        return edges
-    if asymmetric == "refuse":
-        _refuse(edges, key, mirrored, order, first_node)
-    twice = edges[np.tile(np.arange(len(key)), 2)]
+    unequal = ~np.isclose(edges.weight, edges.weight[reverse], rtol=3e-4, atol=0)
+    return int(np.flatnonzero(unequal)[0]) if unequal.any() else None
+
+
+def _directed(edges: _Edges, edge: int, node_ptr: NDArray[np.int64], first_graph: int) -> GraphError:
+    row, col = int(edges.row[edge]), int(edges.col[edge])
+    piece = int(np.searchsorted(node_ptr, row, side="right")) - 1
+    i, j = row - int(node_ptr[piece]), col - int(node_ptr[piece])
+    reverse = np.flatnonzero((edges.row == col) & (edges.col == row))
+    if len(reverse):
+        what = f"edge ({i}, {j}) weighs {edges.weight[edge]}, its reverse ({j}, {i}) {edges.weight[reverse[0]]}"
+    else:
+        what = f"edge ({i}, {j}) has no reverse ({j}, {i})"
+    return GraphError(f'graph {first_graph + piece}: {what}; asymmetric="symmetrise" makes graphs undirected')
+
+
+def _symmetrise(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
+    """Both directions of every edge, with the larger weight of the two."""
+    twice = edges[np.tile(np.arange(len(edges.row)), 2)]
     twice.row, twice.col = np.concatenate([edges.row, edges.col]), np.concatenate([edges.col, edges.row])
-    both = np.concatenate([key, mirrored])
-    by_key = np.argsort(both, kind="stable")  # stable: an edge stands before the mirror image that it already has
-    both = both[by_key]
-    start = np.flatnonzero(np.append(True, both[1:] != both[:-1]))
-    symmetric = twice[by_key[start]]
+    key = twice.row * num_nodes + twice.col
+    order = np.argsort(key, kind="stable")  # stable: an edge comes before the mirror image of its reverse
+    key = key[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    symmetric = twice[order[first]]
     own_weight = symmetric.weight
-    symmetric.weight = np.maximum.reduceat(twice.weight[by_key], start)
-    counts.alone += len(start) - len(key)
+    symmetric.weight = np.maximum.reduceat(twice.weight[order], first)
+    counts.alone += len(first) - len(edges.row)
     counts.unequal += int(np.count_nonzero(own_weight < symmetric.weight))
     return symmetric
-
-
-def _refuse(
-    edges: _Edges, key: NDArray[np.int64], mirrored: NDArray[np.int64], order: NDArray[np.int64], first_node: int
-) -> None:
-    alone = np.flatnonzero(~np.isin(mirrored, key))
-    edge = alone[0] if len(alone) else np.argmax(np.abs(edges.weight - edges.weight[order]))
-    i, j = edges.row[edge] + first_node, edges.col[edge] + first_node
-    cure = 'asymmetric="symmetrise" makes the graphs undirected'
-    if len(alone):
-        raise GraphError(f"edge ({i}, {j}) has no reverse ({j}, {i}); {cure}")
-    weight, reverse = edges.weight[edge], edges.weight[order][edge]
-    raise GraphError(f"edge ({i}, {j}) weighs {weight}, its reverse ({j}, {i}) {reverse}; {cure}")
 
 
 def _join(pieces: list[FlatEdges], notes: tuple[str, ...]) -> FlatEdges:

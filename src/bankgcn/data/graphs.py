@@ -16,13 +16,13 @@ from torch import Tensor
 from bankgcn.choices import pick
 from bankgcn.data.batch import GraphBatch, pointers, spans
 from bankgcn.data.checks import (
-    as_array,
     check_attributes,
     check_edge_index,
     check_labels,
     check_num_nodes,
-    check_rows,
     check_targets,
+    check_weights,
+    check_widths,
 )
 from bankgcn.data.container import read_arrays, write_arrays
 from bankgcn.data.edges import flatten_edges
@@ -80,7 +80,7 @@ class GraphSet:
         """The one way in for graphs from any source.
 
         Self-loops are removed, and duplicate edges are merged by adding their weights, as ``GraphShift`` does; the
-        notes of the set count both.
+        notes of the set count both. Arrays that have the right type are taken as they are, not copied.
 
         Args:
             num_nodes: Number of nodes of each graph, shape ``(G,)``.
@@ -115,35 +115,28 @@ class GraphSet:
         """
         pick({"refuse": 0, "symmetrise": 1}, asymmetric, "asymmetric")
         node_ptr = pointers(check_num_nodes(num_nodes))
-        num_graphs, total = len(node_ptr) - 1, int(node_ptr[-1])
         edges = check_edge_index(edge_index)
-        num_edges = edges.shape[1]
-        weight = None if edge_weight is None else as_array(edge_weight).astype(np.float32, copy=False)
-        if weight is not None:
-            check_rows("edge_weight", weight, num_edges, "edge")
-        edge_kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, None, num_edges, "edge")
-        kinds = None if labels is None else check_labels("labels", labels, label_widths, total, "node")
-        targets, class_names = check_targets(y, classes, num_graphs)
-        if names is not None and len(names) != num_graphs:
-            raise GraphError(f"names has {len(names)} entries, expected {num_graphs}: one per graph")
-        flat = flatten_edges(node_ptr, edges, weight, None if edge_kinds is None else edge_kinds[0], asymmetric)
-        return cls(
-            node_ptr,
-            flat.entry_ptr,
-            flat.degree,
-            flat.neighbor,
-            flat.shift,
-            flat.weight,
-            flat.labels,
-            None if attributes is None else check_attributes(attributes, node_ptr),
-            None if kinds is None else kinds[0],
-            () if kinds is None else kinds[1],
-            targets,
-            class_names,
-            None if names is None else tuple(map(str, names)),
-            name,
-            (*notes, *flat.notes),
+        weight = None if edge_weight is None else check_weights(edge_weight, edges)
+        kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, edges.shape[1], "edge")
+        targets, class_names = check_targets(y, classes, len(node_ptr) - 1)
+        if names is not None and len(names) != len(node_ptr) - 1:
+            raise GraphError(f"there are {len(names)} names for {len(node_ptr) - 1} graphs")
+        flat = flatten_edges(node_ptr, edges, weight, kinds, asymmetric)
+        graphs = cls(
+            node_ptr=node_ptr,
+            entry_ptr=flat.entry_ptr,
+            degree=flat.degree,
+            neighbor=flat.neighbor,
+            shift=flat.shift,
+            edge_weight=flat.weight,
+            edge_labels=flat.labels,
+            y=targets,
+            classes=class_names,
+            names=None if names is None else tuple(map(str, names)),
+            name=name,
+            notes=(*notes, *flat.notes),
         )
+        return graphs.with_signals(attributes=attributes, labels=labels, label_widths=label_widths)
 
     def with_signals(
         self,
@@ -154,12 +147,12 @@ class GraphSet:
         notes: Sequence[str] = (),
     ) -> GraphSet:
         """The same graphs with these node signals instead of their own, and further notes; see :meth:`from_edges`."""
-        kinds = None if labels is None else check_labels("labels", labels, label_widths, int(self.node_ptr[-1]), "node")
+        kinds = None if labels is None else check_labels("labels", labels, len(self.degree), "node")
         return replace(
             self,
             attributes=None if attributes is None else check_attributes(attributes, self.node_ptr),
-            labels=None if kinds is None else kinds[0],
-            label_widths=() if kinds is None else kinds[1],
+            labels=kinds,
+            label_widths=() if kinds is None else check_widths(kinds, label_widths),
             notes=(*self.notes, *notes),
         )
 

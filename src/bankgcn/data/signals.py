@@ -28,7 +28,7 @@ def labels_from_range(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], t
                [2],
                [0]]), (3,))
     """
-    columns = values.reshape(len(values), -1).astype(np.int64)
+    columns = (values[:, None] if values.ndim == 1 else values).astype(np.int64)
     if not len(columns):
         return columns, (1,) * columns.shape[1]
     labels = columns - columns.min(axis=0)

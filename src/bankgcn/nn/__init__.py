@@ -1,5 +1,6 @@
 """What is learned: the convolution, its diversity, the network around it, and the convolutions to compare it with."""
 
+from bankgcn.nn.atom_encoder import AtomEncoder
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.baselines import CONVS
 from bankgcn.nn.budget import layer_parameters, width_for_budget
@@ -12,6 +13,7 @@ __all__ = [
     "CONVS",
     "POOLINGS",
     "READOUTS",
+    "AtomEncoder",
     "BankConv",
     "BankGCN",
     "GraphNetwork",

@@ -36,6 +36,7 @@ def width_for_budget(conv: str, budget: int, **options: object) -> Width:
     """
     if budget < 1:
         raise ValueError(f"budget={budget}: expected at least one parameter")
+    pick(CONVS, conv, "convolution")  # a wrong name is not a width that does not fit
     best: Width | None = None
     for channels in range(1, budget + 1):  # a layer has at least as many parameters as channels
         try:

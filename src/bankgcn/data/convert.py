@@ -1,0 +1,228 @@
+"""Graphs from and to the forms that people hold them in: PyG, NetworkX, plain matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from bankgcn.data.batch import pointers
+from bankgcn.data.checks import as_array
+from bankgcn.data.edges import Asymmetric
+from bankgcn.data.errors import GraphError
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.node_schema import NodeSchema
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from torch_geometric.data import Data
+
+Item = TypeVar("Item")
+Targets = ArrayLike | Tensor | None
+
+
+def from_pyg(data_list: Sequence[Data], *, name: str = "", asymmetric: Asymmetric = "refuse") -> GraphSet:
+    """The graphs of a list of PyG's ``Data``.
+
+    Taken are ``x``, ``edge_index``, ``y`` (one integer a graph is its class, real numbers are its targets) and weights:
+    ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Everything else is left.
+
+    Args:
+        data_list: The graphs.
+        name: Name of the set.
+        asymmetric: What to do with directed edges; see :meth:`GraphSet.from_edges`.
+    """
+    num_nodes = [data.num_nodes for data in data_list]
+    if None in num_nodes:
+        raise GraphError(f"graph {num_nodes.index(None)} does not tell how many nodes it has: set its num_nodes")
+    edges = [np.zeros((2, 0)) if data.edge_index is None else as_array(data.edge_index) for data in data_list]
+    return GraphSet.from_edges(
+        num_nodes,
+        _number_nodes(num_nodes, edges),
+        attributes=_join("x", data_list, lambda data: data.x),
+        edge_weight=_join("edge_weight", data_list, _pyg_weight),
+        y=_join("y", data_list, _pyg_target),
+        name=name,
+        asymmetric=asymmetric,
+    )
+
+
+def to_pyg(graphs: GraphSet) -> list[Data]:
+    """The graphs as a list of PyG's ``Data``, with ``x``, ``edge_index``, ``edge_weight`` and ``y`` as far as known."""
+    try:
+        from torch_geometric.data import Data
+    except ImportError as error:
+        raise ImportError("PyG's graphs need PyG: pip install 'bankgcn[pyg]'") from error
+    data_list = []
+    for number in range(len(graphs)):
+        graph = graphs.batch(number)
+        fields: dict[str, Any] = {"x": graph.x} if graphs.num_features else {"num_nodes": graph.num_nodes}
+        fields |= {"edge_index": graph.edge_index, "edge_weight": graph.edge_weight, "y": graph.y}
+        data_list.append(Data(**{key: value for key, value in fields.items() if value is not None}))
+    return data_list
+
+
+def from_networkx(
+    graphs: Sequence[nx.Graph],
+    y: Targets = None,
+    *,
+    schema: NodeSchema | None = None,
+    weight: str | None = "weight",
+    name: str = "",
+    asymmetric: Asymmetric = "refuse",
+) -> GraphSet:
+    """NetworkX graphs; numbers of the nodes become attributes, words become labels.
+
+    Args:
+        graphs: The graphs, with any nodes; their order in the graph is kept.
+        y: Class or targets of each graph; by default their ``graph["y"]``, if they have it.
+        schema: Which node data to take; by default all there are. Graphs to predict need the schema of the graphs that
+            the model was trained on.
+        weight: Key of the edges' weights; an edge without it weighs 1. ``None`` takes no weights.
+        name: Name of the set.
+        asymmetric: What to do with directed graphs; see :meth:`GraphSet.from_edges`.
+    """
+    nodes = [data for graph in graphs for _, data in graph.nodes(data=True)]
+    schema = NodeSchema.infer(nodes) if schema is None else schema
+    num_nodes = [graph.number_of_nodes() for graph in graphs]
+    edges = [_networkx_edges(graph, weight) for graph in graphs]
+    if y is None:
+        y = _join("y", graphs, lambda graph: None if "y" not in graph.graph else np.asarray([graph.graph["y"]]))
+    return GraphSet.from_edges(
+        num_nodes,
+        _number_nodes(num_nodes, [pairs for pairs, _ in edges]),
+        attributes=schema.matrix(nodes),
+        labels=schema.labels(nodes),
+        label_widths=schema.label_widths,
+        edge_weight=np.concatenate([np.zeros(0), *(weights for _, weights in edges)]),
+        y=y,
+        name=name,
+        asymmetric=asymmetric,
+    )
+
+
+def to_networkx(graphs: GraphSet) -> list[nx.Graph]:
+    """The graphs for NetworkX: signals as ``x`` of a node, ``weight`` of an edge, and ``y`` of the graph."""
+    try:
+        import networkx as nx
+    except ImportError as error:
+        raise ImportError("NetworkX graphs need NetworkX: pip install networkx") from error
+    made = []
+    for number in range(len(graphs)):
+        batch = graphs.batch(number)
+        graph = nx.Graph() if batch.y is None else nx.Graph(y=batch.y[0].tolist())
+        graph.add_nodes_from(range(batch.num_nodes))
+        if graphs.num_features:
+            nx.set_node_attributes(graph, dict(enumerate(batch.x.tolist())), "x")
+        pairs = batch.edge_index.T.tolist()
+        if batch.edge_weight is None:
+            graph.add_edges_from(pairs)
+        else:
+            graph.add_weighted_edges_from(
+                (i, j, w) for (i, j), w in zip(pairs, batch.edge_weight.tolist(), strict=True)
+            )
+        made.append(graph)
+    return made
+
+
+def from_adjacency(
+    matrices: Sequence[ArrayLike],
+    attributes: Sequence[ArrayLike] | None = None,
+    y: Targets = None,
+    *,
+    name: str = "",
+    asymmetric: Asymmetric = "refuse",
+) -> GraphSet:
+    """Graphs given as matrices whose entries are the weights of the edges.
+
+    Args:
+        matrices: One square matrix a graph.
+        attributes: Node signals of each graph, one row a node.
+        y: Class or targets of each graph.
+        name: Name of the set.
+        asymmetric: What to do with a matrix that is not symmetric; see :meth:`GraphSet.from_edges`.
+    """
+    dense = [np.asarray(matrix) for matrix in matrices]
+    for number, matrix in enumerate(dense):
+        if matrix.ndim != 2 or len(matrix) != len(matrix.T):
+            raise GraphError(f"graph {number}: the matrix has shape {matrix.shape}, expected a square one")
+    num_nodes = [len(matrix) for matrix in dense]
+    edges = [np.stack(np.nonzero(matrix)) for matrix in dense]
+    weights = [matrix[tuple(pairs)] for matrix, pairs in zip(dense, edges, strict=True)]
+    return GraphSet.from_edges(
+        num_nodes,
+        _number_nodes(num_nodes, edges),
+        attributes=None if attributes is None else _join("attributes", attributes, np.asarray),
+        edge_weight=np.concatenate([np.zeros(0), *weights]),
+        y=y,
+        name=name,
+        asymmetric=asymmetric,
+    )
+
+
+def to_adjacency(graphs: GraphSet) -> list[NDArray[np.float32]]:
+    """The matrix of edge weights of each graph."""
+    matrices = []
+    for number in range(len(graphs)):
+        batch = graphs.batch(number)
+        matrix = np.zeros((batch.num_nodes, batch.num_nodes), np.float32)
+        matrix[tuple(batch.edge_index.numpy())] = 1 if batch.edge_weight is None else batch.edge_weight.numpy()
+        matrices.append(matrix)
+    return matrices
+
+
+def _number_nodes(num_nodes: Sequence[int], edges: Sequence[NDArray]) -> NDArray[np.int64]:
+    """One edge list over all graphs, from lists that number the nodes of each graph from 0."""
+    for graph, (count, pairs) in enumerate(zip(num_nodes, edges, strict=True)):
+        if pairs.ndim != 2 or len(pairs) != 2:
+            raise GraphError(f"graph {graph}: edge_index has shape {pairs.shape}, expected (2, num_edges)")
+        for edge in np.flatnonzero(((pairs < 0) | (pairs >= count)).any(axis=0))[:1]:
+            raise GraphError(
+                f"graph {graph}: edge {edge} is {tuple(pairs[:, edge].tolist())}, but it has {count} nodes"
+            )
+    start = pointers(np.asarray(num_nodes, np.int64))[:-1].repeat([pairs.shape[1] for pairs in edges])
+    return np.concatenate([np.zeros((2, 0), np.int64), *edges], axis=1).astype(np.int64) + start
+
+
+def _join(what: str, items: Sequence[Item], take: Callable[[Item], Any]) -> NDArray | None:
+    """What each graph has, joined; ``None`` if none has it."""
+    found = [take(item) for item in items]
+    missing = [number for number, value in enumerate(found) if value is None]
+    if len(missing) == len(found):
+        return None
+    if missing:
+        raise GraphError(f"graph {missing[0]} has no {what}, but others have")
+    arrays = [as_array(value) for value in found]
+    for number, array in enumerate(arrays):
+        if array.shape[1:] != arrays[0].shape[1:]:
+            raise GraphError(f"graph {number}: {what} has shape {array.shape}, graph 0 has {arrays[0].shape}")
+    return np.concatenate(arrays)
+
+
+def _pyg_weight(data: Data) -> Tensor | None:
+    if data.get("edge_weight") is not None:
+        return data.edge_weight
+    attribute = data.get("edge_attr")
+    return attribute if attribute is not None and attribute.dim() == 1 and attribute.is_floating_point() else None
+
+
+def _pyg_target(data: Data) -> NDArray | None:
+    """The target as one row: a number as it is, several as a vector."""
+    if data.y is None:
+        return None
+    target = as_array(data.y)
+    return target.reshape(1) if target.size == 1 else target.reshape(1, -1)
+
+
+def _networkx_edges(graph: nx.Graph, weight: str | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Numbers of the nodes at both ends of each edge, in both directions unless it is directed, and the weights."""
+    number = {node: place for place, node in enumerate(graph)}
+    triples = [(number[i], number[j], 1 if weight is None else w) for i, j, w in graph.edges(data=weight, default=1)]
+    pairs = np.array([triple[:2] for triple in triples], np.int64).reshape(-1, 2).T
+    weights = np.array([triple[2] for triple in triples], np.float64)
+    if graph.is_directed():
+        return pairs, weights
+    return np.concatenate([pairs, pairs[::-1]], axis=1), np.concatenate([weights, weights])

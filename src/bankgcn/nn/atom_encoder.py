@@ -1,0 +1,72 @@
+"""Integers to channels: one learned vector for every value of every column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class AtomEncoder(nn.Module):
+    """Embed columns of integers, such as the nine features of an atom in ogbg-molhiv, and add them up.
+
+    As OGB's encoder of the same name does: an integer there names a category (a chemical element, a kind of
+    hybridisation), and its size says nothing.
+
+    Args:
+        num_values: Number of values of each column, which are counted from 0.
+        channels: Width of the result.
+
+    Example:
+        >>> encoder = AtomEncoder(num_values=[119, 5], channels=64)
+        >>> encoder(torch.tensor([[5, 0], [7, 2]])).shape
+        torch.Size([2, 64])
+    """
+
+    def __init__(self, num_values: Sequence[int], channels: int):
+        super().__init__()
+        if not num_values or min(num_values) < 1:
+            raise ValueError(f"num_values={list(num_values)}: expected at least one column, of at least one value each")
+        self.num_values = tuple(num_values)
+        # One table for all columns, each at its own offset: one lookup and one sum instead of a loop.
+        self.table = nn.Embedding(sum(num_values), channels)
+        offset = torch.tensor([0, *num_values[:-1]]).cumsum(0)
+        self.offset: Tensor
+        self.register_buffer("offset", offset, persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all vectors anew."""
+        start = 0
+        for count in self.num_values:
+            nn.init.xavier_uniform_(self.table.weight.data[start : start + count])
+            start += count
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The sum of the vectors of each row.
+
+        Args:
+            x: Integers, shape ``(num_nodes, len(num_values))``; floats that are whole numbers will do.
+
+        Raises:
+            ValueError: A value has no vector; the message names it and its column.
+        """
+        if x.dim() != 2 or x.size(1) != len(self.num_values):
+            raise ValueError(f"x has shape {tuple(x.shape)}, expected (num_nodes, {len(self.num_values)})")
+        index = x.long()
+        if not torch.compiler.is_compiling():
+            self._check(x, index)
+        return F.embedding_bag(index + self.offset, self.table.weight, mode="sum")
+
+    def _check(self, x: Tensor, index: Tensor) -> None:
+        limit = torch.tensor(self.num_values, device=x.device)
+        for node, column in torch.nonzero((index < 0) | (index >= limit) | (index != x))[:1].tolist():
+            raise ValueError(
+                f"column {column} of node {node} is {x[node, column].item()}: "
+                f"expected a whole number from 0 to {self.num_values[column] - 1}"
+            )
+
+    def __repr__(self) -> str:
+        return f"AtomEncoder(num_values={list(self.num_values)}, channels={self.table.embedding_dim})"

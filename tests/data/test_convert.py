@@ -1,0 +1,136 @@
+"""Graphs go to other libraries and come back the same."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+
+from bankgcn.data import GraphError, GraphSet
+from bankgcn.data.convert import from_adjacency, from_networkx, from_pyg, to_adjacency, to_networkx, to_pyg
+from bankgcn.data.node_schema import NodeSchema
+from random_sets import RandomSet, graph_sets
+
+
+def plain(drawn: RandomSet) -> GraphSet:
+    """Without labels, which leave as the columns of one-hot attributes that they stand for."""
+    return GraphSet.from_edges(
+        drawn.num_nodes, drawn.edge_index, edge_weight=drawn.edge_weight, attributes=drawn.attributes, y=drawn.y
+    )
+
+
+@given(graph_sets(min_graphs=1))
+def test_a_set_comes_back_from_pyg(drawn: RandomSet) -> None:
+    assert from_pyg(to_pyg(plain(drawn))).fingerprint == plain(drawn).fingerprint
+
+
+@given(graph_sets(min_graphs=1))
+def test_a_set_comes_back_from_networkx(drawn: RandomSet) -> None:
+    assert from_networkx(to_networkx(plain(drawn))).fingerprint == plain(drawn).fingerprint
+
+
+@given(graph_sets(min_graphs=1))
+def test_a_set_comes_back_from_matrices(drawn: RandomSet) -> None:
+    graphs = plain(drawn)
+    attributes = np.split(drawn.attributes, drawn.starts[1:])
+    assert from_adjacency(to_adjacency(graphs), attributes, drawn.y).fingerprint == graphs.fingerprint
+
+
+@given(graph_sets(min_graphs=1))
+def test_labels_leave_as_one_hot_signals(drawn: RandomSet) -> None:
+    graphs = drawn.build()
+    for back in (from_pyg(to_pyg(graphs)), from_networkx(to_networkx(graphs))):
+        np.testing.assert_array_equal(back.signals(), graphs.signals())
+
+
+def test_nothing_comes_back_as_nothing() -> None:
+    for empty in (from_pyg([]), from_networkx([]), from_adjacency([])):
+        assert len(empty) == 0
+
+
+def test_pyg_weights_are_taken_and_other_edge_attributes_left() -> None:
+    from torch_geometric.data import Data
+
+    edges = torch.tensor([[0, 1], [1, 0]])
+    weights = torch.tensor([3.0, 3.0])
+    for options, expected in (
+        ({"edge_weight": weights}, [3, 3]),
+        ({"edge_attr": weights}, [3, 3]),
+        ({"edge_attr": torch.tensor([[1.0, 2.0], [1.0, 2.0]])}, None),
+        ({"edge_attr": torch.tensor([1, 1])}, None),
+    ):
+        graphs = from_pyg([Data(edge_index=edges, num_nodes=2, **options)])
+        assert (None if graphs.edge_weight is None else graphs.edge_weight.tolist()) == expected
+
+
+def test_pyg_targets_are_classes_or_numbers() -> None:
+    from torch_geometric.data import Data
+
+    none = torch.zeros(2, 0, dtype=torch.long)
+    assert from_pyg([Data(edge_index=none, num_nodes=1, y=torch.tensor(1))]).num_classes == 2
+    several = from_pyg([Data(edge_index=none, num_nodes=1, y=torch.tensor([[0.5, 1.5]]))])
+    assert several.y is not None
+    assert several.y.tolist() == [[0.5, 1.5]]
+
+
+def test_errors_in_lists_name_the_graph() -> None:
+    from torch_geometric.data import Data
+
+    good = Data(torch.zeros(2, 1), torch.tensor([[0, 1], [1, 0]]), y=torch.tensor([0]))
+    for bad, message in (
+        (Data(torch.zeros(2, 1), torch.tensor([[0, 2], [2, 0]]), y=good.y), r"graph 1: edge 0 is \(0, 2\).* 2 nodes"),
+        (Data(torch.zeros(2, 1), torch.tensor([[0], [1]]), y=good.y), r"graph 1: edge \(0, 1\) has no reverse"),
+        (Data(torch.zeros(2, 3), good.edge_index, y=good.y), r"graph 1: x has shape \(2, 3\), graph 0 has \(2, 1\)"),
+        (Data(torch.zeros(2, 1), good.edge_index), "graph 1 has no y, but others have"),
+    ):
+        with pytest.raises(GraphError, match=message):
+            from_pyg([good, bad])
+    with (
+        pytest.warns(UserWarning, match="num_nodes"),
+        pytest.raises(GraphError, match="graph 1 does not tell how many"),
+    ):
+        from_pyg([good, Data(y=good.y)])
+    with pytest.raises(GraphError, match=r"graph 0: the matrix has shape \(2, 3\)"):
+        from_adjacency([np.zeros((2, 3))])
+
+
+def molecule(*elements: str) -> nx.Graph:
+    graph = nx.path_graph(len(elements))
+    for node, element in enumerate(elements):
+        graph.add_node(node, element=element, charge=node)
+    return graph
+
+
+def test_networkx_words_become_labels_and_numbers_attributes() -> None:
+    graphs = from_networkx([molecule("O", "C"), molecule("C")], y=[1, 0])
+    assert graphs.signals().tolist() == [[0, 0, 1], [1, 1, 0], [0, 1, 0]]  # charge, then C, then O
+    assert graphs.num_edges.tolist() == [1, 0]
+
+
+def test_graphs_to_predict_get_the_columns_of_the_graphs_trained_on() -> None:
+    schema = NodeSchema.infer(data for _, data in molecule("C", "N", "O").nodes(data=True))
+    graphs = from_networkx([molecule("O")], schema=schema)
+    assert graphs.signals().tolist() == [[0, 0, 0, 1]]
+    with pytest.raises(GraphError, match="'element' of node 0 is 'S', expected one of C, N, O"):
+        from_networkx([molecule("S")], schema=schema)
+
+
+def test_networkx_nodes_may_be_anything_and_edges_may_lack_a_weight() -> None:
+    graph = nx.Graph()
+    graph.add_edge("a", ("b", 1), weight=2.5)
+    graph.add_edge("a", frozenset(), label="no weight")
+    graphs = from_networkx([graph])
+    assert graphs.edge_weight is not None
+    assert graphs.edge_weight.tolist() == [2.5, 1, 2.5, 1]
+    assert from_networkx([graph], weight=None).edge_weight is None
+
+
+def test_parallel_edges_add_up_and_directed_graphs_are_refused() -> None:
+    graphs = from_networkx([nx.MultiGraph([(0, 1), (0, 1)])])
+    assert graphs.edge_weight is not None
+    assert graphs.edge_weight.tolist() == [2, 2]
+    with pytest.raises(GraphError, match="no reverse"):
+        from_networkx([nx.DiGraph([(0, 1)])])
+    assert from_networkx([nx.DiGraph([(0, 1)])], asymmetric="symmetrise").num_edges.tolist() == [1]

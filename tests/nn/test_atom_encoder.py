@@ -1,0 +1,60 @@
+"""The encoder adds up one vector for every column."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from bankgcn.nn import AtomEncoder
+
+
+def test_it_is_the_sum_of_one_embedding_a_column() -> None:
+    encoder = AtomEncoder([4, 2, 3], channels=5)
+    x = torch.tensor([[0, 0, 0], [3, 1, 2], [2, 0, 1]])
+    tables = encoder.table.weight.split([4, 2, 3])
+    expected = sum(F.embedding(x[:, column], table) for column, table in enumerate(tables))
+    torch.testing.assert_close(encoder(x), expected)
+
+
+def test_it_is_a_linear_map_of_one_hot_columns_with_the_same_gradient() -> None:
+    encoder = AtomEncoder([4, 2], channels=3)
+    x = torch.tensor([[0, 0], [3, 1], [3, 1]])
+    one_hot = torch.cat([F.one_hot(x[:, 0], 4), F.one_hot(x[:, 1], 2)], dim=1).double()
+    pull = torch.randn(3, 3)
+    torch.testing.assert_close(encoder(x), one_hot @ encoder.table.weight)
+    (encoder(x) * pull).sum().backward()
+    torch.testing.assert_close(encoder.table.weight.grad, one_hot.T @ pull)
+
+
+def test_whole_numbers_may_come_as_floats() -> None:
+    encoder = AtomEncoder([4, 2], channels=3)
+    assert torch.equal(encoder(torch.tensor([[3.0, 1.0]])), encoder(torch.tensor([[3, 1]])))
+
+
+def test_each_table_starts_within_xaviers_bound() -> None:
+    tables = AtomEncoder([119, 2], channels=64).table.weight.split([119, 2])
+    for table, count in zip(tables, (119, 2), strict=True):
+        bound = (6 / (count + 64)) ** 0.5
+        assert 0.8 * bound < table.abs().max() <= bound
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        ([[0, 0], [4, 0]], "column 0 of node 1 is 4: expected a whole number from 0 to 3"),
+        ([[0, -1]], "column 1 of node 0 is -1"),
+        ([[0.5, 0.0]], "column 0 of node 0 is 0.5"),
+        ([[float("nan"), 0.0]], "column 0 of node 0 is nan"),
+        ([[0]], r"shape \(1, 1\), expected \(num_nodes, 2\)"),
+    ],
+)
+def test_values_without_a_vector_are_refused_by_value_and_column(x: list, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        AtomEncoder([4, 2], channels=3)(torch.tensor(x))
+
+
+@pytest.mark.parametrize("num_values", [[], [3, 0]])
+def test_a_column_without_values_is_refused(num_values: list[int]) -> None:
+    with pytest.raises(ValueError, match="num_values="):
+        AtomEncoder(num_values, channels=3)

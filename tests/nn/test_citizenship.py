@@ -1,0 +1,209 @@
+"""The layer and the network among PyTorch's and PyG's tools: sparse inputs, laziness, copies, compilers, files."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric import EdgeIndex
+from torch_geometric.data import Batch, Data
+from torch_geometric.nn import Sequential
+
+from bankgcn import BankConv, BankGCN, GraphShift
+from strategies import disjoint_union, ring, signals
+
+Batched = tuple[Tensor, Tensor, Tensor]
+
+compilers_talk = pytest.mark.filterwarnings(  # about their own insides
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"
+)
+
+
+def rings(*sizes: int) -> Batched:
+    """Signals, edges and batch of some rings, with a doubled edge and a self-loop among them."""
+    edges, batch = disjoint_union([ring(n) for n in sizes], list(sizes))
+    awkward = torch.tensor([[0, 1, 2], [1, 0, 2]])
+    return signals(sum(sizes), 3).to(torch.get_default_dtype()), torch.cat([edges, awkward], dim=1), batch
+
+
+def test_every_form_of_the_edges_gives_the_same_result() -> None:
+    n, conv = 6, BankConv(3, 8)
+    x, edges = signals(n, 3), ring(n)
+    expected = conv(x, edges)
+    coo = torch.sparse_coo_tensor(edges, torch.ones(2 * n), (n, n), check_invariants=True)
+    for form in (EdgeIndex(edges), EdgeIndex(edges, sparse_size=(n, n), is_undirected=True), coo, coo.to_sparse_csr()):
+        torch.testing.assert_close(conv(x, form), expected)
+    torch.testing.assert_close(conv(x, GraphShift.from_edges(edges, num_nodes=n)), expected)
+
+
+def test_layer_stands_in_pygs_containers() -> None:
+    model = Sequential(
+        "x, edge_index, edge_weight",
+        [
+            (BankConv(3, 16), "x, edge_index, edge_weight -> x"),
+            torch.nn.ReLU(),
+            (BankConv(16, 8), "x, edge_index -> x"),
+        ],
+    )
+    graphs = [Data(x=signals(n, 3), edge_index=ring(n), edge_weight=torch.ones(2 * n)) for n in (4, 5)]
+    batch = Batch.from_data_list(graphs)
+    assert model(batch.x, batch.edge_index, batch.edge_weight).shape == (9, 8)
+    assert BankGCN(3, 2)(batch.x, batch.edge_index, batch.batch, batch.edge_weight).shape == (2, 2)
+
+
+@pytest.mark.parametrize(("width", "num_subspaces"), [(3, 8), (1, 16)])
+@pytest.mark.parametrize("projection", ["linear", "mlp"])
+def test_lazy_width_is_taken_from_the_first_input(width: int, num_subspaces: int, projection: str) -> None:
+    conv = BankConv(-1, 16, projection=projection)
+    parameters = list(conv.parameters())
+    torch.manual_seed(3)
+    out = conv(signals(5, width), ring(5))
+    assert conv.in_channels == width
+    assert conv.num_subspaces == num_subspaces
+    assert conv.alpha.shape == (num_subspaces, 3)
+    assert out.shape == (5, 16)
+    out.sum().backward()
+    assert all(p is q for p, q in zip(parameters, conv.parameters(), strict=True))  # an optimizer may hold them already
+    assert all(p.grad is not None for p in parameters)
+    with pytest.raises(ValueError, match=f"x has 7 channels, expected in_channels={width}"):
+        conv(signals(5, 7), ring(5))
+
+
+def test_a_lazy_layer_can_be_cast_copied_and_loaded_before_its_first_input() -> None:
+    trained = BankConv(1, 16)
+    lazy = copy.deepcopy(BankConv(-1, 16)).to(torch.float64)
+    lazy.reset_parameters()
+    lazy.load_state_dict(trained.state_dict())
+    x = signals(5, 1)
+    assert torch.equal(lazy(x, ring(5)), trained(x, ring(5)))
+    assert (lazy.in_channels, lazy.num_subspaces) == (1, 16)
+
+
+def test_a_lazy_network_learns() -> None:
+    net = BankGCN(-1, 2)
+    x, edges, batch = rings(4, 5)
+    net(x, edges, batch).sum().backward()
+    assert net.convs[0].in_channels == 3
+
+
+def test_state_survives_a_round_trip() -> None:
+    net, twin = BankGCN(3, 2), BankGCN(3, 2)
+    data = rings(4, 5)
+    assert not torch.equal(net(*data), twin(*data))
+    buffer = io.BytesIO()
+    torch.save(net.state_dict(), buffer)
+    buffer.seek(0)
+    twin.load_state_dict(torch.load(buffer, weights_only=True))
+    assert torch.equal(net(*data), twin(*data))
+    assert set(net.state_dict()) == {name for name, _ in net.named_parameters()}
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
+def test_copies_are_independent_twins(clone) -> None:
+    net, data = BankGCN(3, 2, basis="bernstein"), rings(4, 5)
+    twin = clone(net)
+    assert torch.equal(twin(*data), net(*data))
+    torch.nn.init.zeros_(twin.convs[0].alpha)
+    assert not torch.equal(twin(*data), net(*data))
+
+
+def test_single_and_double_precision_agree() -> None:
+    net, (x, edges, batch) = BankGCN(3, 2), rings(4, 5)
+    double = net(x, edges, batch)
+    single = net.float()(x.float(), edges, batch)
+    assert (single.dtype, double.dtype) == (torch.float32, torch.float64)
+    torch.testing.assert_close(single.double(), double, atol=1e-5, rtol=1e-5)
+
+
+def test_autocast_to_bfloat16_trains() -> None:
+    net, (x, edges, batch) = BankGCN(3, 2).float(), rings(4, 5)
+    exact = net(x.float(), edges, batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = net(x.float(), edges, batch)
+        omega = net.coherence()
+    (out.float().sum() + omega).backward()
+    assert out.dtype == torch.bfloat16
+    assert omega.dtype == torch.float32  # the diversity of the filters is not rounded away
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
+    torch.testing.assert_close(out.float(), exact, atol=0.05, rtol=0.05)
+
+
+def test_per_graph_gradients_through_torch_func() -> None:
+    conv, x = BankConv(3, 8), signals(5, 3)
+    shift = GraphShift.from_edges(ring(5), num_nodes=5)
+    parameters = dict(conv.named_parameters())
+
+    def loss(parameters: dict[str, Tensor]) -> Tensor:
+        return torch.func.functional_call(conv, parameters, (x, shift)).square().sum()
+
+    gradients = torch.func.grad(loss)(parameters)
+    loss(parameters).backward()
+    for name, parameter in conv.named_parameters():
+        torch.testing.assert_close(gradients[name], parameter.grad)
+
+
+def compiled_equals_eager(backend: str) -> None:
+    """Values and gradients of layer and network, without a break in the graph, on batches of several sizes."""
+    torch._dynamo.reset()
+    conv, net = BankConv(3, 8).float(), BankGCN(3, 2, hidden_channels=16, num_layers=2).float()
+    fast_conv = torch.compile(conv, backend=backend, fullgraph=True, dynamic=True)
+    fast_net = torch.compile(net, backend=backend, fullgraph=True, dynamic=True)
+    for sizes in ((4, 5), (6, 3), (7, 5)):
+        x, edges, batch = rings(*sizes)
+        x = x.float().requires_grad_()
+        shift = GraphShift.from_edges(edges, num_nodes=len(x), dtype=torch.float32)
+        torch.testing.assert_close(fast_conv(x, edges), conv(x, edges))
+        torch.testing.assert_close(fast_conv(x, shift), conv(x, shift))
+        slow, fast = (model(x, edges, batch, batch_size=2) for model in (net, fast_net))
+        torch.testing.assert_close(fast, slow)
+        inputs = [x, *net.parameters()]
+        for one, other in zip(
+            torch.autograd.grad(fast.sum(), inputs), torch.autograd.grad(slow.sum(), inputs), strict=True
+        ):
+            torch.testing.assert_close(one, other)
+
+
+@compilers_talk
+def test_compiles_as_one_graph() -> None:
+    compiled_equals_eager("aot_eager")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile's default backend needs a C++ compiler")
+@compilers_talk
+def test_compiles_to_machine_code() -> None:
+    compiled_equals_eager("inductor")
+
+
+def exported(net: BankGCN) -> torch.export.ExportedProgram:
+    dynamic = torch.export.Dim.DYNAMIC
+    shapes = {"x": {0: dynamic}, "edge_index": {1: dynamic}, "batch": {0: dynamic}}
+    return torch.export.export(net, rings(5, 4, 7), dynamic_shapes=shapes)
+
+
+def test_exports_for_batches_of_any_size() -> None:
+    net = BankGCN(3, 2, hidden_channels=16).eval()
+    program = exported(net)
+    for sizes in ((6, 3, 9, 4, 8), (3,)):
+        torch.testing.assert_close(program.module()(*rings(*sizes)), net(*rings(*sizes)))
+
+
+@compilers_talk
+def test_onnx_file_gives_the_same_logits_for_batches_of_any_size(tmp_path: Path) -> None:
+    import onnxruntime
+
+    torch.set_default_dtype(torch.float32)
+    net = BankGCN(3, 2, hidden_channels=16).eval()  # with the maximum in its readout
+    torch.onnx.export(exported(net), dynamo=True, verbose=False).save(tmp_path / "net.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "net.onnx")
+    for sizes in ((6, 3, 9, 4, 8), (3,)):
+        data = rings(*sizes)
+        inputs = {name: tensor.numpy() for name, tensor in zip(("x", "edge_index", "batch"), data, strict=True)}
+        (logits,) = session.run(None, inputs)
+        torch.testing.assert_close(torch.from_numpy(logits), net(*data), atol=1e-5, rtol=1e-5)

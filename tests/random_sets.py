@@ -1,0 +1,73 @@
+"""Random sets of graphs, flat and one by one, for the tests of what handles many graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from bankgcn.data import GraphSet
+from strategies import RandomGraph, graphs
+
+
+@dataclass(frozen=True)
+class RandomSet:
+    """Graphs one by one, and the flat arrays that describe them together."""
+
+    singles: list[RandomGraph]
+    weighted: bool
+    seed: int
+
+    @property
+    def num_nodes(self) -> np.ndarray:
+        return np.array([graph.num_nodes for graph in self.singles], dtype=np.int64)
+
+    @property
+    def starts(self) -> np.ndarray:
+        return np.cumsum(self.num_nodes) - self.num_nodes
+
+    @property
+    def edge_index(self) -> np.ndarray:
+        lists = [graph.edge_index.numpy() + start for graph, start in zip(self.singles, self.starts, strict=True)]
+        return np.concatenate([np.zeros((2, 0), np.int64), *lists], axis=1)
+
+    @property
+    def edge_weight(self) -> np.ndarray | None:
+        return np.concatenate([np.zeros(0), *(g.edge_weight.numpy() for g in self.singles)]) if self.weighted else None
+
+    @property
+    def attributes(self) -> np.ndarray:
+        return np.random.default_rng(self.seed).normal(size=(self.num_nodes.sum(), 2)).astype(np.float32)
+
+    @property
+    def labels(self) -> np.ndarray:
+        return np.random.default_rng(self.seed).integers(0, 3, size=(self.num_nodes.sum(), 2))
+
+    @property
+    def y(self) -> np.ndarray:
+        return np.random.default_rng(self.seed).integers(0, 2, size=len(self.singles))
+
+    def build(self, shuffle: bool = False) -> GraphSet:
+        """The set, with its edges in order or all mixed up."""
+        order = np.arange(self.edge_index.shape[1])
+        if shuffle:
+            np.random.default_rng(self.seed).shuffle(order)
+        return GraphSet.from_edges(
+            self.num_nodes,
+            self.edge_index[:, order],
+            edge_weight=None if self.edge_weight is None else self.edge_weight[order],
+            attributes=self.attributes,
+            labels=self.labels,
+            label_widths=(3, 4),
+            y=self.y,
+            classes=("no", "yes"),
+        )
+
+
+@st.composite
+def graph_sets(draw: st.DrawFn, min_graphs: int = 0, max_graphs: int = 5) -> RandomSet:
+    """Sets of no graph and up, with duplicated edges, self-loops, isolated nodes."""
+    weighted = draw(st.booleans())
+    singles = draw(st.lists(graphs(max_nodes=6, weighted=weighted), min_size=min_graphs, max_size=max_graphs))
+    return RandomSet(singles, weighted, draw(st.integers(0, 99)))

@@ -1,0 +1,151 @@
+"""The shift against the dense formula, its conventions, the forms it takes, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from torch_geometric import EdgeIndex
+
+from bankgcn.spectral import GraphShift, Spectrum
+from strategies import RandomGraph, graphs, ring, signals
+
+
+@given(graphs())
+def test_shift_equals_the_dense_formula(graph: RandomGraph) -> None:
+    shift = GraphShift.from_edges(graph.edge_index, graph.edge_weight, num_nodes=graph.num_nodes)
+    expected = graph.laplacian - np.eye(graph.num_nodes)
+    np.testing.assert_allclose(shift.to_dense(), expected, atol=1e-12)
+    x = signals(graph.num_nodes, 3)
+    np.testing.assert_allclose(shift(x), expected @ x.numpy(), atol=1e-12)
+
+
+@given(graphs())
+def test_rows_are_sorted_merged_and_without_diagonal(graph: RandomGraph) -> None:
+    shift = GraphShift.from_edges(graph.edge_index, graph.edge_weight, num_nodes=graph.num_nodes)
+    entries = list(zip(shift.row.tolist(), shift.col.tolist(), strict=True))
+    assert entries == sorted({(i, j) for i, j in graph.edges if i != j})
+    assert shift.rowptr.tolist() == [sum(i < n for i, _ in entries) for n in range(graph.num_nodes + 1)]
+    rebuilt = GraphShift(shift.rowptr, shift.col, shift.weight)  # derives its rows from the pointers
+    assert torch.equal(rebuilt.row, shift.row)
+
+
+def test_isolated_nodes_have_a_zero_row_and_frequency_one() -> None:
+    shift = GraphShift.from_edges(torch.tensor([[0, 1], [1, 0]]), num_nodes=3)
+    assert torch.equal(shift.to_dense()[2], torch.zeros(3))
+    torch.testing.assert_close(Spectrum.of(shift).lam, torch.tensor([0.0, 1.0, 2.0]))
+
+
+@pytest.mark.parametrize("n", [3, 8, 11])
+def test_spectrum_of_a_ring(n: int) -> None:
+    expected = sorted(1 - math.cos(2 * math.pi * j / n) for j in range(n))
+    lam = Spectrum.of(GraphShift.from_edges(ring(n), num_nodes=n)).lam
+    torch.testing.assert_close(lam, torch.tensor(expected), atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_spectrum_of_a_complete_graph(n: int) -> None:
+    edges = torch.tensor([(i, j) for i in range(n) for j in range(n) if i != j]).T
+    lam = Spectrum.of(GraphShift.from_edges(edges, num_nodes=n)).lam
+    torch.testing.assert_close(lam, torch.tensor([0.0] + [n / (n - 1)] * (n - 1)), atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 4), (3, 3), (2, 5)])
+def test_spectrum_of_a_complete_bipartite_graph_reaches_two(a: int, b: int) -> None:
+    pairs = [(i, a + j) for i in range(a) for j in range(b)]
+    edges = torch.tensor(pairs + [(j, i) for i, j in pairs]).T
+    lam = Spectrum.of(GraphShift.from_edges(edges, num_nodes=a + b)).lam
+    expected = torch.tensor([0.0] + [1.0] * (a + b - 2) + [2.0])
+    torch.testing.assert_close(lam, expected, atol=1e-12, rtol=0)
+
+
+def test_every_form_of_the_edges_gives_the_same_shift() -> None:
+    n, edges = 6, ring(6)
+    weight = torch.tensor([1.0, 2, 3, 4, 5, 6] * 2)
+    expected = GraphShift.from_edges(edges, weight, num_nodes=n).to_dense()
+    coo = torch.sparse_coo_tensor(edges, weight, (n, n), check_invariants=True)
+    forms = {
+        "EdgeIndex": (EdgeIndex(edges, sparse_size=(n, n)), weight),
+        "COO": (coo, None),
+        "CSR": (coo.to_sparse_csr(), None),
+        "CSC": (coo.to_sparse_csc(), None),
+        "int32": (edges.int(), weight),
+        "shift": (GraphShift.from_edges(edges, weight, num_nodes=n), None),
+    }
+    for name, (edge_index, edge_weight) in forms.items():
+        shift = GraphShift.of(edge_index, edge_weight, num_nodes=n)
+        torch.testing.assert_close(shift.to_dense(), expected, msg=lambda text, name=name: f"{name}: {text}")
+
+
+def test_half_precision_counts_degrees_exactly() -> None:
+    n = 1025  # a star: bfloat16 cannot count its centre's 1024 neighbours one by one
+    leaves = torch.arange(1, n)
+    edges = torch.stack([torch.cat([torch.zeros_like(leaves), leaves]), torch.cat([leaves, torch.zeros_like(leaves)])])
+    shift = GraphShift.from_edges(edges, num_nodes=n, dtype=torch.bfloat16)
+    assert shift.weight.unique().tolist() == [-1 / 32]
+
+
+def test_moving_a_shift_keeps_what_it_is() -> None:
+    shift = GraphShift.from_edges(ring(5), num_nodes=5)
+    assert shift.to(torch.float64) is shift
+    single = shift.to(torch.float32)
+    assert single.dtype == torch.float32
+    assert single.device == torch.device("cpu")
+    assert torch.equal(single.to_dense(), shift.to_dense().float())
+    assert repr(single) == "GraphShift(num_nodes=5, num_entries=10, dtype=torch.float32)"
+
+
+def test_gradient_reaches_the_edge_weights() -> None:
+    pairs = torch.rand(6, requires_grad=True)
+
+    def dense(weight: torch.Tensor) -> torch.Tensor:
+        return GraphShift.from_edges(ring(6), torch.cat([weight, weight]), num_nodes=6).to_dense()
+
+    assert torch.autograd.gradcheck(dense, pairs)
+
+
+EDGE = torch.tensor([[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("edge_index", "edge_weight", "message"),
+    [
+        (torch.tensor([[0, 3], [3, 0]]), None, r"edge 0 is \(0, 3\): out of range for num_nodes=3"),
+        (torch.tensor([[0, -1], [-1, 0]]), None, r"edge 0 is \(0, -1\): out of range for num_nodes=3"),
+        (torch.tensor([[0, 1, 1], [1, 0, 2]]), None, r"directed: edge \(1, 2\) has no reverse \(2, 1\).*to_undirected"),
+        (EDGE, torch.tensor([1.0, 2.0]), r"asymmetric: edge \(0, 1\) weighs 1.0, its reverse \(1, 0\) 2.0.*to_undir"),
+        (EDGE, torch.tensor([1.0, math.nan]), r"edge 1 \(1, 0\) has weight nan"),
+        (EDGE, torch.tensor([math.inf, 1.0]), r"edge 0 \(0, 1\) has weight inf"),
+        (EDGE, torch.tensor([-0.5, -0.5]), r"edge 0 \(0, 1\) has weight -0.5"),
+        (EDGE, torch.ones(3), r"edge_weight has shape \(3,\), expected \(2,\)"),
+        (EDGE, torch.ones(2, 1), r"edge_weight has shape \(2, 1\), expected \(2,\)"),
+        (torch.zeros(3, 2).long(), None, r"edge_index has shape \(3, 2\)"),
+        (EDGE.double(), None, "edge_index has dtype torch.float64"),
+    ],
+)
+def test_bad_edges_are_named(edge_index: torch.Tensor, edge_weight: torch.Tensor | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        GraphShift.of(edge_index, edge_weight, num_nodes=3)
+
+
+def test_weights_given_twice_are_refused() -> None:
+    adjacency = torch.sparse_coo_tensor(EDGE, torch.ones(2), (2, 2), check_invariants=True)
+    with pytest.raises(ValueError, match="edge_weight must be None"):
+        GraphShift.of(adjacency, torch.ones(2), num_nodes=2)
+    with pytest.raises(ValueError, match="edge_weight must be None"):
+        GraphShift.of(GraphShift.of(EDGE, num_nodes=2), torch.ones(2), num_nodes=2)
+
+
+def test_an_adjacency_of_another_size_is_refused() -> None:
+    adjacency = torch.sparse_coo_tensor(EDGE, torch.ones(2), (2, 2), check_invariants=True)
+    with pytest.raises(ValueError, match=r"adjacency has shape \(2, 2\), but x has num_nodes=3"):
+        GraphShift.of(adjacency, num_nodes=3)
+
+
+def test_duplicates_summed_in_another_order_still_count_as_symmetric() -> None:
+    weight = torch.tensor([0.1, 0.2, 0.3, 0.3, 0.2, 0.1])
+    edges = torch.tensor([[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
+    assert GraphShift.from_edges(edges, weight, num_nodes=2).num_entries == 2

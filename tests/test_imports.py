@@ -1,0 +1,54 @@
+"""Imports point one way, and the core needs nothing but PyTorch and NumPy."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bankgcn
+
+PACKAGE = Path(bankgcn.__file__).parent
+
+MAY_IMPORT = {
+    "choices": set(),
+    "kernels": {"choices"},
+    "spectral": {"choices", "kernels"},
+    "nn": {"choices", "kernels", "spectral"},
+    "data": {"choices", "spectral"},
+    "training": {"choices", "spectral", "nn", "data"},
+    "experiments": {"choices", "spectral", "nn", "data", "training"},
+    "report": {"choices", "experiments"},
+}
+"""Which parts of the package each part may use, itself apart. Whatever is not listed (the rim) may use all but cli."""
+
+
+def imported_parts(path: Path) -> set[str]:
+    """First name below the package of every import in a file, at the top or inside a function."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.split(".")[1] for name in names if name.startswith("bankgcn.")}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    imported = imported_parts(path) - {part}
+    assert "cli" not in imported or part == "__main__"
+    if part in MAY_IMPORT:
+        assert imported <= MAY_IMPORT[part]
+
+
+def test_the_layer_needs_only_pytorch_and_numpy() -> None:
+    code = "import sys, torch; before = set(sys.modules); from bankgcn import BankConv; BankConv(3, 8); "
+    code += "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
+    new = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert set(new) - sys.stdlib_module_names <= {"bankgcn", "numpy"}
