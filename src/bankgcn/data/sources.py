@@ -21,6 +21,7 @@ from bankgcn.data.fetch import Progress, fetch
 from bankgcn.data.generated import smooth_or_alternating
 from bankgcn.data.gnn_benchmark import read_gnn_benchmark
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.jsonlines import read_jsonlines
 from bankgcn.data.molhiv import read_molhiv, scaffold_split
 from bankgcn.data.smiles_table import read_smiles_table
 from bankgcn.data.splits import Split, stratified_split
@@ -58,6 +59,7 @@ def _molhiv_files(path: Path) -> Sequence[Path]:
 READERS: dict[str, Reader] = {
     "tu": Reader("a set in the TU format", read_tu, _tu_files),
     "smiles": Reader("a table of SMILES", read_smiles_table),
+    "jsonlines": Reader("a file of JSON lines", read_jsonlines),
     "molhiv": Reader("OGB's molhiv", read_molhiv, _molhiv_files),
     "cifar10": Reader("CIFAR-10 as superpixels", _read_cifar10),
 }
@@ -70,8 +72,8 @@ OFFICIAL_SPLITS: dict[str, Callable[[Path, int], Split]] = {
     "molhiv": scaffold_split,
     "cifar10": lambda _, num_graphs: cifar10_split(num_graphs),
 }
-READER_OF_SUFFIX = {".zip": "tu", ".csv": "smiles", ".tsv": "smiles"}
-EXPECTED = "a dataset's name, a folder or zip in the TU format, or a .csv with a column of SMILES"
+READER_OF_SUFFIX = {".zip": "tu", ".csv": "smiles", ".tsv": "smiles", ".jsonl": "jsonlines", ".ndjson": "jsonlines"}
+EXPECTED = "a dataset's name, a folder or zip in the TU format, a .csv with a column of SMILES, or a .jsonl of graphs"
 
 
 @dataclass(frozen=True)
