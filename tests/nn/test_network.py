@@ -137,6 +137,12 @@ def test_pooling_needs_the_edges_themselves() -> None:
         BankGCN(3, 2, pooling="topk")(signals(5, 3), shift)
 
 
+def test_baselines_need_the_edges_themselves() -> None:
+    shift = GraphShift.from_edges(ring(5), num_nodes=5)
+    with pytest.raises(ValueError, match="GCNConv takes edge_index, not a GraphShift"):
+        GraphNetwork(3, 2, conv="gcn")(signals(5, 3), shift)
+
+
 def test_coherence_is_over_the_layers() -> None:
     net = BankGCN(3, 2)
     omegas = torch.stack([mutual_coherence(conv.alpha) for conv in net.convs])

@@ -56,6 +56,8 @@ class GraphNetwork(nn.Module):
         readout: ``"mean_max"``, or ``"mean"`` alone.
         pooling: ``"topk"``, ``"sag"``, ``"asap"``, or a function that makes a PyG pooling layer from the number of
             channels; it stands between the convolutions. ``None`` keeps all nodes, as the paper's experiments do.
+        encoder: A module that turns the node signals into ``in_channels`` channels first, such as
+            :class:`~bankgcn.nn.AtomEncoder`. ``None`` takes them as they are.
     """
 
     def __init__(
@@ -70,11 +72,13 @@ class GraphNetwork(nn.Module):
         normalize: Literal["before", "after", "none"] = "before",
         readout: Literal["mean_max", "mean"] = "mean_max",
         pooling: str | Callable[[int], nn.Module] | None = None,
+        encoder: nn.Module | None = None,
     ):
         super().__init__()
         if num_layers < 1:
             raise ValueError(f"num_layers={num_layers}: expected at least 1")
         make_conv = pick(CONVS, conv, "convolution") if isinstance(conv, str) else conv
+        self.encoder = encoder
         widths = [in_channels] + [hidden_channels] * num_layers
         self.convs = nn.ModuleList(
             make_conv(width, next_width, **(conv_options or {})) for width, next_width in pairwise(widths)
@@ -90,8 +94,9 @@ class GraphNetwork(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        for module in [*self.convs, *self.pools, self.predict]:
-            module.reset_parameters()
+        for module in [self.encoder, *self.convs, *self.pools, self.predict]:
+            if module is not None:
+                module.reset_parameters()
 
     def forward(
         self,
@@ -134,6 +139,8 @@ class GraphNetwork(nn.Module):
             raise ValueError(f"batch has shape {tuple(batch.shape)}, expected ({x.size(0)},): one graph a node")
         elif batch_size is None:
             batch_size = _num_graphs(batch)
+        if self.encoder is not None:
+            x = self.encoder(x)
         edges = self._edges(x, edge_index, edge_weight)
 
         layers = []
@@ -144,6 +151,11 @@ class GraphNetwork(nn.Module):
                 x, edge_index, edge_weight, batch = self.pools[number](x, edge_index, edge_weight, batch)[:4]
                 edges = self._edges(x, edge_index, edge_weight)
         return torch.cat(layers, dim=1)
+
+    @property
+    def takes_shift(self) -> bool:
+        """Whether a :class:`GraphShift` may be passed for the edges: for filter banks without pooling."""
+        return isinstance(self.convs[0], BankConv) and not self.pools
 
     def coherence(self, reduction: Literal["sum", "mean"] = "sum") -> Tensor:
         r""":math:`\Omega` over the layers, for the objective (Eq. 20); 0 if no layer has a filter bank."""
@@ -156,9 +168,11 @@ class GraphNetwork(nn.Module):
         """What the convolutions take besides the signal; for filter banks the shift, built once for all layers."""
         if isinstance(edge_index, GraphShift) and self.pools:
             raise ValueError("pooling makes new graphs from the edges: pass edge_index, not a GraphShift")
-        if isinstance(self.convs[0], BankConv):
-            return (GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype),)
-        return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
+        if not isinstance(self.convs[0], BankConv):
+            if isinstance(edge_index, GraphShift):
+                raise ValueError(f"{type(self.convs[0]).__name__} takes edge_index, not a GraphShift")
+            return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
+        return (GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype),)
 
 
 class BankGCN(GraphNetwork):
@@ -179,6 +193,7 @@ class BankGCN(GraphNetwork):
         normalize: Where the normalisation stands; see :class:`GraphNetwork`.
         readout: ``"mean_max"`` or ``"mean"``; see :class:`GraphNetwork`.
         pooling: An optional pooling between the layers; see :class:`GraphNetwork`.
+        encoder: An optional module before the first layer; see :class:`GraphNetwork`.
 
     Example:
         >>> net = BankGCN(in_channels=3, out_channels=2)
@@ -204,6 +219,7 @@ class BankGCN(GraphNetwork):
         normalize: Literal["before", "after", "none"] = "before",
         readout: Literal["mean_max", "mean"] = "mean_max",
         pooling: str | Callable[[int], nn.Module] | None = None,
+        encoder: nn.Module | None = None,
     ):
         super().__init__(
             in_channels,
@@ -223,6 +239,7 @@ class BankGCN(GraphNetwork):
             normalize=normalize,
             readout=readout,
             pooling=pooling,
+            encoder=encoder,
         )
 
 

@@ -1,0 +1,242 @@
+"""Training a network with early stopping. It is given training and validation graphs, and cannot reach any others."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from bankgcn.data.graphs import GraphSet
+from bankgcn.nn.network import GraphNetwork
+from bankgcn.training.checkpoint import load_tensors, save_tensors
+from bankgcn.training.config import TrainConfig
+from bankgcn.training.evaluation import evaluate
+from bankgcn.training.objective import objective
+from bankgcn.training.parallel import World
+
+CHECKPOINT_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What is known after a pass over the training graphs."""
+
+    number: int
+    train_loss: float
+    valid_loss: float
+    valid_score: float
+    coherence: float
+    learning_rate: float
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """How a training went. The network has the weights of the best epoch."""
+
+    best: Epoch | None
+    epochs: tuple[Epoch, ...]
+    ended: Literal["patience", "max_epochs", "diverged"]
+
+
+class Training:
+    """A training between two epochs: all that the next one depends on, which is also what a checkpoint holds."""
+
+    def __init__(
+        self,
+        net: GraphNetwork,
+        train: GraphSet,
+        valid: GraphSet,
+        config: TrainConfig,
+        generator: torch.Generator,
+        world: World | None = None,
+    ):
+        for part, graphs in (("training", train), ("validation", valid)):
+            if graphs.y is None or not len(graphs):
+                raise ValueError(f"{len(graphs)} {part} graphs{'' if graphs.y is not None else ' without classes'}")
+        self.net, self.train, self.valid, self.config = net, train, valid, config
+        self.generator, self.world = generator, world or World()
+        self.parameters = [p for p in net.parameters() if p.requires_grad]
+        self.device = self.parameters[0].device
+        self.optimizer = torch.optim.Adam(
+            self.parameters, lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
+        )
+        self.schedule = None
+        if config.decay_patience is not None:
+            self.schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
+                self.optimizer,
+                factor=config.decay_factor,
+                patience=config.decay_patience,
+                min_lr=config.min_learning_rate,
+            )
+        self.epochs: list[Epoch] = []
+        self.best: Epoch | None = None
+        self.best_weights: dict[str, Tensor] = self._weights()
+
+    @property
+    def ended(self) -> Literal["patience", "max_epochs", "diverged"] | None:
+        """Why there is no further epoch; ``None`` if there is one."""
+        if self.epochs and not math.isfinite(self.epochs[-1].train_loss + self.epochs[-1].valid_loss):
+            return "diverged"
+        since = len(self.epochs) - (self.best.number if self.best else 0)
+        if since >= self.config.patience:
+            return "patience"
+        return "max_epochs" if len(self.epochs) >= self.config.max_epochs else None
+
+    def run_epoch(self) -> Epoch:
+        """Pass once over the training graphs, and look at the validation graphs."""
+        train_loss = self._step_through_batches()
+        valid = evaluate(self.net, self.valid, self.config.metric)
+        with torch.no_grad():
+            coherence = self.net.coherence("mean").item()
+        rate = self.optimizer.param_groups[0]["lr"]
+        epoch = Epoch(len(self.epochs) + 1, train_loss, valid.loss, valid.score, coherence, rate)
+        self.epochs.append(epoch)
+        if self.schedule is not None and math.isfinite(valid.loss):
+            self.schedule.step(valid.loss)
+        if math.isfinite(train_loss + valid.loss) and self._improves(epoch):
+            self.best, self.best_weights = epoch, self._weights()
+        return epoch
+
+    def result(self) -> FitResult:
+        """The outcome, with the best weights restored."""
+        self.net.load_state_dict(self.best_weights)
+        ended = self.ended
+        assert ended is not None
+        return FitResult(self.best, tuple(self.epochs), ended)
+
+    def _step_through_batches(self) -> float:
+        total = torch.zeros((), device=self.device)
+        batch_size = self.config.batch_size * self.world.size
+        for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
+            batch, share = self.world.part(whole.to(self.device))
+            self.optimizer.zero_grad(set_to_none=True)
+            if batch.num_graphs:
+                loss, task = objective(self.net, batch, self.config)
+                (loss if share == 1 else loss * share).backward()
+                total += task * batch.num_graphs
+            self.world.add_gradients(self.parameters)
+            self.optimizer.step()
+        return self.world.add(total).item() / len(self.train)
+
+    def _improves(self, epoch: Epoch) -> bool:
+        if self.best is None:
+            return True
+        if self.config.select == "loss":
+            return epoch.valid_loss < self.best.valid_loss
+        return epoch.valid_score > self.best.valid_score
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: tensor.detach().clone() for name, tensor in self.net.state_dict().items()}
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Everything the next epoch depends on: tensors, and values that JSON can hold."""
+        optimizer = self.optimizer.state_dict()
+        tensors = {f"net.{name}": tensor for name, tensor in self._weights().items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
+        for number, moments in optimizer["state"].items():
+            tensors |= {f"adam.{number}.{name}": value.clone() for name, value in moments.items()}
+        tensors["generator"] = self.generator.get_state()
+        values = {
+            "config": asdict(self.config),
+            "epochs": [list(asdict(epoch).values()) for epoch in self.epochs],
+            "best": None if self.best is None else self.best.number,
+            "groups": optimizer["param_groups"],
+            "schedule": None if self.schedule is None else self.schedule.state_dict(),
+        }
+        return tensors, values
+
+    def restore(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
+        """Become the training whose state this is; the one that goes on ends as if it had never been interrupted."""
+        if values["config"] != asdict(self.config):
+            raise ValueError("the checkpoint is of a training with another configuration")
+        parts: dict[str, dict[str, Tensor]] = {"net": {}, "best": {}, "adam": {}, "generator": {}}
+        for name, tensor in tensors.items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = tensor
+        self.net.load_state_dict(parts["net"])
+        self.best_weights = {name: tensor.to(self.device) for name, tensor in parts["best"].items()}
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in parts["adam"].items():
+            number, _, moment = name.partition(".")
+            moments.setdefault(int(number), {})[moment] = tensor
+        self.optimizer.load_state_dict({"state": moments, "param_groups": values["groups"]})
+        if self.schedule is not None:
+            self.schedule.load_state_dict(values["schedule"])
+        self.generator.set_state(parts["generator"][""])
+        self.epochs = [Epoch(*epoch) for epoch in values["epochs"]]
+        self.best = None if values["best"] is None else self.epochs[values["best"] - 1]
+
+
+def fit(
+    net: GraphNetwork,
+    train: GraphSet,
+    valid: GraphSet,
+    config: TrainConfig,
+    *,
+    generator: torch.Generator,
+    on_epoch: Callable[[Epoch], None] | None = None,
+    checkpoint: Path | None = None,
+    world: World | None = None,
+) -> FitResult:
+    """Train until validation no longer improves, and restore the weights of the best epoch.
+
+    Args:
+        net: The network; it is changed in place.
+        train: Graphs to learn from.
+        valid: Graphs that decide when to stop and which epoch to keep.
+        config: The protocol.
+        generator: Where the order of the batches comes from.
+        on_epoch: Called after each epoch.
+        checkpoint: A file to keep the state of the training in. If it is there already, training goes on from it, and
+            ends bit for bit as it would have without the interruption; it is removed at the end.
+        world: The processes that train together.
+    """
+    training = Training(net, train, valid, config, generator, world)
+    if checkpoint is not None and checkpoint.exists():
+        training.restore(*load_tensors(checkpoint))
+    writer = _Writer(checkpoint if training.world.rank == 0 else None)
+    try:
+        while training.ended is None:
+            epoch = training.run_epoch()
+            writer.keep(training)
+            if on_epoch is not None:
+                on_epoch(epoch)
+    except BaseException:
+        writer.write()
+        raise
+    result = training.result()
+    writer.remove()
+    return result
+
+
+class _Writer:
+    """Keeps the state of the last whole epoch, and writes it now and then.
+
+    An interrupt falls into the middle of an epoch: what is written then must not hold half of its steps.
+    """
+
+    def __init__(self, path: Path | None):
+        self.path = path
+        self.state: tuple[dict[str, Tensor], dict[str, Any]] | None = None
+        self.written = time.monotonic()
+
+    def keep(self, training: Training) -> None:
+        if self.path is not None:
+            self.state = training.state()
+            if time.monotonic() - self.written > CHECKPOINT_SECONDS:
+                self.write()
+
+    def write(self) -> None:
+        if self.path is not None and self.state is not None:
+            save_tensors(self.path, *self.state)
+            self.state, self.written = None, time.monotonic()
+
+    def remove(self) -> None:
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)

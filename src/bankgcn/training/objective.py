@@ -1,0 +1,37 @@
+r"""What training minimises: :math:`T_\Theta(\mathcal G, Y) + \gamma\,\Omega(\alpha)`, Eq. 20."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from bankgcn.data.batch import GraphBatch
+from bankgcn.nn.network import GraphNetwork
+from bankgcn.training.config import TrainConfig
+
+
+def embedding_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
+    """Representation of each graph: filter banks share the shift that the set keeps, others take the edges."""
+    if net.takes_shift:
+        return net.graph_embedding(batch.x, batch.shift, batch.batch, batch_size=batch.num_graphs)
+    return net.graph_embedding(batch.x, batch.edge_index, batch.batch, batch.edge_weight, batch_size=batch.num_graphs)
+
+
+def logits_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
+    """The network's logits for a batch."""
+    return net.predict(embedding_of(net, batch))
+
+
+def task_loss(logits: Tensor, y: Tensor) -> Tensor:
+    r"""The mean cross-entropy: :math:`T_\Theta(\mathcal G, Y)`."""
+    return F.cross_entropy(logits, y)
+
+
+def objective(net: GraphNetwork, batch: GraphBatch, config: TrainConfig) -> tuple[Tensor, Tensor]:
+    r"""Objective of a batch (Eq. 20), and the task's part of it, detached."""
+    if batch.y is None:
+        raise ValueError("the graphs have no classes to learn")
+    task = task_loss(logits_of(net, batch), batch.y)
+    if config.gamma == 0:
+        return task, task.detach()
+    return task + config.gamma * net.coherence(config.coherence), task.detach()

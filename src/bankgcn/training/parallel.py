@@ -1,0 +1,73 @@
+"""One model trained by several processes, each on its part of every batch; started by ``torchrun``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from bankgcn.data.batch import GraphBatch
+
+
+@dataclass(frozen=True)
+class World:
+    """The processes that train together; by default this one alone.
+
+    Args:
+        rank: Number of this process.
+        size: Number of processes.
+    """
+
+    rank: int = 0
+    size: int = 1
+
+    @classmethod
+    def from_environment(cls) -> World:
+        """The world that ``torchrun`` made, joined; or this process alone, if it was not started by it."""
+        size = int(os.environ.get("WORLD_SIZE", "1"))
+        if size == 1:
+            return cls()
+        if not dist.is_initialized():
+            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        return cls(dist.get_rank(), dist.get_world_size())
+
+    @property
+    def device(self) -> torch.device:
+        """The device of this process: a GPU of its own where there are GPUs."""
+        if not torch.cuda.is_available():
+            return torch.device("cpu")
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+
+    def part(self, batch: GraphBatch) -> tuple[GraphBatch, float]:
+        """This process's part of a batch, and which share of the graphs it is."""
+        if self.size == 1:
+            return batch, 1.0
+        part = GraphBatch(batch.source, batch.indices[self.rank :: self.size], batch.device)
+        return part, part.num_graphs / batch.num_graphs
+
+    def add_gradients(self, parameters: Iterable[Tensor]) -> None:
+        """Add up the gradients of all processes, in one message."""
+        if self.size == 1:
+            return
+        parameters = list(parameters)
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        dist.all_reduce(flat)
+        parts = flat.split([p.numel() for p in parameters])
+        for parameter, part in zip(parameters, parts, strict=True):
+            parameter.grad = part.view_as(parameter).clone()
+
+    def add(self, value: Tensor) -> Tensor:
+        """The sum of a tensor over all processes."""
+        if self.size > 1:
+            dist.all_reduce(value)
+        return value
+
+    def leave(self) -> None:
+        """End the cooperation, if there was one."""
+        if self.size > 1:
+            dist.destroy_process_group()

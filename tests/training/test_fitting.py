@@ -1,0 +1,223 @@
+"""Training: its objective, when it stops, what it keeps, and that an interruption leaves no trace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from bankgcn.data.errors import DataFileError
+from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.graphs import GraphSet
+from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
+from bankgcn.training import Epoch, Evaluation, FitResult, TrainConfig, embed, evaluate, fit, fitting, predict_logits
+from bankgcn.training.checkpoint import load_tensors, save_tensors
+from bankgcn.training.fitting import Training
+from bankgcn.training.objective import logits_of, objective
+
+CONFIG = TrainConfig(max_epochs=6, batch_size=8, learning_rate=1e-2, gamma=0.5, decay_patience=1)
+
+
+@pytest.fixture(autouse=True)
+def _single_precision(_double_precision: None) -> None:
+    torch.set_default_dtype(torch.float32)  # as graphs are stored
+
+
+def graphs(seed: int = 0, count: int = 40) -> GraphSet:
+    return smooth_or_alternating(count, seed=seed)
+
+
+def network(conv: str = "bank", seed: int = 0) -> GraphNetwork:
+    torch.manual_seed(seed)
+    return GraphNetwork(1, 2, hidden_channels=16, num_layers=2, conv=conv)
+
+
+def run(config: TrainConfig = CONFIG, **options) -> tuple[GraphNetwork, FitResult]:
+    net = network()
+    generator = torch.Generator().manual_seed(1)
+    return net, fit(net, graphs(0), graphs(1), config, generator=generator, **options)
+
+
+def same_weights(one: GraphNetwork, other: GraphNetwork) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def test_objective_is_cross_entropy_plus_weighted_diversity() -> None:
+    net, batch = network(), graphs().batch()
+    omegas = [mutual_coherence(conv.alpha) for conv in net.convs]
+    cross_entropy = F.cross_entropy(net(batch.x, batch.edge_index, batch.batch), batch.y)
+    for coherence, omega in (("sum", sum(omegas)), ("mean", sum(omegas) / 2)):
+        loss, task = objective(net, batch, replace(CONFIG, gamma=10.0, coherence=coherence))
+        torch.testing.assert_close(task, cross_entropy)
+        torch.testing.assert_close(loss, cross_entropy + 10.0 * omega)
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_every_network_takes_a_batch_of_the_set(conv: str) -> None:
+    net, batch = network(conv), graphs().batch()
+    torch.testing.assert_close(logits_of(net, batch), net(batch.x, batch.edge_index, batch.batch))
+
+
+def test_prediction_in_batches_keeps_the_order() -> None:
+    net, some = network(), graphs(count=11)
+    whole = predict_logits(net, some)
+    torch.testing.assert_close(predict_logits(net, some, batch_size=3), whole)
+    torch.testing.assert_close(net.predict(embed(net, some, batch_size=4)), whole)
+    assert predict_logits(net, some[[]]).shape == (0, 2)
+    evaluation = evaluate(net, some)
+    assert evaluation.score == np.mean(whole.argmax(1).numpy() == some.y)
+    assert evaluation.loss == pytest.approx(F.cross_entropy(whole, torch.from_numpy(some.y)).item())
+
+
+def test_the_best_epoch_is_restored() -> None:
+    net, result = run(replace(CONFIG, max_epochs=12))
+    losses = [epoch.valid_loss for epoch in result.epochs]
+    assert result.best == result.epochs[int(np.argmin(losses))]
+    assert evaluate(net, graphs(1)).loss == pytest.approx(result.best.valid_loss, rel=1e-6)
+    assert [epoch.number for epoch in result.epochs] == list(range(1, 13))
+    assert result.ended == "max_epochs"
+
+
+@pytest.mark.parametrize(
+    ("select", "losses", "scores", "epochs", "best"),
+    [
+        ("loss", [5, 4, 4, 3, 4, 4, 4, 1], [0] * 8, 7, 4),
+        ("loss", [1, 2, 2, 2, 0], [0] * 5, 4, 1),
+        ("score", [1] * 8, [0.1, 0.1, 0.5, 0.4, 0.5, 0.5, 0.9, 0.9], 6, 3),
+    ],
+)
+def test_patience_counts_epochs_without_improvement(
+    monkeypatch: pytest.MonkeyPatch, select: str, losses: list, scores: list, epochs: int, best: int
+) -> None:
+    script = iter(zip(losses, scores, strict=True))
+    monkeypatch.setattr(fitting, "evaluate", lambda *_: Evaluation(*next(script)))
+    _, result = run(replace(CONFIG, max_epochs=99, patience=3, select=select, decay_patience=None))
+    assert (len(result.epochs), result.best.number, result.ended) == (epochs, best, "patience")
+
+
+def test_learning_rate_falls_when_validation_stalls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "evaluate", lambda *_: Evaluation(1.0, 0.0))
+    config = replace(CONFIG, max_epochs=12, decay_patience=2, learning_rate=1e-3, min_learning_rate=1e-5)
+    _, result = run(config)
+    rates = [epoch.learning_rate for epoch in result.epochs]
+    assert rates[0] == 1e-3
+    assert rates[-1] == pytest.approx(1e-5)
+    assert sorted(rates, reverse=True) == rates
+    assert len({round(rate, 9) for rate in rates}) == 3
+
+
+def test_a_loss_that_is_not_finite_ends_the_training_with_the_best_weights() -> None:
+    net = network()
+    generator = torch.Generator().manual_seed(1)
+    training = Training(net, graphs(0), graphs(1), CONFIG, generator)
+    training.run_epoch()
+    kept = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    with torch.no_grad():
+        net.predict.bias.fill_(float("nan"))
+    training.run_epoch()
+    result = training.result()
+    assert result.ended == "diverged"
+    assert result.best.number == 1
+    assert all(torch.equal(tensor, kept[name]) for name, tensor in net.state_dict().items())
+
+
+def test_the_same_seeds_give_the_same_training_bit_for_bit() -> None:
+    (net, result), (twin, again) = run(), run()
+    assert result == again
+    assert same_weights(net, twin)
+
+
+class Interrupted(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("epoch", [1, 3, 5])
+def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path: Path, epoch: int) -> None:
+    checkpoint = tmp_path / "training.safetensors"
+    net, result = run()
+
+    def stop(seen: Epoch) -> None:
+        if seen.number == epoch:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        run(checkpoint=checkpoint, on_epoch=stop)
+    assert checkpoint.exists()
+    numbers = []
+    resumed, again = run(checkpoint=checkpoint, on_epoch=lambda seen: numbers.append(seen.number))
+    assert numbers[0] == epoch + 1
+    assert again == result
+    assert same_weights(resumed, net)
+    assert not checkpoint.exists()
+
+
+def test_an_interrupt_within_an_epoch_loses_only_that_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = tmp_path / "training.safetensors"
+    net, result = run()
+    calls = []
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) == 13:  # five batches an epoch: in the middle of the third
+            raise KeyboardInterrupt
+        return objective(*arguments)
+
+    monkeypatch.setattr(fitting, "objective", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(checkpoint=checkpoint)
+    _, values = load_tensors(checkpoint)
+    assert len(values["epochs"]) == 2
+    monkeypatch.undo()
+    resumed, again = run(checkpoint=checkpoint)
+    assert again == result
+    assert same_weights(resumed, net)
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
+    training = Training(network(), graphs(0), graphs(1), CONFIG, torch.Generator())
+    save_tensors(tmp_path / "c", *training.state())
+    with pytest.raises(ValueError, match="another configuration"):
+        run(replace(CONFIG, gamma=0.0), checkpoint=tmp_path / "c")
+
+
+def test_damaged_foreign_and_newer_checkpoints_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "c.safetensors"
+    save_tensors(path, {"a": torch.ones(3)}, {"b": 1})
+    assert load_tensors(path)[1] == {"b": 1}
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-4])
+    with pytest.raises(DataFileError, match=r"c\.safetensors: cannot be read"):
+        load_tensors(path)
+    path.write_bytes(b"not at all")
+    with pytest.raises(DataFileError, match="cannot be read"):
+        load_tensors(path)
+    monkeypatch.setattr("bankgcn.training.checkpoint.FORMAT", 99)
+    save_tensors(path, {"a": torch.ones(3)}, {})
+    monkeypatch.undo()
+    with pytest.raises(DataFileError, match="format 99, newer than"):
+        load_tensors(path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("batch_size", 0),
+        ("patience", 0),
+        ("gamma", -1.0),
+        ("learning_rate", 0.0),
+        ("select", "test"),
+        ("coherence", "x"),
+    ],
+)
+def test_bad_protocols_are_named(field: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"{field}={value!r}"):
+        TrainConfig(**{field: value})
+
+
+def test_graphs_without_classes_cannot_be_trained_on() -> None:
+    with pytest.raises(ValueError, match="0 validation graphs"):
+        fit(network(), graphs(), graphs()[[]], CONFIG, generator=torch.Generator())

@@ -1,0 +1,74 @@
+"""Networks as values: equal ones are equal, unknown options are named, a file brings them back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from bankgcn.data.errors import DataFileError
+from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.nn import CONVS
+from bankgcn.training import ModelConfig, TrainedModel, predict_logits
+from bankgcn.training.checkpoint import save_tensors
+from bankgcn.training.model import CONV_OPTIONS
+
+
+@pytest.fixture(autouse=True)
+def _single_precision(_double_precision: None) -> None:
+    torch.set_default_dtype(torch.float32)
+
+
+def test_every_convolution_can_be_configured() -> None:
+    assert CONV_OPTIONS.keys() == CONVS.keys()
+
+
+def test_equal_networks_have_equal_configurations() -> None:
+    given, default = ModelConfig(conv_options={"order": 2}), ModelConfig()
+    assert given == default
+    assert hash(given) == hash(default)
+    assert ModelConfig(conv_options={"order": 3}) != default
+    assert ModelConfig(**given.to_dict()) == given
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_a_model_comes_back_from_its_file(tmp_path: Path, conv: str) -> None:
+    graphs = smooth_or_alternating(5)
+    config = ModelConfig(conv=conv, hidden_channels=16, num_layers=2)
+    model = TrainedModel(config.build(1, 2), config, graphs.classes, 1, {"test_score": 0.5})
+    model.save(tmp_path / "model.safetensors")
+    loaded = TrainedModel.load(tmp_path / "model.safetensors")
+    assert torch.equal(predict_logits(loaded.net, graphs), predict_logits(model.net, graphs))
+    assert (loaded.config, loaded.classes, loaded.about) == (config, graphs.classes, {"test_score": 0.5})
+
+
+def test_integer_signals_can_be_embedded() -> None:
+    config = ModelConfig(embedding=(4, 3), hidden_channels=16)
+    net = config.build(2, 2)
+    x = torch.tensor([[3.0, 2.0], [0.0, 1.0]])
+    assert net(x, torch.tensor([[0, 1], [1, 0]])).shape == (1, 2)
+    assert net.convs[0].in_channels == 16
+    assert ModelConfig(**config.to_dict()) == config
+    with pytest.raises(ValueError, match="embedding has 2 columns, but the signals have 3"):
+        config.build(3, 2)
+
+
+def test_unknown_models_and_options_are_named() -> None:
+    with pytest.raises(ValueError, match="unknown model 'banks'.*did you mean 'bank'"):
+        ModelConfig(conv="banks")
+    with pytest.raises(ValueError, match="unknown option of gcn 'order'"):
+        ModelConfig(conv="gcn", conv_options={"order": 3})
+
+
+def test_graphs_with_other_signals_are_refused() -> None:
+    config = ModelConfig()
+    model = TrainedModel(config.build(7, 2), config, ("a", "b"), 7)
+    with pytest.raises(ValueError, match="1 features a node, but the model was trained on 7"):
+        model.check(smooth_or_alternating(3))
+
+
+def test_a_file_without_a_model_is_named(tmp_path: Path) -> None:
+    save_tensors(tmp_path / "other", {"a": torch.ones(1)}, {"kind": "training"})
+    with pytest.raises(DataFileError, match="other: holds no model"):
+        TrainedModel.load(tmp_path / "other")
