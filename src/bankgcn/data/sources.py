@@ -110,7 +110,7 @@ class Source:
         reader = READERS[self.reader]
         _refuse_unknown(options, list(inspect.signature(reader.read).parameters)[1:], reader.kind)
         if self.reader == "tu":
-            options = {**self._tu_options(self.path), **options}
+            options = self._tu_options(self.path, options)
         read = partial(reader.read, self.path, **options)
         return cached(self.name, read, reader.files(self.path), {"reader": self.reader, **options})
 
@@ -122,13 +122,14 @@ class Source:
             raise ValueError(f"{self.name} has no classes: a stratified split needs them")
         return stratified_split(graphs.y, seed=seed)
 
-    def _tu_options(self, path: Path) -> dict[str, Any]:
-        """How the catalogue wants this dataset read, and what it has to say of any set of this name."""
+    def _tu_options(self, path: Path, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, with the catalogue's features by default, and always what it has to say of a set so named."""
         held = TUFiles(path).name
         if self.entry is not None and held != self.entry.name:
             raise DataFileError(f"holds {held}, not {self.entry.name}", path)
-        options: dict[str, Any] = {"features": self.entry.features} if self.entry else {}
-        return options | {"notes": CATALOG[held].notes if held in CATALOG else ()}
+        features = {"features": self.entry.features} if self.entry else {}
+        known = CATALOG[held].notes if held in CATALOG else ()
+        return {**features, **options, "notes": (*known, *options.get("notes", ()))}
 
 
 def load(name: str, data_root: str | Path | None = None, **options: Any) -> GraphSet:
