@@ -110,3 +110,21 @@ def test_graphs_of_unknown_origin_need_the_same_columns() -> None:
 def test_the_recipe_is_kept_with_the_set(tmp_path: Path) -> None:
     mutag()[:5].save(tmp_path / "some.graphs")
     assert description(GraphSet.load(tmp_path / "some.graphs")) == description(mutag())
+
+
+def test_words_of_nodes_keep_the_columns_of_training(tmp_path: Path) -> None:
+    line = '{"nodes": [{"id": 0, "element": "%s", "charge": %s}], "edges": []}\n'
+    (tmp_path / "train.jsonl").write_text(line % ("C", 1) + line % ("N", 2) + line % ("O", 3))
+    (tmp_path / "new.jsonl").write_text(line % ("O", 4))
+    train = find_source(tmp_path / "train.jsonl").load()
+    new = find_source(tmp_path / "new.jsonl").load(like=through_json(train))
+    assert new.signals().tolist() == [[4, 0, 0, 1]]
+    (tmp_path / "new.jsonl").write_text(line % ("S", 4))
+    with pytest.raises(DataFileError, match=r"new.jsonl:1: 'element' of node 0 is 'S', expected one of C, N, O"):
+        find_source(tmp_path / "new.jsonl").load(like=through_json(train))
+
+
+def test_any_graphs_can_be_described_by_their_structure(tmp_path: Path) -> None:
+    (tmp_path / "new.jsonl").write_text('{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1}]}\n')
+    train = structural_signals(GraphSet.from_edges([4], [[0, 1, 0, 2, 0, 3], [1, 0, 2, 0, 3, 0]]))
+    assert find_source(tmp_path / "new.jsonl").load(like=through_json(train)).label_widths == (4,)

@@ -17,6 +17,7 @@ _WORDS: dict[str, Callable[[Recipe], str]] = {
     "tu": lambda recipe: f"the node labels and attributes of a TU set, {_columns(recipe)}",
     "structure": lambda recipe: f"clustering coefficients and degrees up to {recipe['max_degree']}",
     "atoms": lambda recipe: f"the nine features of atoms ({recipe['features']})",
+    "named": lambda recipe: f"nodes with {', '.join([*recipe['numbers'], *recipe['words']])}, {_columns(recipe)}",
     "superpixels": lambda _: "colour and position of superpixels",
     "pixels": lambda _: "intensities of pixels",
     "generated": lambda _: "generated signals",

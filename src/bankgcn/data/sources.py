@@ -23,7 +23,9 @@ from bankgcn.data.gnn_benchmark import read_gnn_benchmark
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.jsonlines import read_jsonlines
 from bankgcn.data.molhiv import read_molhiv, scaffold_split
-from bankgcn.data.recipes import Recipe, check_alike
+from bankgcn.data.node_schema import NodeSchema
+from bankgcn.data.recipes import Recipe, check_alike, description
+from bankgcn.data.signals import structural_signals
 from bankgcn.data.smiles_table import read_smiles_table
 from bankgcn.data.splits import Split, stratified_split
 from bankgcn.data.superpixels import cifar10_split, read_superpixel_pack
@@ -108,6 +110,8 @@ class Source:
         if like is None:
             return self._load(options)
         graphs = self._load({**options, **self._options_like(like)})
+        if like.get("kind") == "structure" and description(graphs) != like:
+            graphs = structural_signals(graphs, like["max_degree"])
         check_alike(graphs, like, self.name)
         return graphs
 
@@ -116,6 +120,8 @@ class Source:
         kind = like.get("kind")
         if self.reader == "tu" and kind in ("tu", "structure"):
             return {"like": like}
+        if self.reader == "jsonlines" and kind == "named":
+            return {"schema": NodeSchema.from_recipe(like)}
         return {"features": like["features"]} if self.reader in ("smiles", "molhiv") and kind == "atoms" else {}
 
     def _load(self, options: dict[str, Any]) -> GraphSet:
