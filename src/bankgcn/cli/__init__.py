@@ -8,6 +8,8 @@ import typer
 
 from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.errors import Commands
+from bankgcn.cli.predict import embed, predict
+from bankgcn.cli.train import train
 
 app = typer.Typer(
     name="bankgcn",
@@ -17,6 +19,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(train)
+app.command()(predict)
+app.command()(embed)
 app.add_typer(data_commands, name="data")
 
 
