@@ -35,4 +35,4 @@ def main() -> None:
     app()
 
 
-__all__ = ["app", "main"]
+__all__ = ["app", "embed", "main", "predict", "train"]

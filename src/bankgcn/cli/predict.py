@@ -115,8 +115,11 @@ def _graphs(
 ) -> tuple[GraphSet, Sequence[str]]:
     """The graphs, described as those of training, and their names, or their numbers in the source from 0."""
     source = find_source(name, data_root)
-    if source.reader == "smiles" and "target" not in options:
-        options = {**options, "has_target": False}  # any other column may be anything
+    if source.reader == "smiles":
+        column = ensemble.first.about.get("config", {}).get("smiles")
+        options = {**({"smiles": column} if column else {}), **options}
+        if "target" not in options:
+            options["has_target"] = False  # any other column may be anything
     graphs = source.load(like=ensemble.signals, **options)
     for run in ensemble.unfinished:
         say(f"note: {run} is not finished and has no vote", stderr=True)

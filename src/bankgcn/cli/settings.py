@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from bankgcn.cli.source_options import reader_options
 from bankgcn.cli.toml_file import Value
 from bankgcn.data.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.data.catalog import CATALOG
-from bankgcn.nn.network import ACTIVATIONS, POOLINGS, READOUTS
+from bankgcn.data.errors import DataFileError
+from bankgcn.nn.bank_conv import INITIAL_ALPHA
+from bankgcn.nn.network import ACTIVATIONS, POOLINGS, READOUTS, REDUCTIONS
 from bankgcn.spectral.basis import BASES
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.config import LARGE
@@ -79,6 +82,10 @@ CHOICES: dict[str, Mapping[str, Any]] = {
     "pooling": {"none": None, **POOLINGS},
     "basis": BASES,
     "metric": METRICS,
+    "projection": dict.fromkeys(["linear", "mlp"]),
+    "initial_alpha": INITIAL_ALPHA,
+    "coherence": REDUCTIONS,
+    "select": dict.fromkeys(["loss", "score"]),
     "features": dict.fromkeys(["", "raw", "onehot", "embedded"]),
 }
 
@@ -111,7 +118,7 @@ class Settings:
         meaningless = _meaningless(model)
         for key in told:
             if key in meaningless:
-                raise ValueError(f"{key} means nothing to the model {model}; its options are {_options(model)}")
+                raise ValueError(f"{key} is no option of the model {model}, which has {_options(model)}")
         known = DEFAULTS | OF_DATASET.get(source, {}) | told
         return cls({key: known[key] for key in DEFAULTS if key not in meaningless})
 
@@ -181,7 +188,8 @@ def _checked(key: str, value: Value, where: str = "") -> Value:
 def _named(source: str) -> str:
     """A dataset by its own name, a file by its full path: what means the same wherever it is read again."""
     by_lower = {name.lower(): name for name in CATALOG}
-    return by_lower.get(source.lower()) or str(Path(source).expanduser().resolve())
+    path = Path(source).expanduser()
+    return by_lower.get(source.lower()) or (str(path.resolve()) if path.exists() else source)
 
 
 def _meaningless(model: str) -> set[str]:
@@ -191,4 +199,18 @@ def _meaningless(model: str) -> set[str]:
 
 
 def _options(model: str) -> str:
-    return ", ".join(key for key, name in CONV.items() if name in CONV_OPTIONS[model]) or "only those of all models"
+    return ", ".join(key for key, name in CONV.items() if name in CONV_OPTIONS[model]) or "none of its own"
+
+
+@contextmanager
+def in_these_words() -> Iterator[None]:
+    """Errors of the library name our settings as they are called here."""
+    try:
+        yield
+    except DataFileError:
+        raise
+    except ValueError as error:
+        message = str(error)
+        for key, name in (("hidden", "out_channels"), *MODEL.items(), *CONV.items(), *TRAIN.items()):
+            message = message.replace(f"{name}=", f"{key}=")
+        raise ValueError(message) from error

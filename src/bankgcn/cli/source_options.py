@@ -22,6 +22,8 @@ OPTION_OF_KEYWORD = {
     'unreadable="skip"': "--skip-unreadable",
     'missing="skip"': "--skip-missing",
     'asymmetric="symmetrise"': "--symmetrise",
+    'smiles="NAME"': "--smiles NAME",
+    'target="NAME"': "--target NAME",
     "has_target=False": "--ignore-targets",
 }
 """What the library's messages advise, as it is written here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from bankgcn.cli import train_options as option
 from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.messages import say
 from bankgcn.cli.progress import TrainingProgress
-from bankgcn.cli.settings import DEFAULTS, Settings
+from bankgcn.cli.settings import DEFAULTS, Settings, in_these_words
 from bankgcn.cli.toml_file import Value, read_toml, write_toml
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.signals import structural_signals
@@ -85,6 +86,7 @@ def train(
             say("this run is finished already; --overwrite trains anew", stderr=True)
         if world.rank == 0:
             _tell_outcome(record, folder)
+        world.wait()  # who leaves while another still works takes it down
     finally:
         world.leave()
 
@@ -117,8 +119,9 @@ def _settle(
 
 
 def _train(settings: Settings, folder: RunFolder, overwrite: bool, world: World) -> dict[str, Any]:
-    run = _run(settings)
-    run.network()  # what cannot be built is told before anything is written
+    with in_these_words():
+        run = _run(settings)
+        run.network()  # what cannot be built is told before anything is written
     if world.rank == 0:
         _prepare(folder, settings, run, overwrite)
     world.wait()
@@ -131,7 +134,7 @@ def _train(settings: Settings, folder: RunFolder, overwrite: bool, world: World)
     except KeyboardInterrupt:
         if world.rank == 0:
             done = f"after epoch {progress.last.number}" if progress.last else "before the first epoch was over"
-            say(f"interrupted {done}; to go on: bankgcn train --out {folder.path}", stderr=True)
+            say(f"interrupted {done}; to go on: bankgcn train --out {_quoted(folder)}", stderr=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -144,6 +147,8 @@ def _run(settings: Settings) -> Run:
         graphs = structural_signals(graphs)
     if graphs.y is not None and not graphs.classes:
         raise ValueError(f"the targets of {source.name} are numbers, but only classes can be learned")
+    if settings["metric"] == "roc_auc" and len(graphs.classes) > 2:
+        raise ValueError(f"the metric roc_auc is for two classes, but {source.name} has {len(graphs.classes)}")
     split = _split(source, settings, graphs)
     official = source.entry is not None and source.entry.split == "official"
     about = {
@@ -171,6 +176,7 @@ def _prepare(folder: RunFolder, settings: Settings, run: Run, overwrite: bool) -
         kept = Split.load(folder.split, run.graphs.fingerprint)
         if kept.hash != run.split.hash:
             raise DataFileError("is another split than this version makes; --overwrite begins anew", folder.split)
+    folder.remove_scraps()
     aside = folder.set_damaged_aside()
     if aside is not None:
         say(f"note: the checkpoint cannot be read and is now {aside}; the training begins anew", stderr=True)
@@ -203,4 +209,8 @@ def _tell_outcome(record: dict[str, Any], folder: RunFolder) -> None:
         say(f"{part} {metric}  {told}  ({size:,} graphs)")
     say(f"best epoch {record['best_epoch']} of {record['epochs']}, in {record['seconds']:.1f} s")
     say(f"files: {folder.path}")
-    say(f"next: bankgcn predict {folder.path} NEW_GRAPHS")
+    say(f"next: bankgcn predict {_quoted(folder)} NEW_GRAPHS")
+
+
+def _quoted(folder: RunFolder) -> str:
+    return shlex.quote(str(folder.path))

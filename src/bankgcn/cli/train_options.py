@@ -14,13 +14,15 @@ from bankgcn.cli.settings import CHOICES, DEFAULTS, OF_DATASET
 
 
 def _option(key: str, text: str, panel: str, *names: str) -> Any:
-    """An option whose help tells its choices and its default, which a dataset may have otherwise."""
-    default = str(DEFAULTS[key]).lower() if isinstance(DEFAULTS[key], bool) else str(DEFAULTS[key])
-    others = {str(values[key]): name for name, values in OF_DATASET.items() if key in values}
-    for value in others:
-        default += f"; {value} for " + " and ".join(n for n, v in OF_DATASET.items() if str(v.get(key)) == value)
-    choices = "|".join(filter(None, CHOICES[key])) if key in CHOICES else None
-    return typer.Option(*names, help=text, metavar=choices, show_default=default or False, rich_help_panel=panel)
+    """An option whose help tells its choices, and its default, which a dataset may have otherwise."""
+    default = DEFAULTS[key]
+    said = [f"default: {str(default).lower() if isinstance(default, bool) else default}"] if default != "" else []
+    for value in dict.fromkeys(values[key] for values in OF_DATASET.values() if key in values):
+        datasets = [name for name, values in OF_DATASET.items() if values.get(key) == value]
+        said.append(f"{value} for {' and '.join(datasets)}")
+    choices = f" {', '.join(filter(None, CHOICES[key]))}." if key in CHOICES else ""
+    told = f" ({'; '.join(said)})" if said else ""
+    return typer.Option(*names, help=f"{text}{choices}{told}", show_default=False, rich_help_panel=panel)
 
 
 RUN, DATA, MODEL, TRAINING = "Run", "Data", "Model", "Training"
@@ -29,7 +31,7 @@ Source = Annotated[
     str | None,
     typer.Argument(
         help="A dataset's name, a folder or zip in the TU format, a .csv of SMILES, or a .jsonl of graphs.",
-        show_default=str(DEFAULTS["source"]),
+        show_default="MUTAG, which comes with the package",
     ),
 ]
 Out = Annotated[
@@ -85,7 +87,7 @@ Features = Annotated[
     _option(
         "features",
         "What molecules give for an atom: its nine integers as they are, one column for each of their values, or a "
-        "learned vector for each.",
+        "learned vector for each:",
         DATA,
     ),
 ]
@@ -93,25 +95,25 @@ TrainPerClass = Annotated[
     int | None, _option("train_per_class", "Training graphs to keep of each class; 0 keeps all.", DATA)
 ]
 
-Model = Annotated[str | None, _option("model", "The convolution.", MODEL)]
+Model = Annotated[str | None, _option("model", "The convolution:", MODEL)]
 Hidden = Annotated[int | None, _option("hidden", "Width of every layer.", MODEL)]
 Layers = Annotated[int | None, _option("layers", "Number of layers.", MODEL)]
 Order = Annotated[
     int | None, _option("order", "Order K of the filters, which is their reach in hops (bank, cheb).", MODEL)
 ]
 Subspaces = Annotated[int | None, _option("subspaces", "Filters in a layer, s (bank).", MODEL)]
-Basis = Annotated[str | None, _option("basis", "Polynomials that filters are made of (bank).", MODEL)]
-Projection = Annotated[str | None, _option("projection", "Into the subspaces: linear, or mlp (bank).", MODEL)]
+Basis = Annotated[str | None, _option("basis", "Polynomials that filters are made of (bank):", MODEL)]
+Projection = Annotated[str | None, _option("projection", "How signals get into the subspaces (bank):", MODEL)]
 Shortcut = Annotated[
     bool | None,
     _option("shortcut", "Add the projected signal to the filtered one (bank).", MODEL, "--shortcut/--no-shortcut"),
 ]
 Bias = Annotated[bool | None, _option("bias", "Projections learn an offset (bank).", MODEL, "--bias/--no-bias")]
-InitialAlpha = Annotated[str | None, _option("initial_alpha", "How filters start: xavier, or zeros (bank).", MODEL)]
+InitialAlpha = Annotated[str | None, _option("initial_alpha", "How filters start (bank):", MODEL)]
 Heads = Annotated[int | None, _option("heads", "Heads side by side (gat).", MODEL)]
-Normalize = Annotated[str | None, _option("normalize", "Where the l2 normalisation stands to the ReLU.", MODEL)]
-Readout = Annotated[str | None, _option("readout", "From nodes to a graph.", MODEL)]
-Pooling = Annotated[str | None, _option("pooling", "Between the layers.", MODEL)]
+Normalize = Annotated[str | None, _option("normalize", "Where the l2 normalisation stands to the ReLU:", MODEL)]
+Readout = Annotated[str | None, _option("readout", "From the nodes to the graph:", MODEL)]
+Pooling = Annotated[str | None, _option("pooling", "Between the layers:", MODEL)]
 
 Epochs = Annotated[int | None, _option("epochs", "Most passes over the training graphs.", TRAINING)]
 Patience = Annotated[int | None, _option("patience", "Epochs without improvement after which it ends.", TRAINING)]
@@ -119,12 +121,12 @@ BatchSize = Annotated[int | None, _option("batch_size", "Graphs in a step (of ea
 LearningRate = Annotated[float | None, _option("learning_rate", "Step size of Adam.", TRAINING)]
 WeightDecay = Annotated[float | None, _option("weight_decay", "L2 penalty.", TRAINING)]
 Gamma = Annotated[float | None, _option("gamma", "Weight of the filters' diversity, Omega (bank).", TRAINING)]
-Coherence = Annotated[str | None, _option("coherence", "Omega over the layers: sum, or mean (bank).", TRAINING)]
+Coherence = Annotated[str | None, _option("coherence", "How Omega of the layers is put together (bank):", TRAINING)]
 Select = Annotated[
     str | None,
-    _option("select", "What picks the epoch on the validation graphs: loss, or score.", TRAINING),
+    _option("select", "Which figure of the validation graphs picks the epoch:", TRAINING),
 ]
-Metric = Annotated[str | None, _option("metric", "The score.", TRAINING)]
+Metric = Annotated[str | None, _option("metric", "The score:", TRAINING)]
 DecayPatience = Annotated[
     int | None,
     _option("decay_patience", "Epochs without improvement after which the step shrinks; 0: never.", TRAINING),

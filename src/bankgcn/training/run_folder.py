@@ -80,6 +80,11 @@ class RunFolder:
         for file in (self.record, self.checkpoint, self.model, self.history, self.split, self.config):
             file.unlink(missing_ok=True)
 
+    def remove_scraps(self) -> None:
+        """Remove what a write left that was killed in its middle."""
+        for scrap in self.path.glob(".*.part"):
+            scrap.unlink(missing_ok=True)
+
     def set_damaged_aside(self) -> Path | None:
         """Rename a checkpoint that cannot be read, and tell its new name."""
         if not self.checkpoint.exists():
