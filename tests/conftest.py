@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -19,3 +21,12 @@ def _double_precision() -> Iterator[None]:
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
+
+
+@pytest.fixture(scope="session")
+def data_root() -> Path:
+    """Where the real datasets lie, for the tests that want them."""
+    folder = os.environ.get("BANKGCN_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("needs the real datasets: set BANKGCN_DATA to their folder")
+    return Path(folder)

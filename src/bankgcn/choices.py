@@ -22,6 +22,7 @@ def pick(options: Mapping[str, T], name: str, kind: str) -> T:
     """
     if name in options:
         return options[name]
-    near = difflib.get_close_matches(str(name).lower(), options, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    by_lower = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
+    hint = f"; did you mean {by_lower[near[0]]!r}?" if near else ""
     raise ValueError(f"unknown {kind} {name!r}, expected one of {', '.join(options)}{hint}")

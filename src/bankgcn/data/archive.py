@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
+import os
 import re
+import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -17,7 +21,18 @@ MAX_RATIO = 200  # a bomb packs a thousandfold; indicator files of real sets rea
 RATIO_MATTERS_FROM = 64 << 20  # a small member may be as repetitive as it likes
 
 _DRIVE = re.compile(r"^[A-Za-z]:")
-_READ_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
+# What zipfile and its decompressors raise on damaged input.
+_READ_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,  # encrypted, or a compression that Python does not know
+    ValueError,
+    IndexError,
+)
 
 
 class Files(Protocol):
@@ -93,7 +108,7 @@ class Archive:
             raise DataFileError(f"unpacks to {total:,} bytes, more than the limit of {max_bytes:,}", path)
         self._members: dict[str, zipfile.ZipInfo] = {}
         for member in members:
-            if not member.is_dir():
+            if not member.filename.endswith("/"):
                 self._add(member)
         self.names = tuple(sorted(self._members))
 
@@ -130,9 +145,25 @@ class Archive:
         return self.path / name
 
 
+def unpack(archive: Archive, folder: Path) -> None:
+    """Write all members to a new folder, without the one top folder that they may share; all of them or nothing."""
+    tops = {name.partition("/")[0] for name in archive.names}
+    top = f"{tops.pop()}/" if len(tops) == 1 else ""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as unfinished:
+        root = Path(unfinished) / "content"
+        for name in archive.names:
+            file = root / name.removeprefix(top)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(archive.read(name))
+        os.replace(root, folder)
+
+
 def _safe_name(name: str, archive: Path) -> str:
     """A member's name with single slashes (TU zips double them), refused if it leads out of the archive."""
     path = PurePosixPath(name.replace("\\", "/"))
+    if not path.parts:
+        raise DataFileError(f"a member has no name but {name!r}", archive)
     if path.is_absolute() or _DRIVE.match(name) or ".." in path.parts:
         raise DataFileError(f"member {name!r} points outside the archive", archive)
     return str(path)

@@ -17,6 +17,7 @@ from io import BufferedRandom, BufferedReader
 from pathlib import Path
 
 import bankgcn
+from bankgcn.data.errors import DataFileError
 
 Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all if the server says
 
@@ -54,6 +55,7 @@ def fetch(
     target: Path,
     *,
     sha256: str | None = None,
+    check: Callable[[Path], object] | None = None,
     progress: Progress | None = None,
     timeout: float = 30.0,
     attempts: int = 4,
@@ -68,6 +70,8 @@ def fetch(
         url: An ``https`` or ``http`` address.
         target: The file to write. Its folder is made if needed.
         sha256: The checksum that the file must have, in hexadecimal, if known.
+        check: Called with the whole file before it takes its name; a ``DataFileError`` from it refuses the file.
+            A page that asks for a password is a whole file, too.
         progress: Called with the number of bytes so far and in all.
         timeout: Seconds without a sign of the server after which an attempt is given up.
         attempts: How often to try before giving up.
@@ -93,7 +97,11 @@ def fetch(
             _try_repeatedly(url, _Partial(stream), sha256, progress, timeout, attempts, wait)
             stream.flush()
             os.fsync(stream.fileno())
+        if check is not None:
+            check(Path(name))
         os.replace(name, target)
+    except DataFileError as error:
+        raise FetchError(f"cannot download {url}: what came is no such file: {error.message}; {by_hand}") from error
     except FetchError as error:
         raise FetchError(f"cannot download {url}: {error}; {by_hand}") from error
     except OSError as error:

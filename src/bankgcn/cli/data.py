@@ -1,0 +1,128 @@
+"""``bankgcn data``: which datasets there are, what is in them, and how to get them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+from rich.text import Text
+
+from bankgcn.cli.source_options import DataRoot, SkipUnreadable, Smiles, Symmetrise, Target, reader_options
+from bankgcn.data.cache import data_roots
+from bankgcn.data.catalog import CATALOG, Entry
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.sources import Source, fetch_dataset, find_source, locate
+from bankgcn.data.statistics import Statistics
+
+app = typer.Typer(help="Datasets: list, describe, fetch.", no_args_is_help=True)
+
+SPLITS = {"stratified": "stratified 8:1:1, drawn by seed", "official": "official"}
+TITLES = {"nodes": "mean nodes", "edges": "mean edges"}
+
+
+@app.command("list")
+def list_datasets(data_root: DataRoot = None) -> None:
+    """List the datasets that are known by name, and which of them are here."""
+    table = Table("dataset", "here", "what", box=None, pad_edge=False)
+    for entry in CATALOG.values():
+        table.add_row(Text(entry.name), _presence(entry, data_root), Text(entry.summary))
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(Text(f"looked in {', '.join(map(str, data_roots(data_root)))}"), soft_wrap=True)
+
+
+@app.command()
+def describe(
+    source: Annotated[str, typer.Argument(help="A dataset's name, or a folder or file of your own.", metavar="NAME")],
+    data_root: DataRoot = None,
+    smiles: Smiles = None,
+    target: Target = None,
+    skip_unreadable: SkipUnreadable = False,
+    symmetrise: Symmetrise = False,
+) -> None:
+    """Read a dataset and tell what is in it, beside what the paper says of it."""
+    found = find_source(source, data_root)
+    graphs = found.load(**reader_options(smiles, target, skip_unreadable, symmetrise))
+    console = Console(highlight=False)
+    entry = found.entry
+    title = f"{entry.name}: {entry.summary}" if entry else graphs.name or found.name
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    for note in graphs.notes:
+        console.print(Text(f"note: {note}", style="yellow"), soft_wrap=True)
+    console.print(_statistics(Statistics.of(graphs), entry.published if entry else None))
+    for name, value in _facts(found, graphs).items():
+        console.print(Text(f"{name:<12} {value}"), soft_wrap=True)
+
+
+@app.command("fetch")
+def fetch_by_name(
+    name: Annotated[str, typer.Argument(help="A dataset's name.")],
+    data_root: DataRoot = None,
+) -> None:
+    """Download a dataset from its official address, checked; to --data-root, or the user's cache folder."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    console = Console(stderr=True)
+    hidden = not console.is_terminal
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task(name, total=None)
+        path = fetch_dataset(name, data_root, lambda done, total: bar.update(task, completed=done, total=total))
+    Console().print(Text(f"{name} is at {path}"), soft_wrap=True)
+
+
+def _presence(entry: Entry, data_root: Path | None) -> str:
+    if not entry.places:
+        return "built in"
+    if locate(entry, data_root) is not None:
+        return "yes"
+    return "to fetch" if entry.url else "no"
+
+
+def _statistics(ours: Statistics, published: Statistics | None) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("here", justify="right")
+    if published is None:
+        for field in fields(ours):
+            table.add_row(TITLES.get(field.name, field.name), _figure(getattr(ours, field.name)))
+        return table
+    table.add_column("paper", justify="right")
+    table.add_column("")
+    differing = ours.differing(published)
+    for field in fields(ours):
+        figures = (_figure(getattr(statistics, field.name)) for statistics in (ours, published))
+        flag = Text("differs", style="bold red") if field.name in differing else ""
+        table.add_row(TITLES.get(field.name, field.name), *figures, flag)
+    return table
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _facts(found: Source, graphs: GraphSet) -> dict[str, str]:
+    """What else there is to know, by its name."""
+    facts = {"class names": ", ".join(graphs.classes)} if graphs.classes else {}
+    if found.entry is not None:
+        facts |= {"features": str(found.entry.features), "split": SPLITS[found.entry.split]}
+    else:
+        labels = sum(graphs.label_widths)
+        facts |= {"features": f"{graphs.num_attributes} numbers and {labels} one-hot columns a node"}
+    facts["found"] = str(found.path) if found.path else "comes with the package"
+    if found.entry is not None and found.entry.sha256 and found.path and found.path.is_file():
+        facts["checksum"] = _checksum(found.path, found.entry.sha256)
+    facts["fingerprint"] = graphs.fingerprint
+    if found.entry is not None and found.entry.citation:
+        facts["cite"] = found.entry.citation.replace("\n", "\n" + " " * 13)
+    return facts
+
+
+def _checksum(path: Path, expected: str) -> str:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    return "that of the official file" if found == expected else "NOT that of the official file"

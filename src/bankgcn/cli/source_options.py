@@ -1,0 +1,31 @@
+"""The options of every command that reads graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+DataRoot = Annotated[
+    Path | None,
+    typer.Option(help="Where to look for datasets first; then in $BANKGCN_DATA, then in the user's cache folder."),
+]
+Smiles = Annotated[str | None, typer.Option(help="Column of a table that has the molecules.")]
+Target = Annotated[str | None, typer.Option(help="Column of a table that has the targets.")]
+SkipUnreadable = Annotated[bool, typer.Option("--skip-unreadable", help="Leave out molecules that cannot be read.")]
+Symmetrise = Annotated[bool, typer.Option("--symmetrise", help="Add the missing reverses of edges.")]
+
+OPTION_OF_KEYWORD = {'unreadable="skip"': "--skip-unreadable", 'asymmetric="symmetrise"': "--symmetrise"}
+"""What the library's messages advise, as it is written here."""
+
+
+def reader_options(smiles: str | None, target: str | None, skip_unreadable: bool, symmetrise: bool) -> dict[str, Any]:
+    """What was asked for, as keywords of a reader; what was not is left to its defaults."""
+    options = {
+        "smiles": smiles,
+        "target": target,
+        "unreadable": "skip" if skip_unreadable else None,
+        "asymmetric": "symmetrise" if symmetrise else None,
+    }
+    return {name: value for name, value in options.items() if value is not None}

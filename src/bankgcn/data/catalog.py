@@ -1,0 +1,225 @@
+"""The datasets that are known by name, as rows of data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bankgcn.choices import pick
+from bankgcn.data.statistics import Statistics
+from bankgcn.data.tu import TUFeatures
+
+TU_ADDRESS = "https://www.chrsmrrs.com/graphkerneldatasets"
+TU_CITATION = (
+    "C. Morris, N. M. Kriege, F. Bause, K. Kersting, P. Mutzel, M. Neumann: TUDataset: A collection of benchmark "
+    "datasets for learning with graphs. ICML workshop GRL+, 2020"
+)
+BORGWARDT = (
+    "K. M. Borgwardt, C. S. Ong, S. Schoenauer, S. V. N. Vishwanathan, A. J. Smola, H.-P. Kriegel: Protein function "
+    "prediction via graph kernels. Bioinformatics 21, 2005, i47-i56"
+)
+DOBSON = (
+    "P. D. Dobson, A. J. Doig: Distinguishing enzyme structures from non-enzymes without alignments. Journal of "
+    "Molecular Biology 330(4), 2003, 771-783"
+)
+WALE = (
+    "N. Wale, I. A. Watson, G. Karypis: Comparison of descriptor spaces for chemical compound retrieval and "
+    "classification. Knowledge and Information Systems 14(3), 2008, 347-375"
+)
+KAZIUS = (
+    "J. Kazius, R. McGuire, R. Bursi: Derivation and validation of toxicophores for mutagenicity prediction. Journal "
+    "of Medicinal Chemistry 48(1), 2005, 312-320"
+)
+ORSINI = "F. Orsini, P. Frasconi, L. De Raedt: Graph invariant kernels. IJCAI 2015, 3756-3762"
+DEBNATH = (
+    "A. K. Debnath, R. L. Lopez de Compadre, G. Debnath, A. J. Shusterman, C. Hansch: Structure-activity relationship "
+    "of mutagenic aromatic and heteroaromatic nitro compounds. Journal of Medicinal Chemistry 34(2), 1991, 786-797"
+)
+DWIVEDI = (
+    "V. P. Dwivedi, C. K. Joshi, A. T. Luu, T. Laurent, Y. Bengio, X. Bresson: Benchmarking graph neural networks. "
+    "Journal of Machine Learning Research 24(43), 2023"
+)
+HU = (
+    "W. Hu, M. Fey, M. Zitnik, Y. Dong, H. Ren, B. Liu, M. Catasta, J. Leskovec: Open Graph Benchmark: Datasets for "
+    "machine learning on graphs. NeurIPS 2020"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What is known of a dataset before it is read.
+
+    Args:
+        name: Its name here.
+        summary: What the graphs are and what is asked of them.
+        reader: Which reader reads it; see :data:`bankgcn.data.sources.READERS`.
+        features: What the nodes carry: a policy for the TU reader, or a sentence.
+        split: Whether training, validation and test are drawn by seed, 8:1:1 and stratified, or fixed by its authors.
+        places: Where it may be under a data root, the place of a download first (a folder, if it must be unpacked);
+            none if it comes with the package.
+        url: Its official address.
+        sha256: Checksum of the official file, where we have that file.
+        published: Its statistics as the paper prints them, with which ours are compared.
+        citation: Whom to cite.
+        notes: What a user must know.
+    """
+
+    name: str
+    summary: str
+    reader: str
+    features: TUFeatures | str
+    split: Literal["stratified", "official"] = "stratified"
+    places: tuple[str, ...] = ()
+    url: str | None = None
+    sha256: str | None = None
+    published: Statistics | None = None
+    citation: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def _tu(
+    name: str,
+    summary: str,
+    features: TUFeatures,
+    statistics: tuple[int, float, float, int, int],
+    citation: str,
+    sha256: str | None = None,
+) -> Entry:
+    """A set of the TU collection that the paper uses, with its row of the paper's table of datasets."""
+    graphs, nodes, edges, width, classes = statistics
+    return Entry(
+        name=name,
+        summary=summary,
+        reader="tu",
+        features=features,
+        places=_tu_places(name),
+        url=f"{TU_ADDRESS}/{name}.zip",
+        sha256=sha256,
+        published=Statistics(graphs=graphs, nodes=nodes, edges=edges, features=width, classes=classes),
+        citation=f"{citation}\n{TU_CITATION}",
+    )
+
+
+def _tu_places(name: str) -> tuple[str, ...]:
+    return (f"TU/{name}.zip", f"TU/{name}", f"{name}.zip", name)
+
+
+LABELS = TUFeatures(labels=True)
+
+# Statistics: the paper's Table "Dataset statistics and properties". Checksums: of files known to be the original ones.
+_ROWS = (
+    _tu(
+        "ENZYMES",
+        "protein structures; which of six classes of enzymes",
+        TUFeatures(attributes="unit_range", labels=True),
+        (600, 32.63, 62.14, 21, 6),
+        BORGWARDT,
+        "0ca7125d7978788346fc6ba5c3cc643b6122153b304220c2230bcb09f99f8ffb",
+    ),
+    _tu("DD", "protein structures; enzyme or not", LABELS, (1178, 284.32, 715.66, 89, 2), DOBSON),
+    _tu(
+        "PROTEINS",
+        "protein structures; enzyme or not",
+        LABELS,
+        (1113, 39.06, 72.82, 3, 2),
+        f"{BORGWARDT}\n{DOBSON}",
+        "fe9d19741637486ea1fd285bf669fce0b117e10b03cdd379f6a5e6197fc830ae",
+    ),
+    _tu(
+        "NCI1",
+        "molecules; active against lung cancer cells or not",
+        LABELS,
+        (4110, 29.87, 32.30, 37, 2),
+        WALE,
+        "eae6b0c076d59e667c67de0039cfc3214eefb91a8dddc2fa3099126da02d4376",
+    ),
+    _tu(
+        "NCI109",
+        "molecules; active against ovarian cancer cells or not",
+        LABELS,
+        (4127, 29.68, 32.13, 38, 2),
+        WALE,
+        "c9e5388b0fb049b68205f8f8c2465d983e73ea8d41ea42bbd15b121aa55d9420",
+    ),
+    _tu(
+        "Mutagenicity",
+        "molecules; mutagenic or not",
+        LABELS,
+        (4337, 30.32, 30.77, 14, 2),
+        KAZIUS,
+        "eedcb94a7f19eabfeda39236c719c2e25e1f0eca9a391e67a4d440bdc0f349ef",
+    ),
+    _tu(
+        "FRANKENSTEIN",
+        "molecules whose atoms are images of digits; mutagenic or not",
+        TUFeatures(attributes="raw"),
+        (4337, 16.90, 17.88, 780, 2),
+        ORSINI,
+    ),
+    Entry(
+        name="FRANKENSTEIN-rebuilt",
+        summary="a stand-in for FRANKENSTEIN, not that dataset",
+        reader="tu",
+        features=TUFeatures(attributes="raw"),
+        places=_tu_places("FRANKENSTEIN-rebuilt"),
+        citation=f"{KAZIUS}\n{ORSINI}",
+        notes=(
+            "a stand-in for FRANKENSTEIN: the molecules of Mutagenicity without hydrogen, each atom with the pixels of "
+            "an MNIST digit; its results must not be compared with published ones of FRANKENSTEIN",
+        ),
+    ),
+    Entry(
+        name="CIFAR-10",
+        summary="images as graphs of superpixels; which of ten kinds of things they show",
+        reader="cifar10",
+        features="mean colour and position of each superpixel",
+        split="official",
+        places=("CIFAR10/CIFAR10_v2.zip", "CIFAR10/raw/CIFAR10_v2.pt", "CIFAR10/superpixels.npz"),
+        url="https://data.pyg.org/datasets/benchmarking-gnns/CIFAR10_v2.zip",
+        published=Statistics(graphs=60_000, nodes=117.63, edges=564.86, features=5, classes=10),
+        citation=DWIVEDI,
+    ),
+    Entry(
+        name="ogbg-molhiv",
+        summary="molecules; whether they inhibit the replication of HIV",
+        reader="molhiv",
+        features="nine integers of each atom, as they are",
+        split="official",
+        places=("ogbg_molhiv", "hiv"),
+        url="https://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download/hiv.zip",
+        published=Statistics(graphs=41_127, nodes=25.51, edges=27.47, features=9, classes=2),
+        citation=HU,
+    ),
+    Entry(
+        name="MUTAG",
+        summary="nitro compounds; mutagenic or not",
+        reader="mutag",
+        features=LABELS,
+        citation=DEBNATH,
+    ),
+    Entry(
+        name="digits",
+        summary="handwritten digits of 8 x 8 pixels as grids",
+        reader="digits",
+        features="the intensity of each pixel",
+        citation="E. Alpaydin, C. Kaynak: Optical recognition of handwritten digits. UCI repository, 1998",
+    ),
+    Entry(
+        name="smooth-or-alternating",
+        summary="generated graphs; whether their signal is smooth or alternates",
+        reader="smooth-or-alternating",
+        features="one random signal",
+    ),
+)
+
+CATALOG: dict[str, Entry] = {entry.name: entry for entry in _ROWS}
+
+
+def find_entry(name: str) -> Entry:
+    """The dataset of that name, in upper or lower case.
+
+    Raises:
+        ValueError: There is none; the message lists those there are, and the one that was probably meant.
+    """
+    by_lower = {known.lower(): entry for known, entry in CATALOG.items()}
+    return by_lower.get(name.lower()) or pick(CATALOG, name, "dataset")

@@ -1,0 +1,201 @@
+"""Graphs by name or path."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bankgcn.data import sources
+from bankgcn.data.archive import Archive
+from bankgcn.data.errors import DataFileError
+from bankgcn.data.fetch import FetchError
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.sources import fetch_dataset, find_dataset, find_source, load, load_source
+
+FILES = {
+    "A": "1, 2\n2, 1\n3, 4\n4, 3\n",
+    "graph_indicator": "1\n1\n2\n2\n",
+    "graph_labels": "0\n1\n",
+    "node_labels": "0\n1\n1\n0\n",
+    "node_attributes": "5\n6\n7\n9\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty data root, and a cache beside it."""
+    monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("BANKGCN_DATA", raising=False)
+    (tmp_path / "root").mkdir()
+    return tmp_path / "root"
+
+
+def write_zip(path: Path, name: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for part, text in FILES.items():
+            archive.writestr(f"{name}//{name}_{part}.txt", text)
+    os.utime(path, (1e9, 1e9))
+    return path
+
+
+def write_folder(folder: Path, name: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, text in FILES.items():
+        (folder / f"{name}_{part}.txt").write_text(text)
+    return folder
+
+
+def test_a_dataset_is_read_as_the_catalogue_wants(root: Path) -> None:
+    write_zip(root / "TU" / "ENZYMES.zip", "ENZYMES")
+    graphs = load("enzymes", root)
+    assert graphs.name == "ENZYMES"
+    assert graphs.signals().tolist() == [[0, 1, 0], [0.25, 0, 1], [0.5, 0, 1], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("place", ["TU/NCI1", "NCI1", "NCI1/raw", "NCI1/NCI1/raw"])
+def test_a_dataset_may_be_an_unpacked_folder(root: Path, place: str) -> None:
+    write_folder(root / place, "NCI1")
+    assert load("NCI1", root).num_features == 2  # the labels, not the attribute
+
+
+def test_roots_are_searched_in_order(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_cache = write_zip(tmp_path / "cache" / "data" / "TU" / "NCI1.zip", "NCI1")
+    assert find_dataset("NCI1").path == in_cache
+    told = write_zip(tmp_path / "told" / "NCI1.zip", "NCI1")
+    monkeypatch.setenv("BANKGCN_DATA", str(tmp_path / "told"))
+    assert find_dataset("NCI1").path == told
+    given = write_zip(root / "TU" / "NCI1.zip", "NCI1")
+    assert find_dataset("NCI1", root).path == given
+
+
+def test_a_dataset_that_is_not_here_says_how_to_get_it(root: Path) -> None:
+    with pytest.raises(ValueError, match=r"NCI1 is not here: no TU/NCI1\.zip under .*; download it by 'bankgcn data "):
+        load("NCI1", root)
+    with pytest.raises(ValueError, match="has no address to download it from"):
+        load("FRANKENSTEIN-rebuilt", root)
+
+
+def test_another_set_under_the_name_of_a_dataset_is_refused(root: Path) -> None:
+    write_zip(root / "TU" / "FRANKENSTEIN.zip", "FRANKENSTEIN-rebuilt")
+    with pytest.raises(DataFileError, match=r"FRANKENSTEIN\.zip: holds FRANKENSTEIN-rebuilt, not FRANKENSTEIN"):
+        load("FRANKENSTEIN", root)
+
+
+def test_the_stand_in_is_labelled_even_under_another_file_name(root: Path) -> None:
+    graphs = load_source(write_zip(root / "mine.zip", "FRANKENSTEIN-rebuilt"))
+    assert "a stand-in for FRANKENSTEIN" in graphs.notes[0]
+
+
+@pytest.mark.parametrize("name", ["MUTAG", "digits", "smooth-or-alternating"])
+def test_what_comes_with_the_package_needs_no_files(name: str) -> None:
+    source = find_source(name)
+    graphs = source.load()
+    assert source.path is None
+    assert graphs.name == name
+    split = source.split(graphs, seed=1)
+    assert len(split.train) + len(split.valid) + len(split.test) == len(graphs)
+
+
+def test_paths_of_every_kind_are_read(root: Path) -> None:
+    packed = load_source(write_zip(root / "any.zip", "OWN"))
+    unpacked = load_source(str(write_folder(root / "folder", "OWN")))
+    packed.save(root / "saved.anything")
+    saved = load_source(root / "saved.anything")
+    assert packed.fingerprint == unpacked.fingerprint == saved.fingerprint
+    assert packed.num_features == 3  # all signals there are
+
+
+def test_a_table_of_smiles_is_read(root: Path) -> None:
+    pytest.importorskip("rdkit")
+    (root / "own.csv").write_text("smiles,active\nCCO,1\nc1ccccc1,0\n")
+    graphs = load_source(root / "own.csv")
+    assert graphs.num_nodes.tolist() == [3, 6]
+    assert graphs.classes == ("0", "1")
+
+
+def test_the_second_time_comes_from_the_cache(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_zip(root / "TU" / "NCI1.zip", "NCI1")
+    first = load("NCI1", root)
+    monkeypatch.setattr(Archive, "read", lambda *_: pytest.fail("the file was read again"))
+    assert load("NCI1", root).fingerprint == first.fingerprint
+
+
+def test_a_slip_in_a_name_gets_a_hint() -> None:
+    with pytest.raises(ValueError, match="'ENZYME' is neither a dataset nor a file .* did you mean ENZYMES"):
+        load_source("ENZYME")
+
+
+def test_a_file_of_unknown_kind_is_refused(root: Path) -> None:
+    (root / "graphs.xlsx").write_bytes(b"PK")
+    with pytest.raises(DataFileError, match=r"graphs\.xlsx: a file of this kind cannot be read: expected one of \.zip"):
+        load_source(root / "graphs.xlsx")
+
+
+def test_options_reach_the_reader_and_others_are_refused(root: Path) -> None:
+    folder = write_folder(root / "own", "OWN")
+    (folder / "OWN_A.txt").write_text("1, 2\n3, 4\n")
+    with pytest.raises(DataFileError, match=r"OWN_A\.txt:1: edge 1, 2 has no reverse"):
+        load_source(folder)
+    assert load_source(folder, asymmetric="symmetrise").num_edges.tolist() == [1, 1]
+    with pytest.raises(ValueError, match="a set in the TU format is read without the option 'smiles'; its options are"):
+        load_source(folder, smiles="x")
+    with pytest.raises(ValueError, match="MUTAG is read without the option 'target'; it has none"):
+        load_source("MUTAG", target="x")
+
+
+def test_a_download_goes_to_its_place_and_is_then_found(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def fake(url: str, target: Path, **options: object) -> Path:
+        asked.append((url, options["sha256"]))
+        return write_zip(target, "DD")
+
+    monkeypatch.setattr(sources, "fetch", fake)
+    assert fetch_dataset("dd", root) == root / "TU" / "DD.zip"
+    assert fetch_dataset("dd", root) == root / "TU" / "DD.zip"
+    assert asked == [("https://www.chrsmrrs.com/graphkerneldatasets/DD.zip", None)]
+    assert len(load("DD", root)) == 2
+
+
+def test_a_download_goes_to_the_cache_if_no_root_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "fetch", lambda url, target, **_: write_zip(target, "DD"))
+    assert fetch_dataset("DD") == tmp_path / "cache" / "data" / "TU" / "DD.zip"
+
+
+def test_what_must_be_unpacked_is(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fake(url: str, target: Path, **_: object) -> Path:
+        with zipfile.ZipFile(target, "w") as archive:
+            archive.writestr("hiv/raw/edge.csv.gz", b"1")
+            archive.writestr("hiv/split/scaffold/test.csv.gz", b"2")
+        return target
+
+    monkeypatch.setattr(sources, "fetch", fake)
+    folder = fetch_dataset("ogbg-molhiv", root)
+    assert (folder / "raw" / "edge.csv.gz").read_bytes() == b"1"
+    assert (folder / "split" / "scaffold" / "test.csv.gz").read_bytes() == b"2"
+    assert [path.name for path in root.iterdir()] == ["ogbg_molhiv"]
+
+
+def test_what_has_no_address_cannot_be_downloaded(root: Path) -> None:
+    with pytest.raises(ValueError, match="MUTAG comes with the package and needs no download"):
+        fetch_dataset("MUTAG", root)
+    with pytest.raises(ValueError, match="FRANKENSTEIN-rebuilt cannot be downloaded"):
+        fetch_dataset("FRANKENSTEIN-rebuilt", root)
+
+
+def test_a_page_instead_of_a_zip_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bankgcn.data.fetch._download", lambda url, partial, *_: partial.stream.write(b"<html>log in"))
+    with pytest.raises(FetchError, match=r"what came is no such file: not a readable zip file"):
+        fetch_dataset("DD", root)
+    assert not list((root / "TU").iterdir())
+
+
+def test_a_set_without_classes_has_no_stratified_split(root: Path) -> None:
+    GraphSet.from_edges([2], [[0, 1], [1, 0]]).save(root / "no classes.graphs")
+    source = find_source(root / "no classes.graphs")
+    with pytest.raises(ValueError, match="no classes has no classes: a stratified split needs them"):
+        source.split(source.load())
