@@ -9,26 +9,68 @@ from __future__ import annotations
 
 import numba
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.floating]
-
-# Reassociation and fused multiply-add let loops be vectorised; NaN and infinity keep their meaning.
-compiled = numba.njit(fastmath={"reassoc", "contract", "nsz", "arcp"}, nogil=True, cache=True)
+from bankgcn.kernels.compiler import compiled
 
 NODES_AT_ONCE = 16  # graphs smaller than this are taken together
 
 
+def find_blocks(rowptr: Tensor, col: Tensor) -> NDArray[np.int64]:
+    """Where the node range can be cut without cutting an edge: the graphs of a batch, found from the edges alone.
+
+    Raises:
+        ValueError: A column is out of range, which the passes below would not notice.
+    """
+    cuts = _find_blocks(rowptr.numpy(), col.numpy())
+    if not len(cuts):
+        raise ValueError(f"the shift has columns outside 0 to {rowptr.numel() - 2}, or pointers that do not ascend")
+    return cuts
+
+
+def filter_bank(
+    rowptr: Tensor, col: Tensor, weight: Tensor, cuts: NDArray[np.int64], x: Tensor, coefficients: Tensor
+) -> Tensor:
+    r""":math:`\sum_k c_k T_k(\tilde L) x`, with one row of coefficients for each :math:`k`."""
+    x, coefficients = x.contiguous(), coefficients.expand(-1, x.size(1)).contiguous()
+    out = torch.empty_like(x)
+    _forward(rowptr.numpy(), col.numpy(), weight.numpy(), cuts, x.numpy(), coefficients.numpy(), out.numpy())
+    return out
+
+
+def filter_bank_adjoint(
+    rowptr: Tensor,
+    col: Tensor,
+    weight: Tensor,
+    cuts: NDArray[np.int64],
+    x: Tensor,
+    coefficients: Tensor,
+    gradient: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """Gradients of the signals and of the coefficients, the latter channel by channel."""
+    x, gradient, wide = x.contiguous(), gradient.contiguous(), coefficients.expand(-1, x.size(1)).contiguous()
+    grad_x, grad_c = torch.empty_like(x), torch.empty_like(wide)
+    arrays = (tensor.numpy() for tensor in (x, wide, gradient, grad_x, grad_c))
+    _backward(rowptr.numpy(), col.numpy(), weight.numpy(), cuts, *arrays)
+    return grad_x, grad_c
+
+
 @compiled
-def blocks(rowptr: Ints, col: Ints) -> Ints:
-    """Where the node range can be cut without cutting an edge: the graphs of a batch, found from the edges alone."""
+def _find_blocks(rowptr, col):  # type: ignore[no-untyped-def]
     num_nodes = rowptr.shape[0] - 1
+    if rowptr[0] != 0 or rowptr[num_nodes] != col.shape[0]:
+        return np.empty(0, np.int64)
     cuts = np.empty(num_nodes // NODES_AT_ONCE + 2, np.int64)
     cuts[0] = 0
     count, furthest = 1, np.int64(-1)
     for i in range(num_nodes):
+        if rowptr[i] > rowptr[i + 1]:
+            return np.empty(0, np.int64)
         for e in range(rowptr[i], rowptr[i + 1]):
+            if col[e] < 0 or col[e] >= num_nodes:
+                return np.empty(0, np.int64)
             furthest = max(furthest, col[e])
         if furthest <= i and i + 1 - cuts[count - 1] >= NODES_AT_ONCE:
             cuts[count] = i + 1
@@ -77,8 +119,8 @@ def _shift_row(rowptr, col, weight, i, x, first, out, at):  # type: ignore[no-un
 
 
 @compiled
-def forward(rowptr, col, weight, cuts, x, c, out):  # type: ignore[no-untyped-def]
-    """out = sum_k c[k] * T_k(L~) x, a block of nodes at a time."""
+def _forward(rowptr, col, weight, cuts, x, c, out):  # type: ignore[no-untyped-def]
+    """Out = sum_k c[k] * T_k(L~) x, a block of nodes at a time."""
     order, channels = c.shape[0] - 1, x.shape[1]
     if order == 0:
         for i in range(x.shape[0]):
@@ -117,7 +159,7 @@ def forward(rowptr, col, weight, cuts, x, c, out):  # type: ignore[no-untyped-de
 
 
 @compiled
-def backward(rowptr, col, weight, cuts, x, c, g, grad_x, grad_c):  # type: ignore[no-untyped-def]
+def _backward(rowptr, col, weight, cuts, x, c, g, grad_x, grad_c):  # type: ignore[no-untyped-def]
     """grad_x = the same filter of g; grad_c[k] = <T_k(L~) g, x>, channel by channel."""
     order, channels = c.shape[0] - 1, x.shape[1]
     largest = 0
