@@ -15,6 +15,7 @@ from bankgcn.kernels import use_kernels
 from bankgcn.spectral import BASES, GraphShift, chebyshev
 from strategies import RandomGraph, graphs, ring, signals
 
+
 @pytest.fixture(autouse=True)
 def _plain() -> Iterator[None]:
     """The recurrence itself; the fused passes are compared with it in tests/kernels."""
