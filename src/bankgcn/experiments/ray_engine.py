@@ -49,6 +49,8 @@ class RayEngine:
 
     def run_all(self, configs: Sequence[RunConfig], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`~bankgcn.experiments.engine.Engine`."""
+        if not configs:
+            return  # without a cluster, too
         ray = _import_ray()
         joined_here = not ray.is_initialized()
         if joined_here:
