@@ -153,7 +153,7 @@ def _flatten_piece(
     if asymmetric == "symmetrise":
         edges = _symmetrise(edges, num_nodes, counts)
     else:
-        _refuse_asymmetric(edges, node_ptr, first_graph)
+        _match_reverses(edges, node_ptr, first_graph)
 
     edge_index = torch.from_numpy(np.stack([edges.row, edges.col]))
     shift = GraphShift.from_edges(edge_index, torch.from_numpy(edges.weight), num_nodes=num_nodes)
@@ -189,8 +189,8 @@ def _merge(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
     return merged
 
 
-def _refuse_asymmetric(edges: _Edges, node_ptr: NDArray[np.int64], first_graph: int) -> None:
-    """Raise if an edge has no reverse, or one of another weight."""
+def _match_reverses(edges: _Edges, node_ptr: NDArray[np.int64], first_graph: int) -> None:
+    """Raise if an edge has no reverse, or one of another weight; else let both have the very same."""
     num_nodes = int(node_ptr[-1])
     key, mirrored = edges.row * num_nodes + edges.col, edges.col * num_nodes + edges.row
     reverse = np.argsort(mirrored, kind="stable")
@@ -200,6 +200,8 @@ def _refuse_asymmetric(edges: _Edges, node_ptr: NDArray[np.int64], first_graph: 
         wrong = ~np.isclose(edges.weight, edges.weight[reverse], rtol=TOLERANCE, atol=0)
     for edge in np.flatnonzero(wrong)[:1]:
         raise GraphError(_asymmetry(edges, edge, node_ptr, first_graph))
+    # Adding the weights of duplicates in another order may have rounded the two directions apart.
+    edges.weight = np.maximum(edges.weight, edges.weight[reverse])
 
 
 def _asymmetry(edges: _Edges, edge: int, node_ptr: NDArray[np.int64], first_graph: int) -> str:

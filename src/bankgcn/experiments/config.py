@@ -1,0 +1,143 @@
+"""What a run is: a frozen value, named by its content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from operator import index
+from typing import Any, SupportsIndex
+
+from bankgcn.choices import pick
+from bankgcn.data.catalog import CATALOG
+from bankgcn.experiments.seeds import Seeds
+from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.training.metrics import METRICS
+from bankgcn.training.model import CONV_OPTIONS
+
+_NAME_OF_DATASET = {name.lower(): name for name in CATALOG}
+_MODEL = tuple(item.name for item in fields(ModelConfig))
+_TRAIN = tuple(item.name for item in fields(TrainConfig))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """All that the outcome of a run depends on, the data itself and the versions of the libraries apart.
+
+    Equal runs are equal values: a dataset of the catalogue is called by its own name, and a network without filter
+    banks, which has no diversity to weigh, has ``gamma=0``.
+
+    Args:
+        dataset: What to learn from: whatever :func:`~bankgcn.data.sources.find_source` finds.
+        model: What the network is made of.
+        train: How it is trained.
+        seed: Number of the run. Split, weights and order of the batches follow from it independently; see
+            :class:`~bankgcn.experiments.seeds.Seeds`. Runs with one seed share their split, whatever the model.
+        train_per_class: Number of training graphs to keep of each class; all of them if not given.
+    """
+
+    dataset: str
+    model: ModelConfig = field(default_factory=ModelConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    seed: int = 0
+    train_per_class: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dataset", _NAME_OF_DATASET.get(self.dataset.lower(), self.dataset))
+        object.__setattr__(self, "seed", _integer("seed", self.seed, least=0))
+        if self.train_per_class is not None:
+            object.__setattr__(self, "train_per_class", _integer("train_per_class", self.train_per_class, least=1))
+        pick(METRICS, self.train.metric, "metric")
+        if self.model.conv != "bank":
+            plain = replace(self.train, gamma=0.0, coherence=TrainConfig.coherence)
+            object.__setattr__(self, "train", plain)
+
+    @cached_property
+    def key(self) -> str:
+        """Name of the run: twenty hexadecimal digits of the SHA-256 of its content."""
+        return content_hash(self.to_dict())[:20]
+
+    @property
+    def seeds(self) -> Seeds:
+        """What the split, the weights and the order of the batches are drawn with."""
+        return Seeds.of(self.seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The configuration as plain values, as JSON holds them."""
+        return {
+            "dataset": self.dataset,
+            "model": self.model.to_dict(),
+            "train": asdict(self.train),
+            "seed": self.seed,
+            "train_per_class": self.train_per_class,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
+        """The configuration that :meth:`to_dict` wrote.
+
+        Raises:
+            ValueError: It has an unknown name or value.
+        """
+        try:
+            parts = {"model": ModelConfig(**values["model"]), "train": TrainConfig(**values["train"])}
+            return cls(**{**values, **parts})
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"no configuration of a run: {error}") from error
+
+    def with_(self, **changes: Any) -> RunConfig:
+        """The same run with other values, named as in the run, its training, its model, or its convolution.
+
+        Another ``conv`` starts from its own default options. A network without filter banks forgets ``gamma``: to go
+        back to one with them, name it.
+
+        Example:
+            >>> RunConfig(dataset="MUTAG").with_(seed=3, gamma=10.0, order=4).model.conv_options["order"]
+            4
+
+        Raises:
+            ValueError: There is no such name.
+        """
+        model, train = changes.pop("model", self.model), changes.pop("train", self.train)
+        conv = changes.get("conv", model.conv)
+        of_conv = pick(CONV_OPTIONS, conv, "model")
+        known = dict.fromkeys((*_RUN, *_TRAIN, *_MODEL, *of_conv))
+        for name in changes:
+            pick(known, name, f"option of a run of {conv}")
+        options = changes.pop("conv_options", model.conv_options if conv == model.conv else {})
+        options = {**options, **_among(changes, of_conv)}
+        return replace(
+            self,
+            model=replace(model, conv_options=options, **_among(changes, _MODEL)),
+            train=replace(train, **_among(changes, _TRAIN)),
+            **_among(changes, _RUN),
+        )
+
+
+_RUN = tuple(item.name for item in fields(RunConfig))
+
+
+def content_hash(values: Any) -> str:
+    """SHA-256 of values that JSON can hold; it knows no order of names, and no difference between 1 and 1.0."""
+    text = json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _canonical(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _among(changes: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: changes[name] for name in names if name in changes}
+
+
+def _integer(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or index(value) < least:
+        raise ValueError(f"{name}={value!r}: expected an integer from {least} on")
+    return index(value)

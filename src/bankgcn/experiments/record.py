@@ -1,0 +1,107 @@
+"""What is known after a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from bankgcn.experiments.config import RunConfig
+
+FORMAT = 1
+
+Status = Literal["finished", "diverged", "failed"]
+STATUSES = ("finished", "diverged", "failed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    r"""The outcome of a run, as it is kept. A figure that is not known, or not a number, is ``None``.
+
+    Args:
+        config: What was run.
+        status: ``"finished"``; ``"diverged"``, if the loss was not a finite number, which leaves no scores; or
+            ``"failed"``, if the run could not be brought to an end, which says nothing of the configuration.
+        metric: What the scores are.
+        valid_score: Score on the validation graphs at the epoch that was kept.
+        valid_loss: Task loss on them at that epoch.
+        test_score: Score on the test graphs, with the weights of that epoch.
+        test_loss: Task loss on them.
+        best_epoch: Number of that epoch, from 1.
+        epochs: Number of epochs that were run.
+        coherence: :math:`\Omega` of each layer; empty without filter banks.
+        alpha: Coefficients of the first layer's filters, one row a subspace; empty without filter banks.
+        parameters: Number of parameters of the network.
+        layer_parameters: Number of parameters of one hidden layer.
+        fingerprint: That of the graphs.
+        split_hash: That of the split.
+        versions: Versions of what the outcome depends on.
+        threads: Number of threads that computed it.
+        seconds: How long it took.
+        error: Why it did not finish; empty if it did.
+    """
+
+    config: RunConfig
+    status: Status
+    metric: str
+    valid_score: float | None = None
+    valid_loss: float | None = None
+    test_score: float | None = None
+    test_loss: float | None = None
+    best_epoch: int | None = None
+    epochs: int = 0
+    coherence: tuple[float, ...] = ()
+    alpha: tuple[tuple[float, ...], ...] = ()
+    parameters: int = 0
+    layer_parameters: int = 0
+    fingerprint: str = ""
+    split_hash: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    threads: int = 1
+    seconds: float = 0.0
+    error: str = ""
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ValueError(f"status={self.status!r}: expected one of {', '.join(STATUSES)}")
+        for name in ("valid_score", "valid_loss", "test_score", "test_loss"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                object.__setattr__(self, name, None)
+        object.__setattr__(self, "coherence", tuple(self.coherence))
+        object.__setattr__(self, "alpha", tuple(tuple(row) for row in self.alpha))
+
+    @classmethod
+    def failed(cls, config: RunConfig, error: str) -> RunRecord:
+        """The record of a run that could not be brought to an end."""
+        return cls(config=config, status="failed", metric=config.train.metric, error=error)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain values, as JSON holds them."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {
+            "format": FORMAT,
+            "config": self.config.to_dict(),
+            "coherence": list(self.coherence),
+            "alpha": [list(row) for row in self.alpha],
+            "versions": dict(self.versions),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunRecord:
+        """The record that :meth:`to_dict` wrote.
+
+        Raises:
+            ValueError: It is of a newer format, or no record at all.
+        """
+        if not isinstance(values, Mapping) or not isinstance(values.get("format"), int):
+            raise ValueError("is no record of a run")
+        if values["format"] > FORMAT:
+            raise ValueError(f"has format {values['format']}, newer than {FORMAT}: update bankgcn")
+        try:
+            config = RunConfig.from_dict(values["config"])
+            rest = {name: value for name, value in values.items() if name not in ("format", "config")}
+            return cls(config=config, **rest)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"is no record of a run ({error})") from error

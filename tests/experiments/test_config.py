@@ -1,0 +1,105 @@
+"""What a run is: its name, its changes, its way through JSON."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from bankgcn.experiments import RunConfig
+from bankgcn.experiments.config import content_hash
+from bankgcn.experiments.seeds import Seeds
+from bankgcn.training import ModelConfig, TrainConfig
+
+BASE = RunConfig(dataset="MUTAG")
+CONFIGS = [
+    BASE,
+    BASE.with_(seed=7, gamma=10.0, weight_decay=1e-5, train_per_class=3),
+    BASE.with_(conv="gat", heads=4, max_epochs=3, decay_patience=2),
+    BASE.with_(dataset="ogbg-molhiv", embedding=(3, 4), metric="roc_auc", pooling="topk"),
+]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_key_survives_a_json_round_trip(config: RunConfig) -> None:
+    again = RunConfig.from_dict(json.loads(json.dumps(config.to_dict())))
+    assert again == config
+    assert again.key == config.key
+    assert hash(again) == hash(config)
+
+
+def test_a_key_is_stable() -> None:
+    assert BASE.key == "fd0b71fa222f041b8064"  # kept results are found by it: a change of it must be meant
+    assert all(len(config.key) == 20 for config in CONFIGS)
+
+
+def test_every_value_moves_the_key() -> None:
+    changes = [
+        {"dataset": "NCI1"}, {"seed": 1}, {"train_per_class": 5}, {"gamma": 0.2}, {"coherence": "mean"},
+        {"weight_decay": 1e-4}, {"patience": 31}, {"select": "score"}, {"order": 3}, {"num_subspaces": 16},
+        {"hidden_channels": 32}, {"readout": "mean"}, {"conv": "gcn"}, {"conv": "mlp"}, {"embedding": [1, 2]},
+    ]  # fmt: skip
+    keys = {BASE.with_(**change).key for change in changes}
+    assert len(keys | {BASE.key}) == len(changes) + 1
+
+
+def test_equal_runs_have_one_key() -> None:
+    assert RunConfig(dataset="mutag").key == BASE.key
+    assert BASE.with_(gamma=10).key == BASE.with_(gamma=10.0).key
+    assert BASE.with_(seed=np.int64(3)).key == BASE.with_(seed=3).key
+    spelled_out = RunConfig(dataset="MUTAG", model=ModelConfig(conv_options={"order": 2}), train=TrainConfig(gamma=0.1))
+    assert spelled_out.key == BASE.key
+    gcn = BASE.with_(conv="gcn")
+    assert gcn.train.gamma == 0
+    assert gcn.with_(gamma=10.0, coherence="mean") == gcn  # without filter banks there is nothing to weigh
+
+
+def test_a_hash_of_content_knows_no_order_of_names() -> None:
+    assert content_hash({"a": 1, "b": [2.0, None]}) == content_hash({"b": (2, None), "a": 1.0})
+    assert content_hash({"a": True}) != content_hash({"a": 1})
+
+
+def test_changes_reach_the_part_they_name() -> None:
+    changed = BASE.with_(order=4, gamma=1.0, hidden_channels=32, seed=5)
+    assert changed.model.conv_options["order"] == 4
+    assert changed.model.conv_options["num_subspaces"] == 8
+    assert (changed.train.gamma, changed.model.hidden_channels, changed.seed) == (1.0, 32, 5)
+    assert changed.with_(conv="cheb").model.conv_options == {"order": 2}
+    assert changed.with_(conv="cheb", order=3).model.conv_options == {"order": 3}
+    assert changed.with_(conv="bank") == changed
+    gat = BASE.with_(model=ModelConfig(conv="gat"), heads=4, train=TrainConfig(patience=3), batch_size=8)
+    assert (gat.model.conv_options["heads"], gat.train.patience, gat.train.batch_size) == (4, 3, 8)
+    both = BASE.with_(conv_options={"order": 5}, num_subspaces=4).model.conv_options
+    assert (both["order"], both["num_subspaces"]) == (5, 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gama": 1.0}, "unknown option of a run of bank 'gama'.*did you mean 'gamma'"),
+        ({"conv": "gcn", "order": 2}, "unknown option of a run of gcn 'order'"),
+        ({"conv": "gcnn"}, "unknown model 'gcnn'.*did you mean 'gcn'"),
+        ({"metric": "acuracy"}, "unknown metric 'acuracy'.*did you mean 'accuracy'"),
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": 1.5}, "seed=1.5"),
+        ({"train_per_class": 0}, "train_per_class=0"),
+        ({"weight_decay": -1.0}, "weight_decay=-1.0"),
+    ],
+)
+def test_wrong_changes_are_named(change: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        BASE.with_(**change)
+
+
+@pytest.mark.parametrize("values", [{}, {"dataset": "MUTAG"}, {**BASE.to_dict(), "sead": 1}, [], None])
+def test_what_is_no_configuration_is_refused(values: object) -> None:
+    with pytest.raises(ValueError, match="no configuration of a run"):
+        RunConfig.from_dict(values)
+
+
+def test_streams_are_independent() -> None:
+    drawn = [number for seed in range(200) for number in Seeds.of(seed)]
+    assert len(set(drawn)) == len(drawn)
+    assert all(0 <= number < 2**63 for number in drawn)
+    assert Seeds.of(0) == Seeds.of(0)
