@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
-import bankgcn
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.recipes import description
 from bankgcn.data.splits import Split
@@ -24,6 +21,7 @@ from bankgcn.training.model import ModelConfig, TrainedModel
 from bankgcn.training.parallel import World
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.seeds import Seeds
+from bankgcn.training.versions import versions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,16 +132,6 @@ def _record(run: Run, net: GraphNetwork, result: FitResult, test: Evaluation | N
 def _protocol(config: TrainConfig) -> str:
     kept = "smallest loss" if config.select == "loss" else f"highest {config.metric}"
     return f"kept the epoch with the {kept} on the validation graphs; scored the test graphs once, with its weights"
-
-
-def versions() -> dict[str, str]:
-    """Versions of what the outcome depends on."""
-    return {
-        "bankgcn": bankgcn.__version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-    }
 
 
 def _finite(value: float) -> float | None:
