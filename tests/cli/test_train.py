@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from bankgcn.cli import train
+from bankgcn.experiments import RunConfig
+from bankgcn.experiments.run import run
 from bankgcn.training import TrainedModel, fitting
 from bankgcn.training.fitting import Training
 
@@ -43,6 +45,15 @@ def test_training_ends_with_score_files_and_what_to_type_next(command: Command, 
     assert len((folder / "r" / "history.csv").read_text().splitlines()) == 4
     assert record["epochs"] == 3
     assert "scored the test graphs once" in record["protocol"]
+
+
+def test_the_same_seed_gives_the_run_of_an_experiment(command: Command, folder: Path) -> None:
+    assert command("train", *QUICK, "--seed", 4, "--train-per-class", 20, "--out", "r")[0] == 0
+    ours = json.loads((folder / "r" / "record.json").read_text())
+    config = RunConfig(dataset="MUTAG", seed=4, train_per_class=20)
+    theirs = run(config.with_(max_epochs=3, hidden_channels=16, num_layers=2))
+    assert (ours["test_loss"], ours["valid_loss"]) == (theirs.test_loss, theirs.valid_loss)
+    assert (ours["split"], ours["graphs"]) == (theirs.split_hash, theirs.fingerprint)
 
 
 def test_a_run_without_out_is_named_after_itself(command: Command, folder: Path) -> None:
