@@ -4,6 +4,9 @@ Exit codes: 0 if all went well, 1 for an error of the user or the data, 2 for a 
 an interrupt.
 """
 
+import os
+import sys
+
 import typer
 
 from bankgcn.cli.data import app as data_commands
@@ -32,7 +35,16 @@ def _root() -> None:
 
 def main() -> None:
     """Run the command line."""
-    app()
+    try:
+        app()
+    except SystemExit as end:
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            # A thread of gloo that outlives its group can abort the process while Python shuts down, after all is done.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            code = end.code or 0
+            os._exit(code if isinstance(code, int) else 1)
+        raise
 
 
 __all__ = ["app", "embed", "main", "predict", "train"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from types import TracebackType
 
@@ -20,10 +21,11 @@ class TrainingProgress:
 
     Args:
         config: How long to train.
+        before: The epochs before an interruption.
         shown: Whether to tell anything.
     """
 
-    def __init__(self, config: TrainConfig, shown: bool = True):
+    def __init__(self, config: TrainConfig, before: Sequence[Epoch] = (), shown: bool = True):
         self.config, self.shown = config, shown
         self.console = Console(stderr=True, highlight=False)
         self.bar: Progress | None = None
@@ -37,6 +39,8 @@ class TrainingProgress:
             self.task = self.bar.add_task("", total=config.max_epochs)
         self.best: Epoch | None = None
         self.last: Epoch | None = None
+        for epoch in before:
+            self._remember(epoch)
         self.first = 0  # epoch of this session from whose end the pace is measured: it also warms up
         self.started = self.told = time.monotonic()
 
@@ -54,11 +58,9 @@ class TrainingProgress:
     def __call__(self, epoch: Epoch) -> None:
         """Tell of an epoch."""
         now = time.monotonic()
-        if self.last is None:
+        if not self.first:
             self.first, self.started = epoch.number, now
-        self.last = epoch
-        if self.best is None or self._figure(epoch) < self._figure(self.best):
-            self.best = epoch
+        self._remember(epoch)
         if self.bar is not None:
             self.bar.update(self.task, completed=epoch.number, description=self._line(epoch, now))
         elif self.shown and (now == self.started or now - self.told >= SECONDS_BETWEEN_LINES):
@@ -66,6 +68,11 @@ class TrainingProgress:
             self.console.print(
                 Text(f"epoch {epoch.number}/{self.config.max_epochs}: {self._line(epoch, now)}"), soft_wrap=True
             )
+
+    def _remember(self, epoch: Epoch) -> None:
+        self.last = epoch
+        if self.best is None or self._figure(epoch) < self._figure(self.best):
+            self.best = epoch
 
     def _figure(self, epoch: Epoch) -> float:
         return epoch.valid_loss if self.config.select == "loss" else -epoch.valid_score

@@ -125,11 +125,11 @@ def _train(settings: Settings, folder: RunFolder, overwrite: bool, world: World)
     if world.rank == 0:
         _prepare(folder, settings, run, overwrite)
     world.wait()
-    resumed = folder.checkpoint.exists()
+    before = folder.epochs()
     if world.rank == 0:
-        _tell_start(run, folder, resumed)
+        _tell_start(run, folder, len(before))
     try:
-        with TrainingProgress(run.train, shown=world.rank == 0) as progress:
+        with TrainingProgress(run.train, before, shown=world.rank == 0) as progress:
             return train_run(run, folder, on_epoch=progress, world=world)
     except KeyboardInterrupt:
         if world.rank == 0:
@@ -184,13 +184,13 @@ def _prepare(folder: RunFolder, settings: Settings, run: Run, overwrite: bool) -
     run.split.save(folder.split, run.graphs.fingerprint)
 
 
-def _tell_start(run: Run, folder: RunFolder, resumed: bool) -> None:
+def _tell_start(run: Run, folder: RunFolder, epochs: int) -> None:
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
     for note in run.graphs.notes:
         say(f"note: {note}", stderr=True)
     what = f"{len(run.graphs):,} graphs, {len(run.graphs.classes)} classes; train / validation / test: {sizes}"
     say(f"{run.about['dataset']}: {what}", stderr=True)
-    say(f"{'going on' if resumed else 'training'} in {folder.path}", stderr=True)
+    say(f"going on after epoch {epochs} in {folder.path}" if epochs else f"training in {folder.path}", stderr=True)
 
 
 def _tell_outcome(record: dict[str, Any], folder: RunFolder) -> None:

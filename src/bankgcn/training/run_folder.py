@@ -97,6 +97,12 @@ class RunFolder:
             return aside
         return None
 
+    def epochs(self) -> tuple[Epoch, ...]:
+        """The epochs of a training that is not finished."""
+        if not self.checkpoint.exists():
+            return ()
+        return tuple(Epoch(*epoch) for epoch in load_tensors(self.checkpoint)[1]["epochs"])
+
     def write_history(self, epochs: Sequence[Epoch]) -> None:
         """Write what is known of each epoch."""
         text = io.StringIO()

@@ -1,0 +1,55 @@
+"""What is said while a model trains."""
+
+from __future__ import annotations
+
+import pytest
+
+from bankgcn.cli import progress as module
+from bankgcn.cli.progress import TrainingProgress
+from bankgcn.training import Epoch, TrainConfig
+
+CONFIG = TrainConfig(max_epochs=100, patience=10)
+
+
+def epoch(number: int, loss: float, score: float = 0.5) -> Epoch:
+    return Epoch(number, 1.0, loss, score, 0.0, 1e-3)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_the_time_left_lies_between_patience_and_the_last_epoch(
+    clock: list[float], capsys: pytest.CaptureFixture
+) -> None:
+    with TrainingProgress(CONFIG) as progress:
+        clock[0] = 60.0  # the first epoch also compiles: it tells nothing of the pace
+        progress(epoch(1, 0.9))
+        for number, loss in ((2, 0.5), (3, 0.6), (4, 0.7), (5, 0.8), (6, 0.9)):
+            clock[0] += 2.0
+            progress(epoch(number, loss))
+    first, last = capsys.readouterr().err.splitlines()
+    assert first == "epoch 1/100: loss 1.0000, validation 0.9000, accuracy 0.5000, best epoch 1"
+    assert last.endswith("best epoch 2, 0:00:12 to 0:03:08 left")  # 10 - 4 or 94 epochs of two seconds
+
+
+def test_the_best_epoch_may_lie_before_an_interruption(clock: list[float], capsys: pytest.CaptureFixture) -> None:
+    progress = TrainingProgress(CONFIG, [epoch(1, 0.2), epoch(2, 0.3)])
+    progress(epoch(3, 0.4))
+    assert "epoch 3/100" in (said := capsys.readouterr().err)
+    assert "best epoch 1" in said
+
+
+def test_the_score_decides_where_it_selects(clock: list[float], capsys: pytest.CaptureFixture) -> None:
+    progress = TrainingProgress(TrainConfig(select="score"), [epoch(1, 0.9, 0.9), epoch(2, 0.1, 0.8)])
+    progress(epoch(3, 0.2, 0.7))
+    assert "best epoch 1" in capsys.readouterr().err
+
+
+def test_other_processes_are_silent(capsys: pytest.CaptureFixture) -> None:
+    with TrainingProgress(CONFIG, shown=False) as progress:
+        progress(epoch(1, 0.1))
+    assert capsys.readouterr().err == ""
