@@ -68,6 +68,10 @@ def test_changes_reach_the_part_they_name() -> None:
     assert changed.with_(conv="cheb").model.conv_options == {"order": 2}
     assert changed.with_(conv="cheb", order=3).model.conv_options == {"order": 3}
     assert changed.with_(conv="bank") == changed
+    gat = BASE.with_(model=ModelConfig(conv="gat"), heads=4, train=TrainConfig(patience=3), batch_size=8)
+    assert (gat.model.conv_options["heads"], gat.train.patience, gat.train.batch_size) == (4, 3, 8)
+    both = BASE.with_(conv_options={"order": 5}, num_subspaces=4).model.conv_options
+    assert (both["order"], both["num_subspaces"]) == (5, 4)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,23 @@
-"""Many runs: what a run is, what is known after it, where that is kept, and how many are run."""
+"""Many runs: what a run is, what is known after it, where that is kept, how many are run, and which wins."""
 
 from bankgcn.experiments.config import RunConfig
+from bankgcn.experiments.engine import Event
+from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.record import RunRecord
+from bankgcn.experiments.run import run
+from bankgcn.experiments.selection import Selection, select
+from bankgcn.experiments.store import Store
+from bankgcn.experiments.sweep import SweepResult, sweep
 
-__all__ = ["RunConfig", "RunRecord"]
+__all__ = [
+    "Event",
+    "RunConfig",
+    "RunRecord",
+    "Selection",
+    "Store",
+    "SweepResult",
+    "make_engine",
+    "run",
+    "select",
+    "sweep",
+]

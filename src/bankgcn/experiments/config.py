@@ -90,7 +90,8 @@ class RunConfig:
     def with_(self, **changes: Any) -> RunConfig:
         """The same run with other values, named as in the run, its training, its model, or its convolution.
 
-        Another ``conv`` starts from its own default options.
+        Another ``conv`` starts from its own default options. A network without filter banks forgets ``gamma``: to go
+        back to one with them, name it.
 
         Example:
             >>> RunConfig(dataset="MUTAG").with_(seed=3, gamma=10.0, order=4).model.conv_options["order"]
@@ -99,22 +100,20 @@ class RunConfig:
         Raises:
             ValueError: There is no such name.
         """
-        conv = changes.get("conv", self.model.conv)
+        model, train = changes.pop("model", self.model), changes.pop("train", self.train)
+        conv = changes.get("conv", model.conv)
         of_conv = pick(CONV_OPTIONS, conv, "model")
         known = dict.fromkeys((*_RUN, *_TRAIN, *_MODEL, *of_conv))
         for name in changes:
             pick(known, name, f"option of a run of {conv}")
-        options = self.model.conv_options if conv == self.model.conv else {}
-        model = {
-            "conv_options": {**options, **_among(changes, of_conv)},
-            **_among(changes, _MODEL),
-        }
-        changed = {
-            "model": replace(self.model, **model),
-            "train": replace(self.train, **_among(changes, _TRAIN)),
+        options = changes.pop("conv_options", model.conv_options if conv == model.conv else {})
+        options = {**options, **_among(changes, of_conv)}
+        return replace(
+            self,
+            model=replace(model, conv_options=options, **_among(changes, _MODEL)),
+            train=replace(train, **_among(changes, _TRAIN)),
             **_among(changes, _RUN),
-        }
-        return replace(self, **changed)
+        )
 
 
 _RUN = tuple(item.name for item in fields(RunConfig))

@@ -1,0 +1,135 @@
+"""One run: the same twice, its split a matter of dataset and seed, its test graphs seen once and last."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import pytest
+import torch
+
+from bankgcn.data.sources import find_source
+from bankgcn.experiments import RunConfig, RunRecord, run
+from bankgcn.experiments.run import Runner
+from bankgcn.nn import mutual_coherence
+from bankgcn.training import evaluate, fit
+
+CONFIG = RunConfig(dataset="MUTAG").with_(max_epochs=3, hidden_channels=16, num_layers=2, seed=1)
+
+
+@pytest.fixture(autouse=True)
+def _single_precision(_double_precision: None) -> None:
+    torch.set_default_dtype(torch.float32)  # as graphs are stored
+
+
+def timeless(record: RunRecord) -> RunRecord:
+    return replace(record, seconds=0.0)
+
+
+def test_the_same_configuration_gives_the_same_record_bit_for_bit() -> None:
+    first = run(CONFIG)
+    torch.manual_seed(99)
+    torch.rand(7)  # whatever else is drawn
+    assert timeless(run(CONFIG)) == timeless(first)
+    runner = Runner()
+    runner(CONFIG.with_(conv="mlp", seed=4))
+    assert timeless(runner(CONFIG)) == timeless(first)  # nothing is left over from an earlier run
+    assert first.seconds > 0
+
+
+def test_a_run_leaves_the_global_generator_alone() -> None:
+    state = torch.get_rng_state()
+    run(CONFIG)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_the_split_depends_on_dataset_and_seed_alone() -> None:
+    base = run(CONFIG)
+    for change in ({"conv": "mlp"}, {"order": 1}, {"gamma": 5.0}, {"max_epochs": 1}):
+        assert run(CONFIG.with_(**change)).split_hash == base.split_hash
+    assert run(CONFIG.with_(seed=2)).split_hash != base.split_hash
+
+
+def test_each_stream_moves_its_own_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    base, seeds = run(CONFIG), CONFIG.seeds
+    for stream in ("weights", "batches"):
+        moved = seeds._replace(**{stream: 5})
+        monkeypatch.setattr(RunConfig, "seeds", moved)
+        other = run(CONFIG)
+        assert other.split_hash == base.split_hash
+        assert other.alpha != base.alpha
+    monkeypatch.setattr(RunConfig, "seeds", seeds._replace(split=5))
+    assert run(CONFIG).split_hash != base.split_hash
+
+
+def test_the_record_tells_what_training_by_hand_gives() -> None:
+    source = find_source("MUTAG")
+    graphs = source.load()
+    split = source.split(graphs, CONFIG.seeds.split)
+    torch.manual_seed(CONFIG.seeds.weights)
+    net = CONFIG.model.build(graphs.num_features, 2)
+    batches = torch.Generator().manual_seed(CONFIG.seeds.batches)
+    result = fit(net, graphs[split.train], graphs[split.valid], CONFIG.train, generator=batches)
+    test = evaluate(net, graphs[split.test])
+    record = run(CONFIG)
+    assert (record.test_score, record.test_loss) == (test.score, test.loss)
+    assert (record.valid_score, record.valid_loss) == (result.best.valid_score, result.best.valid_loss)
+    assert (record.best_epoch, record.epochs) == (result.best.number, 3)
+    assert record.coherence == tuple(mutual_coherence(conv.alpha).item() for conv in net.convs)
+    assert torch.equal(torch.tensor(record.alpha), net.convs[0].alpha)
+    assert record.parameters == sum(p.numel() for p in net.parameters())
+    assert record.layer_parameters == 16 * 16 + 16 + 8 * 3
+    assert (record.status, record.metric, record.error) == ("finished", "accuracy", "")
+    assert (record.fingerprint, record.split_hash) == (graphs.fingerprint, split.hash)
+    assert {"bankgcn", "torch", "numpy", "python"} <= record.versions.keys()
+
+
+def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules["bankgcn.experiments.run"]
+    seen = []
+
+    def watched_fit(net, train, valid, *args, **options):
+        result = fit(net, train, valid, *args, **options)
+        seen.append("fit")
+        return result
+
+    def watched_evaluate(net, graphs, metric):
+        seen.append(len(graphs))
+        return evaluate(net, graphs, metric)
+
+    monkeypatch.setattr(module, "fit", watched_fit)
+    monkeypatch.setattr(module, "evaluate", watched_evaluate)
+    run(CONFIG)
+    _, split = Runner()._load(CONFIG)
+    assert seen == ["fit", len(split.test)]
+
+
+def test_a_loss_that_is_not_finite_makes_a_record_without_scores() -> None:
+    record = run(CONFIG.with_(learning_rate=1e38, conv="mlp"))
+    assert record.status == "diverged"
+    assert record.valid_score is record.test_score is record.best_epoch is None
+    assert record.epochs >= 1
+    assert "not a finite number" in record.error
+    assert RunRecord.from_dict(record.to_dict()) == record
+
+
+def test_few_graphs_of_each_class_can_be_kept_for_training() -> None:
+    runner = Runner()
+    graphs, whole = runner._load(CONFIG)
+    _, few = runner._load(CONFIG.with_(train_per_class=5))
+    assert len(few.train) == 10
+    assert set(few.train) < set(whole.train)
+    assert (few.valid.tolist(), few.test.tolist()) == (whole.valid.tolist(), whole.test.tolist())
+    assert graphs.y[few.train].sum() == 5
+    assert run(CONFIG.with_(train_per_class=5)).status == "finished"
+
+
+def test_progress_is_told_after_every_epoch() -> None:
+    epochs = []
+    run(CONFIG, on_epoch=epochs.append)
+    assert [epoch.number for epoch in epochs] == [1, 2, 3]
+
+
+def test_an_unknown_dataset_is_an_error() -> None:
+    with pytest.raises(ValueError, match="'ENZYME' is neither a dataset nor a file.*did you mean ENZYMES"):
+        run(CONFIG.with_(dataset="ENZYME"))

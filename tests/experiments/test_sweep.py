@@ -1,0 +1,122 @@
+"""A sweep runs what is missing, and only that, whatever happened before."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+
+import pytest
+
+from bankgcn.experiments import Event, RunConfig, Store, make_engine, sweep
+from bankgcn.experiments.engine import SerialEngine
+from fake_runs import attempts, scripted_score
+
+CONFIGS = [RunConfig(dataset="MUTAG", seed=seed) for seed in range(4)]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> SerialEngine:
+    return SerialEngine(tmp_path, runner="fake_runs:Scripted")
+
+
+def seeds_run(folder: Path) -> list[int]:
+    return [seed for seed, _ in attempts(folder)]
+
+
+def test_a_second_sweep_runs_nothing(tmp_path: Path, store: Store, engine: SerialEngine) -> None:
+    first = sweep([*CONFIGS, CONFIGS[0]], store, engine)
+    assert [record.config for record in first.records] == CONFIGS
+    assert [record.valid_score for record in first.records] == [scripted_score(config) for config in CONFIGS]
+    assert (first.ran, first.failed) == (4, ())
+    events: list[Event] = []
+    second = sweep(CONFIGS, Store(store.folder), engine, events.append)
+    assert second.records == first.records
+    assert second.ran == 0
+    assert [event.kind for event in events] == ["kept"] * 4
+    assert seeds_run(tmp_path) == [0, 1, 2, 3]
+
+
+def test_removing_one_record_runs_exactly_one_run_again(tmp_path: Path, store: Store, engine: SerialEngine) -> None:
+    first = sweep(CONFIGS, store, engine)
+    store.path(CONFIGS[2].key).unlink()
+    assert sweep(CONFIGS, store, engine).records == first.records
+    assert seeds_run(tmp_path) == [0, 1, 2, 3, 2]
+
+
+def test_a_changed_record_is_told_set_aside_and_run_again(tmp_path: Path, store: Store, engine: SerialEngine) -> None:
+    first = sweep(CONFIGS, store, engine)
+    path = store.path(CONFIGS[1].key)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "sha256": "0"}))
+    events: list[Event] = []
+    assert sweep(CONFIGS, store, engine, events.append).records == first.records
+    assert [event.kind for event in events] == ["kept", "set aside", "kept", "kept", "started", "finished"]
+    assert path.name in events[1].message
+    assert seeds_run(tmp_path)[4:] == [1]
+
+
+def test_a_failed_run_stops_no_other_and_is_tried_again(tmp_path: Path, store: Store, engine: SerialEngine) -> None:
+    trouble = tmp_path / "1.error"
+    trouble.write_text("the data are gone")
+    events: list[Event] = []
+    result = sweep(CONFIGS, store, engine, events.append)
+    assert [record.config.seed for record in result.records] == [0, 2, 3]
+    assert [record.error for record in result.failed] == ["the data are gone"]
+    assert [event.message for event in events if event.kind == "failed"] == ["the data are gone"]
+    assert not store.has(CONFIGS[1].key)
+    trouble.unlink()
+    assert sweep(CONFIGS, store, engine).ran == 1
+    assert seeds_run(tmp_path)[4:] == [1]
+
+
+def test_an_error_of_the_code_is_told_with_its_place(tmp_path: Path, store: Store, engine: SerialEngine) -> None:
+    (tmp_path / "0.error").write_text("bug")
+    (record,) = sweep(CONFIGS[:1], store, engine).failed
+    assert "fake_runs.py" in record.error
+    assert record.error.endswith("RuntimeError: bug")
+
+
+def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path: Path, store: Store, engine: SerialEngine) -> None:
+    def interrupt(event: Event) -> None:
+        if event.kind == "started" and event.config.seed == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(CONFIGS, store, engine, interrupt)
+    assert sweep(CONFIGS, store, engine).ran == 2
+    assert seeds_run(tmp_path) == [0, 1, 2, 3]
+
+
+def test_a_full_disk_ends_the_sweep_and_keeps_what_was_done(
+    tmp_path: Path, store: Store, engine: SerialEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        if len(attempts(tmp_path)) > 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space left on device; this record is not kept"):
+            sweep(CONFIGS, store, engine)
+    assert len(list(store.records())) == 2
+    assert sweep(CONFIGS, store, engine).ran == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": "loca"}, "unknown engine 'loca'.*did you mean 'local'"),
+        ({"name": "local", "address": "auto"}, "address='auto': the engine 'local' has none"),
+        ({"name": "local", "workers": 0}, "workers=0: expected at least 1"),
+        ({"name": "ray", "workers": -1}, "workers=-1: expected at least 1"),
+        ({"name": "serial", "workers": 2}, "workers=2: the engine 'serial' is this process alone"),
+    ],
+)
+def test_a_wrong_choice_of_engine_is_named(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_engine(**options)
