@@ -8,7 +8,7 @@ import typer
 
 from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.errors import Commands
-from bankgcn.cli.reproduce import figure, reproduce, table
+from bankgcn.cli.reproduce import COMMANDS as PAPER_COMMANDS
 
 app = typer.Typer(
     name="bankgcn",
@@ -19,8 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data_commands, name="data")
-for command in (reproduce, table, figure):
-    app.command()(command)
+for name, command in PAPER_COMMANDS.items():
+    app.command(name)(command)
 
 
 @app.callback()

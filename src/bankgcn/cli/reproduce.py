@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, cast
@@ -35,18 +36,15 @@ from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.layout import Figure, Table, stand_ins
 from bankgcn.experiments.selection import LABELS, How
 from bankgcn.experiments.store import Store
-from bankgcn.experiments.sweep import SweepResult, sweep
+from bankgcn.experiments.sweep import sweep
 from bankgcn.report.datasets import dataset_sheet
 from bankgcn.report.figures import IMAGES, draw, omegas
 from bankgcn.report.results import occupied
 from bankgcn.report.sheet import WRITERS
 from bankgcn.report.tables import render_table
 
-TOLD = 5
-"""Failed runs that are told one by one."""
 
-
-def reproduce(
+def run_experiments(
     what: Annotated[str, typer.Argument(help="table1, table2, table3, table4, or figure3.", metavar="WHAT")],
     datasets: Datasets = None,
     models: Models = None,
@@ -77,7 +75,7 @@ def reproduce(
         _say(console, f"left out, because they are not here: {', '.join(left_out)}; see 'bankgcn data list'")
     runner = make_engine(engine, workers=workers, data_root=data_root, address=address)
     try:
-        with SweepGrid(experiment, console) as grid:
+        with SweepGrid(experiment, configs, console) as grid:
             grid.say(f"{what}: {len(configs):,} runs, whose records are kept in {store}")
             outcome = sweep(configs, Store(store), runner, grid.on_event)
             grid.say(grid.summary())
@@ -85,10 +83,12 @@ def reproduce(
         _say(console, f"interrupted: what is done is kept in {store}, and the same command goes on from there")
         raise typer.Exit(INTERRUPTED) from None
     typer.echo(_render(experiment, {record.config.key: record for record in outcome.records}, rule, "text"), nl=False)
-    _tell_failures(outcome, console)
+    if outcome.failed:
+        _say(console, f"error: {len(outcome.failed):,} runs failed; the same command tries them again")
+        raise typer.Exit(FAILED)
 
 
-def table(
+def print_table(
     what: Annotated[str, typer.Argument(help="table0, table1, ..., table4, or figure3.", metavar="TABLE")],
     datasets: Datasets = None,
     models: Models = None,
@@ -120,7 +120,7 @@ def table(
         _write(out, text.encode())
 
 
-def figure(
+def draw_figure(
     what: Annotated[str, typer.Argument(help="figure3.", metavar="FIGURE")],
     out: Annotated[Path, typer.Option(help=f"Image to write: {', '.join(IMAGES)}, by its ending.")],
     datasets: Datasets = None,
@@ -135,6 +135,13 @@ def figure(
     experiment, records = _stored(what, Part(datasets=datasets, epochs=epochs), store)
     assert isinstance(experiment, Figure)
     _write(out, draw(experiment, records, form))
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "reproduce": run_experiments,
+    "table": print_table,
+    "figure": draw_figure,
+}
 
 
 def _stored(what: str, part: Part, folder: Path) -> tuple[Table | Figure, dict[str, RunRecord]]:
@@ -180,15 +187,6 @@ def _described(part: Part, data_root: Path | None) -> list[str]:
 def _rule(select: str) -> How:
     pick(LABELS, select, "selection")
     return cast(How, select)
-
-
-def _tell_failures(outcome: SweepResult, console: Console) -> None:
-    if not outcome.failed:
-        return
-    for record in outcome.failed[:TOLD]:
-        _say(console, f"failed: {record.config.model.conv} on {record.config.dataset}: {record.error}")
-    _say(console, f"error: {len(outcome.failed):,} runs failed; the same command tries them again")
-    raise typer.Exit(FAILED)
 
 
 def _write(path: Path, content: bytes) -> None:

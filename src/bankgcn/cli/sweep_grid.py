@@ -56,7 +56,8 @@ class TimeLeft:
         """Seconds left with so many runs at a time; none before the first has ended."""
         if not self._count:
             return None
-        return sum(self._typical(config) for config in self._waiting.values()) / max(1, at_a_time)
+        waiting = list(self._waiting.values())  # a copy, because the display asks in a thread of its own
+        return sum(map(self._typical, waiting)) / max(1, at_a_time)
 
     def _typical(self, config: RunConfig) -> float:
         kind = next(kind for kind in _kinds(config) if self._count[kind])
@@ -68,18 +69,21 @@ class SweepGrid:
 
     Args:
         experiment: What is run.
+        configs: Its runs.
         console: Where it is shown.
     """
 
-    def __init__(self, experiment: Table | Figure, console: Console):
+    def __init__(self, experiment: Table | Figure, configs: Iterable[RunConfig], console: Console):
         self._console = console
         self._name = experiment.name
         self._places = places(experiment)
         self._total = Counter(self._places.values())
-        self._counts: dict[str, Counter[Place]] = {state: Counter() for state in ("done", "running", "failed")}
+        # All places from the start: the display reads these in a thread of its own, and a new key would upset it.
+        self._counts = {state: Counter(dict.fromkeys(self._total, 0)) for state in ("done", "running", "failed")}
         self._most_running = 1
-        self._left = TimeLeft(experiment.configs())
+        self._left = TimeLeft(configs)
         self._said = time.monotonic()
+        self._told: set[tuple[str, str]] = set()
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=2, transient=True)
 
     def __enter__(self) -> SweepGrid:
@@ -102,7 +106,8 @@ class SweepGrid:
             self._counts["failed" if event.kind == "failed" else "done"][place] += 1
             self._counts["running"][place] -= event.kind != "kept"
             self._left.ended(event.config, event.record.seconds if event.record else 0.0)
-        if event.message:
+        if event.message and (event.kind, event.message) not in self._told and event.kind != "diverged":
+            self._told.add((event.kind, event.message))  # what is wrong with one run is often wrong with all
             self.say(f"{event.kind}: {' on '.join(place)}, seed {event.config.seed}: {event.message}")
         if not self._console.is_terminal and time.monotonic() - self._said > EVERY:
             self.say(self.summary())

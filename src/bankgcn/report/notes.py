@@ -73,7 +73,7 @@ def _training(results: Results) -> Iterator[str]:
         yield f"SHORTENED to {table.max_epochs} epochs: not the paper's protocol."
     if table.runs is not None and any(table.runs != column.runs for column in table.columns):
         papers = " or ".join(str(runs) for runs in sorted({column.runs for column in table.columns}))
-        yield f"{table.runs} runs of each candidate; the paper has {papers}."
+        yield f"{table.runs} {'run' if table.runs == 1 else 'runs'} of each candidate; the paper has {papers}."
 
 
 def _splits(results: Results) -> Iterator[str]:

@@ -112,10 +112,10 @@ class Results:
             return here, math.nan
         return here, _relative(reduced.published.mean, whole.published.mean)
 
-    def best(self, column: Column) -> float:
-        """The best mean in a column; NaN if there is none."""
-        means = [self.at(row, column).spread.mean for row in self.table.rows]
-        return max((mean for mean in means if not math.isnan(mean)), default=math.nan)
+    def is_best(self, row: Row, column: Column) -> bool:
+        """Whether no mean in the column is better, as far as the printed decimals tell."""
+        means = {other.name: round(self.at(other, column).spread.mean, 2) for other in self.table.rows}
+        return not math.isnan(means[row.name]) and not any(mean > means[row.name] for mean in means.values())
 
 
 def collect(table: Table, records: Records, rule: How = "validation") -> Results:

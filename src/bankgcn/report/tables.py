@@ -104,7 +104,7 @@ def _score_block(results: Results) -> Block:
         ours, papers = [Entry(row.label)], [Entry(f"{row.label}, paper")]
         for column in columns:
             result = results.at(row, column)
-            ours.append(Entry(_score(result), bold=result.spread.mean == results.best(column)))
+            ours.append(Entry(_score(result), bold=results.is_best(row, column)))
             papers.append(Entry(_published(result)))
             decrease = results.decrease(row, column)
             if decrease:
