@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -73,33 +74,26 @@ def test_a_lost_record_is_run_again_and_nothing_else(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_it_gives_the_same_table(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bankgcn", "reproduce", "table1", *QUICK, "--workers", "2"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    whole = subprocess.run(
-        [*command, "--store", "whole"], capture_output=True, check=True, cwd=tmp_path, env=environment
-    ).stdout
+    command = [sys.executable, "-m", "bankgcn", "reproduce", "table1", *QUICK, "--workers", "2", "--store"]
+    here = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}}
+    whole = subprocess.run([*command, "whole"], capture_output=True, check=True, **here).stdout
     moments = random.Random(0)
-    kills, counts = 0, [0]
-    while True:
-        resumed = subprocess.Popen(
-            [*command, "--store", "killed"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=tmp_path,
-            env=environment,
-        )
-        try:
-            out, _ = resumed.communicate(timeout=moments.uniform(4, 9) if kills < 6 else None)
-            break
-        except subprocess.TimeoutExpired:
-            resumed.send_signal(signal.SIGKILL)
-            resumed.communicate()
-            kills += 1
-            counts.append(len(list((tmp_path / "killed").glob("*.json"))))
-    assert kills >= 1
-    assert counts == sorted(counts)
-    assert out == whole
-    assert b"MUTAG" in out
+    for records in sorted(moments.sample(range(60), 4)):  # of 63
+        with subprocess.Popen(
+            [*command, "killed"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **here
+        ) as run:
+            while len(list((tmp_path / "killed").glob("*.json"))) < records:
+                assert run.poll() is None
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0, 0.3))
+            run.kill()
+        assert run.returncode == -signal.SIGKILL
+    resumed = subprocess.run([*command, "killed"], capture_output=True, check=True, **here)
+    assert resumed.stdout == whole
+    assert b"MUTAG" in whole
+    names = [{path.name for path in (tmp_path / store).glob("*.json")} for store in ("whole", "killed")]
+    assert len(names[0]) == 63
+    assert names[0] == names[1]
 
 
 def test_ctrl_c_says_that_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
