@@ -14,6 +14,8 @@ export OMP_NUM_THREADS ?= 1
 train: $(INSTALLED)
 	$(BIN)/python examples/high_frequency.py
 
+# The real datasets, where they are; tests that need one skip with its name where it is not.
+test: export BANKGCN_DATA ?= $(abspath ../shared/data)
 test: lint
 	$(BIN)/pytest -n 2 -q
 	$(BIN)/pytest -n 2 -q -m slow

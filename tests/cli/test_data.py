@@ -129,7 +129,9 @@ def test_a_broken_file_is_named_with_its_line(root: Path) -> None:
 def test_missing_reverses_are_added_on_request(root: Path) -> None:
     (root / "OWN_A.txt").write_text("1, 2\n")
     (root / "OWN_graph_indicator.txt").write_text("1\n1\n")
-    assert run("describe", root)[0] == 1
+    code, _, err = run("describe", root)
+    assert code == 1
+    assert "--symmetrise adds them" in err
     code, out, _ = run("describe", root, "--symmetrise")
     assert code == 0
     assert "1 edges had no reverse" in out

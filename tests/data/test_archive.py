@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.data import archive
-from bankgcn.data.archive import Archive, Folder
+from bankgcn.data.archive import Archive, Folder, unpack
 from bankgcn.data.errors import DataFileError
 
 
@@ -118,3 +118,19 @@ def test_a_folder_shows_its_own_files_and_those_of_named_subfolders(tmp_path: Pa
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="absent: cannot be listed: No such file"):
         Folder(tmp_path / "absent")
+
+
+def test_unpacking_leaves_out_the_one_top_folder(zip_of, tmp_path: Path) -> None:
+    unpack(Archive(zip_of({"hiv/raw/a": b"1", "hiv//b": b"2"})), tmp_path / "new" / "set")
+    assert (tmp_path / "new" / "set" / "raw" / "a").read_bytes() == b"1"
+    assert (tmp_path / "new" / "set" / "b").read_bytes() == b"2"
+    unpack(Archive(zip_of({"a/x": b"1", "b/x": b"2"})), tmp_path / "new" / "two")
+    assert (tmp_path / "new" / "two" / "b" / "x").read_bytes() == b"2"
+
+
+def test_unpacking_a_damaged_zip_leaves_nothing(zip_of, tmp_path: Path) -> None:
+    path = zip_of({"a/one": b"fine", "a/two": b"hello"}, zipfile.ZIP_STORED)
+    path.write_bytes(path.read_bytes().replace(b"hello", b"hallo"))
+    with pytest.raises(DataFileError, match="Bad CRC-32"):
+        unpack(Archive(path), tmp_path / "new" / "set")
+    assert not list((tmp_path / "new").iterdir())

@@ -54,7 +54,7 @@ def entries() -> list[str]:
 
 
 def test_the_second_time_nothing_is_read(reads: Reads) -> None:
-    first, second = cached(reads, [reads.file], {}), cached(reads, [reads.file], {})
+    first, second = cached("my set", reads, [reads.file], {}), cached("my set", reads, [reads.file], {})
     assert reads.count == 1
     assert first.fingerprint == second.fingerprint
     np.testing.assert_array_equal(first.signals(), second.signals())
@@ -62,53 +62,53 @@ def test_the_second_time_nothing_is_read(reads: Reads) -> None:
 
 
 def test_a_changed_file_is_read_again_and_its_old_entry_goes(reads: Reads) -> None:
-    assert value(cached(reads, [reads.file], {})) == 1
+    assert value(cached("my set", reads, [reads.file], {})) == 1
     write(reads.file, "2", LONG_AGO + 1)  # of the same size
-    assert value(cached(reads, [reads.file], {})) == 2
+    assert value(cached("my set", reads, [reads.file], {})) == 2
     write(reads.file, "30", LONG_AGO + 1)  # of the same time
-    assert value(cached(reads, [reads.file], {})) == 30
+    assert value(cached("my set", reads, [reads.file], {})) == 30
     assert len(entries()) == 1
 
 
 def test_other_options_and_other_places_are_other_entries(reads: Reads, tmp_path: Path) -> None:
-    cached(reads, [reads.file], {"labels": True})
-    cached(reads, [reads.file], {"labels": False})
+    cached("my set", reads, [reads.file], {"labels": True})
+    cached("my set", reads, [reads.file], {"labels": False})
     copy = tmp_path / reads.file.name
     write(copy, "7")
-    assert value(cached(Reads(copy), [copy], {"labels": True})) == 7
+    assert value(cached("my set", Reads(copy), [copy], {"labels": True})) == 7
     assert reads.count == 2
     assert len(entries()) == 3
 
 
 def test_another_version_reads_again(reads: Reads, monkeypatch: pytest.MonkeyPatch) -> None:
-    cached(reads, [reads.file], {})
+    cached("my set", reads, [reads.file], {})
     monkeypatch.setattr(cache, "READERS_VERSION", cache.READERS_VERSION + 1)
-    cached(reads, [reads.file], {})
+    cached("my set", reads, [reads.file], {})
     assert reads.count == 2
     assert len(entries()) == 1
 
 
 def test_a_damaged_entry_is_made_again(reads: Reads) -> None:
-    cached(reads, [reads.file], {})
+    cached("my set", reads, [reads.file], {})
     entry = cache_folder() / "sets" / entries()[0]
     for content in (b"", b"nonsense", entry.read_bytes()[:-60]):
         entry.write_bytes(content)
-        assert value(cached(reads, [reads.file], {})) == 1
+        assert value(cached("my set", reads, [reads.file], {})) == 1
     assert reads.count == 4
-    cached(reads, [reads.file], {})
+    cached("my set", reads, [reads.file], {})
     assert reads.count == 4
 
 
 def test_a_file_that_has_just_been_written_is_not_trusted_to_have_settled(reads: Reads) -> None:
     write(reads.file, "1", time.time())
-    cached(reads, [reads.file], {})
+    cached("my set", reads, [reads.file], {})
     assert not (cache_folder() / "sets").exists()
 
 
 def test_a_failure_leaves_nothing_in_the_cache(reads: Reads) -> None:
     write(reads.file, "nonsense")
     with pytest.raises(ValueError, match="could not convert"):
-        cached(reads, [reads.file], {})
+        cached("my set", reads, [reads.file], {})
     assert not (cache_folder() / "sets").exists()
 
 
@@ -117,7 +117,7 @@ def test_a_write_that_fails_leaves_nothing_half_written(reads: Reads, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    assert value(cached(reads, [reads.file], {})) == 1
+    assert value(cached("my set", reads, [reads.file], {})) == 1
     assert entries() == []
 
 
@@ -126,7 +126,7 @@ def test_where_the_cache_cannot_be_written_files_are_read_each_time(
 ) -> None:
     (tmp_path / "in the way").write_text("")
     monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "in the way"))
-    assert value(cached(reads, [reads.file], {})) == value(cached(reads, [reads.file], {})) == 1
+    assert value(cached("my set", reads, [reads.file], {})) == value(cached("my set", reads, [reads.file], {})) == 1
     assert reads.count == 2
 
 

@@ -134,3 +134,10 @@ def test_parallel_edges_add_up_and_directed_graphs_are_refused() -> None:
     with pytest.raises(GraphError, match="no reverse"):
         from_networkx([nx.DiGraph([(0, 1)])])
     assert from_networkx([nx.DiGraph([(0, 1)])], asymmetric="symmetrise").num_edges.tolist() == [1]
+
+
+def test_directions_that_rounding_parted_are_joined_again() -> None:
+    weights = np.array([0.1, 0.2, 0.3, 0.7, 0.3, 0.7, 0.2, 0.1], np.float32)
+    graphs = GraphSet.from_edges([2], [[0, 0, 0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0, 0]], edge_weight=weights)
+    assert graphs.edge_weight[0] == graphs.edge_weight[1]
+    assert from_networkx(to_networkx(graphs)).fingerprint == graphs.fingerprint

@@ -91,6 +91,14 @@ def test_any_kind_of_index_chooses(indices: Any) -> None:
     assert graphs.num_classes == 2
 
 
+def test_a_range_of_graphs_shares_the_arrays_of_the_set() -> None:
+    graphs = three_graphs(attributes=np.arange(6))
+    for indices in (slice(1, 3), [1, 2], 1):
+        assert np.shares_memory(graphs[indices].attributes, graphs.attributes)
+        assert np.shares_memory(graphs[indices].neighbor, graphs.neighbor)
+    assert graphs[[2, 1]].signals().ravel().tolist() == [5, 2, 3, 4]
+
+
 def test_an_integer_chooses_one_graph_and_iteration_gives_all() -> None:
     assert [len(graph) for graph in three_graphs()] == [1, 1, 1]
     assert [graph.num_nodes.tolist() for graph in three_graphs()] == [[2], [3], [1]]
@@ -193,6 +201,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "infinity": ({"attributes": [[0, np.inf]] * 4}, "attribute 1 of node 0"),
     "more than float32 holds": ({"attributes": [0, 1e39, 0, 0]}, r"node 1 .* is 1e\+39"),
     "words for numbers": ({"attributes": list("abcd")}, "expected numbers"),
+    "ragged attributes": ({"attributes": [[0], [1, 2], [3], [4]]}, "rows of a list are of different lengths"),
     "too many attributes": ({"attributes": np.zeros((5, 1))}, r"attributes has shape \(5, 1\), expected \(4"),
     "a negative label": ({"labels": [0, 0, -1, 0]}, "column 0 of node 2 is -1"),
     "a label beyond its width": ({"labels": [0, 0, 7, 0], "label_widths": 7}, "node 2 is 7, expected 0 to 6"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.data.errors import DataFileError, GraphError
+from bankgcn.data.errors import DataFileError
 from bankgcn.data.molhiv import read_molhiv, scaffold_split
 
 ATOM = "5,0,4,5,3,0,2,0,0"
@@ -99,7 +99,7 @@ def test_a_split_of_other_molecules_is_refused(folder: Path) -> None:
     with pytest.raises(DataFileError, match=r"train\.csv\.gz:1: there is no molecule 2: there are 2"):
         scaffold_split(folder, 2)
     _write(folder, "split/scaffold/valid", ["2"])
-    with pytest.raises(GraphError, match="graph 2 stands in a split more than once"):
+    with pytest.raises(DataFileError, match="scaffold: graph 2 stands in a split more than once"):
         scaffold_split(folder, 3)
 
 

@@ -49,6 +49,13 @@ def test_columns_in_doubt_are_asked_for_with_their_names(table: Path) -> None:
         read_smiles_table(table)
 
 
+def test_molecules_of_fewer_classes_keep_the_numbers_that_a_model_knows(table: Path) -> None:
+    table.write_text("smiles,y\nC,yes\n")
+    assert read_smiles_table(table, classes=("no", "yes")).y.tolist() == [1]
+    with pytest.raises(DataFileError, match=r"solubility\.csv:2: class 'yes' is none of no"):
+        read_smiles_table(table, classes=("no",))
+
+
 def test_data_to_predict_needs_no_target(table: Path) -> None:
     assert read_smiles_table(table, has_target=False).y is None
     table.write_text("smiles\nC\n")

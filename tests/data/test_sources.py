@@ -13,6 +13,7 @@ from bankgcn.data.archive import Archive
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.fetch import FetchError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.jsonlines import write_jsonlines
 from bankgcn.data.sources import fetch_dataset, find_dataset, find_source, load, load_source
 
 FILES = {
@@ -86,8 +87,9 @@ def test_another_set_under_the_name_of_a_dataset_is_refused(root: Path) -> None:
 
 
 def test_the_stand_in_is_labelled_even_under_another_file_name(root: Path) -> None:
-    graphs = load_source(write_zip(root / "mine.zip", "FRANKENSTEIN-rebuilt"))
+    graphs = load_source(write_zip(root / "mine.zip", "FRANKENSTEIN-rebuilt"), notes=("mine",))
     assert "a stand-in for FRANKENSTEIN" in graphs.notes[0]
+    assert graphs.notes[1] == "mine"
 
 
 @pytest.mark.parametrize("name", ["MUTAG", "digits", "smooth-or-alternating"])
@@ -115,6 +117,14 @@ def test_a_table_of_smiles_is_read(root: Path) -> None:
     graphs = load_source(root / "own.csv")
     assert graphs.num_nodes.tolist() == [3, 6]
     assert graphs.classes == ("0", "1")
+
+
+def test_json_lines_are_read(root: Path) -> None:
+    graphs = load_source("MUTAG")[:3]
+    write_jsonlines(graphs, root / "own.jsonl")
+    again = load_source(root / "own.jsonl")
+    assert again.num_nodes.tolist() == graphs.num_nodes.tolist()
+    assert again.num_edges.tolist() == graphs.num_edges.tolist()
 
 
 def test_the_second_time_comes_from_the_cache(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,12 @@ def test_a_target_that_is_none_is_refused_with_its_graph(values: list, kind: str
     assert caught.value.graph == 1
 
 
+def test_fixed_classes_keep_their_numbers_and_admit_no_others() -> None:
+    assert encode_targets([3, 1], classes=("1", "2", "3"))[0].tolist() == [2, 0]
+    with pytest.raises(TargetError, match="class '4' is none of 1, 2, 3"):
+        encode_targets([3, 4], classes=("1", "2", "3"))
+
+
 def test_an_unknown_kind_is_told_the_known_ones() -> None:
     with pytest.raises(ValueError, match="did you mean 'number'"):
         encode_targets([1], "numbers")

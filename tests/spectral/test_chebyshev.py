@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -9,8 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from bankgcn.kernels import use_kernels
 from bankgcn.spectral import BASES, GraphShift, chebyshev
 from strategies import RandomGraph, graphs, ring, signals
+
+
+@pytest.fixture(autouse=True)
+def _plain() -> Iterator[None]:
+    """The recurrence itself; the fused passes are compared with it in tests/kernels."""
+    with use_kernels(False):
+        yield
+
 
 POLYNOMIAL_BASES = [name for name in BASES if name != "pulses"]
 

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
+from bankgcn.cli.source_options import OPTION_OF_KEYWORD
+
 FAILED, INTERRUPTED = 1, 130
 
 
@@ -34,4 +36,6 @@ class Commands(TyperGroup):
 
 
 def _tell(message: str) -> None:
+    for keyword, option in OPTION_OF_KEYWORD.items():
+        message = message.replace(keyword, option)
     Console(stderr=True).print(Text(message), soft_wrap=True)

@@ -16,6 +16,9 @@ Target = Annotated[str | None, typer.Option(help="Column of a table that has the
 SkipUnreadable = Annotated[bool, typer.Option("--skip-unreadable", help="Leave out molecules that cannot be read.")]
 Symmetrise = Annotated[bool, typer.Option("--symmetrise", help="Add the missing reverses of edges.")]
 
+OPTION_OF_KEYWORD = {'unreadable="skip"': "--skip-unreadable", 'asymmetric="symmetrise"': "--symmetrise"}
+"""What the library's messages advise, as it is written here."""
+
 
 def reader_options(smiles: str | None, target: str | None, skip_unreadable: bool, symmetrise: bool) -> dict[str, Any]:
     """What was asked for, as keywords of a reader; what was not is left to its defaults."""

@@ -78,11 +78,8 @@ class GraphBatch:
     @cached_property
     def shift(self) -> GraphShift:
         r"""The shift :math:`\tilde L` of all graphs, block diagonal."""
-        rowptr = pointers(self.source.degree[self._nodes])
-        col = self._node_ptr[:-1].repeat(self._num_entries)
-        col += self.source.neighbor[self._entries]
-        weight = self.source.shift[self._entries]
-        return GraphShift(self._tensor(rowptr), self._tensor(col), self._tensor(weight))
+        rowptr, weight = pointers(self._degree), self.source.shift[self._entries]
+        return GraphShift(self._tensor(rowptr), self._tensor(self._col), self._tensor(weight))
 
     @cached_property
     def ptr(self) -> Tensor:
@@ -97,7 +94,8 @@ class GraphBatch:
     @cached_property
     def edge_index(self) -> Tensor:
         """The edges, each in both directions, sorted: shape ``(2, num_entries)``; no self-loops, no duplicates."""
-        return torch.stack([self.shift.row, self.shift.col])
+        row = np.arange(self.num_nodes).repeat(self._degree)
+        return self._tensor(np.stack([row, self._col]))
 
     @cached_property
     def edge_weight(self) -> Tensor | None:
@@ -133,6 +131,10 @@ class GraphBatch:
         return spans(self.source.node_ptr[self.indices], self._num_nodes, self._node_ptr)
 
     @cached_property
+    def _degree(self) -> NDArray[np.unsignedinteger]:
+        return self.source.degree[self._nodes]
+
+    @cached_property
     def _num_entries(self) -> NDArray[np.int64]:
         return self.source.num_entries[self.indices]
 
@@ -140,6 +142,13 @@ class GraphBatch:
     def _entries(self) -> NDArray[np.int64]:
         """Positions of the entries in the arrays of the set."""
         return spans(self.source.entry_ptr[self.indices], self._num_entries, pointers(self._num_entries))
+
+    @cached_property
+    def _col(self) -> NDArray[np.int64]:
+        """The other end of each entry, counted within the batch."""
+        col = self._node_ptr[:-1].repeat(self._num_entries)
+        col += self.source.neighbor[self._entries]
+        return col
 
     def _tensor(self, array: NDArray) -> Tensor:
         return torch.from_numpy(array).to(self.device)

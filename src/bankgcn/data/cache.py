@@ -52,7 +52,7 @@ def download_root(data_root: str | Path | None = None) -> Path:
     return cache_folder() / "data" if data_root is None else Path(data_root).expanduser()
 
 
-def cached(read: Callable[[], GraphSet], files: Sequence[Path], options: Mapping[str, object]) -> GraphSet:
+def cached(name: str, read: Callable[[], GraphSet], files: Sequence[Path], options: Mapping[str, object]) -> GraphSet:
     """What ``read`` returns, from the cache if the same files were read in the same way before.
 
     An entry is named by where the files are, their sizes and times of change, the options, and the version of the
@@ -60,33 +60,36 @@ def cached(read: Callable[[], GraphSet], files: Sequence[Path], options: Mapping
     files are simply read each time.
 
     Args:
+        name: What the entry is called, for whoever looks into the folder.
         read: Reads the files.
-        files: What it reads; the first one names the entry.
+        files: What it reads.
         options: How it reads them. Their ``repr`` must tell different ones apart.
     """
-    entry = _entry(files, options)
+    entry = _entry(name, files, options)
     if entry is None:
         return read()
     with contextlib.suppress(DataFileError, OSError):
         return GraphSet.load(entry)
     graphs = read()
     newest = max(file.stat().st_mtime for file in files)
-    if time.time() - newest > SETTLED and _entry(files, options) == entry:  # else it may have changed while being read
+    if (
+        time.time() - newest > SETTLED and _entry(name, files, options) == entry
+    ):  # else it may have changed while being read
         _store(graphs, entry)
     return graphs
 
 
-def _entry(files: Sequence[Path], options: Mapping[str, object]) -> Path | None:
+def _entry(name: str, files: Sequence[Path], options: Mapping[str, object]) -> Path | None:
     """The file of the cache for these files in their present state; ``None`` if they cannot be looked at."""
     try:
         places = [str(file.resolve()) for file in files]
         states = [(file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     except OSError:
         return None
-    how = {name: repr(value) for name, value in sorted(options.items())}
+    how = {option: repr(value) for option, value in sorted(options.items())}
     where = _hash([places, how])
     state = _hash([states, READERS_VERSION, bankgcn.__version__])
-    stem = re.sub(r"[^\w.-]", "_", files[0].name)[:40]
+    stem = re.sub(r"[^\w.-]", "_", name)[:40]
     return cache_folder() / "sets" / f"{stem}-{where}-{state}.graphs"
 
 

@@ -13,7 +13,12 @@ from bankgcn.data.errors import GraphError
 
 def as_array(values: ArrayLike | Tensor) -> NDArray:
     """A numpy array of a tensor, a list or an array."""
-    return values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    if isinstance(values, Tensor):
+        return values.detach().cpu().numpy()
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise GraphError(f"the rows of a list are of different lengths: {error}") from error
 
 
 def check_rows(name: str, array: NDArray, count: int, what: str) -> None:

@@ -17,6 +17,7 @@ from bankgcn.spectral.shift import GraphShift
 Asymmetric = Literal["refuse", "symmetrise"]
 
 EDGES_AT_ONCE = 1 << 18  # the sorting of one piece fits into the cache, and the memory beside the result stays small
+TOLERANCE = 3e-4  # summing duplicates in another order rounds the two directions of an edge apart; as in GraphShift
 
 
 @dataclass(frozen=True)
@@ -149,11 +150,10 @@ def _flatten_piece(
         counts.loops += int(np.count_nonzero(~proper))
         edges = edges[proper]
     edges = _merge(edges, num_nodes, counts)
-    wrong = _asymmetric_edge(edges, num_nodes)
-    if wrong is not None and asymmetric == "refuse":
-        raise _directed(edges, wrong, node_ptr, first_graph)
-    if wrong is not None:
+    if asymmetric == "symmetrise":
         edges = _symmetrise(edges, num_nodes, counts)
+    else:
+        _match_reverses(edges, node_ptr, first_graph)
 
     edge_index = torch.from_numpy(np.stack([edges.row, edges.col]))
     shift = GraphShift.from_edges(edge_index, torch.from_numpy(edges.weight), num_nodes=num_nodes)
@@ -189,18 +189,22 @@ def _merge(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
     return merged
 
 
-def _asymmetric_edge(edges: _Edges, num_nodes: int) -> int | None:
-    """An edge whose reverse is missing, or else has another weight; ``None`` if there is none."""
+def _match_reverses(edges: _Edges, node_ptr: NDArray[np.int64], first_graph: int) -> None:
+    """Raise if an edge has no reverse, or one of another weight; else let both have the very same."""
+    num_nodes = int(node_ptr[-1])
     key, mirrored = edges.row * num_nodes + edges.col, edges.col * num_nodes + edges.row
     reverse = np.argsort(mirrored, kind="stable")
     if not np.array_equal(key, mirrored[reverse]):
-        return int(np.flatnonzero(~np.isin(mirrored, key))[0])
-    # Tolerant, because summing duplicates in another order rounds the two directions apart.
-    unequal = ~np.isclose(edges.weight, edges.weight[reverse], rtol=3e-4, atol=0)
-    return int(np.flatnonzero(unequal)[0]) if unequal.any() else None
+        wrong = ~np.isin(mirrored, key)
+    else:
+        wrong = ~np.isclose(edges.weight, edges.weight[reverse], rtol=TOLERANCE, atol=0)
+    for edge in np.flatnonzero(wrong)[:1]:
+        raise GraphError(_asymmetry(edges, edge, node_ptr, first_graph))
+    # Adding the weights of duplicates in another order may have rounded the two directions apart.
+    edges.weight = np.maximum(edges.weight, edges.weight[reverse])
 
 
-def _directed(edges: _Edges, edge: int, node_ptr: NDArray[np.int64], first_graph: int) -> GraphError:
+def _asymmetry(edges: _Edges, edge: int, node_ptr: NDArray[np.int64], first_graph: int) -> str:
     row, col = int(edges.row[edge]), int(edges.col[edge])
     piece = int(np.searchsorted(node_ptr, row, side="right")) - 1
     i, j = row - int(node_ptr[piece]), col - int(node_ptr[piece])
@@ -209,11 +213,13 @@ def _directed(edges: _Edges, edge: int, node_ptr: NDArray[np.int64], first_graph
         what = f"edge ({i}, {j}) weighs {edges.weight[edge]}, its reverse ({j}, {i}) {edges.weight[reverse[0]]}"
     else:
         what = f"edge ({i}, {j}) has no reverse ({j}, {i})"
-    return GraphError(f'graph {first_graph + piece}: {what}; asymmetric="symmetrise" makes graphs undirected')
+    return f'graph {first_graph + piece}: {what}; asymmetric="symmetrise" makes graphs undirected'
 
 
 def _symmetrise(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
     """Both directions of every edge, with the larger weight of the two."""
+    if not len(edges.row):
+        return edges
     twice = edges[np.tile(np.arange(len(edges.row)), 2)]
     twice.row, twice.col = np.concatenate([edges.row, edges.col]), np.concatenate([edges.col, edges.row])
     key = twice.row * num_nodes + twice.col
@@ -224,7 +230,7 @@ def _symmetrise(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
     own_weight = symmetric.weight
     symmetric.weight = np.maximum.reduceat(twice.weight[order], first)
     counts.alone += len(first) - len(edges.row)
-    counts.unequal += int(np.count_nonzero(own_weight < symmetric.weight))
+    counts.unequal += int(np.count_nonzero(~np.isclose(own_weight, symmetric.weight, rtol=TOLERANCE, atol=0)))
     return symmetric
 
 

@@ -224,16 +224,16 @@ class GraphSet:
         return len(self.classes)
 
     def __getitem__(self, indices: Indices) -> GraphSet:
-        """The graphs with these numbers, in this order: an integer, a slice, a list, an array or a mask."""
+        """The graphs with these numbers, in this order: an integer, a slice, a list, an array or a mask.
+
+        Graphs that follow one another are not copied, so a range of a set that lies in a file stays there.
+        """
         chosen = self._numbers(indices)
-        num_nodes, num_entries = self.num_nodes[chosen], self.num_entries[chosen]
-        node_ptr, entry_ptr = pointers(num_nodes), pointers(num_entries)
-        nodes = spans(self.node_ptr[chosen], num_nodes, node_ptr)
-        entries = spans(self.entry_ptr[chosen], num_entries, entry_ptr)
+        nodes, entries = _members(self.node_ptr, chosen), _members(self.entry_ptr, chosen)
         return replace(
             self,
-            node_ptr=node_ptr,
-            entry_ptr=entry_ptr,
+            node_ptr=pointers(self.num_nodes[chosen]),
+            entry_ptr=pointers(self.num_entries[chosen]),
             degree=self.degree[nodes],
             neighbor=self.neighbor[entries],
             shift=self.shift[entries],
@@ -302,3 +302,11 @@ class GraphSet:
     def _numbers(self, indices: Indices) -> NDArray[np.int64]:
         index = indices.numpy() if isinstance(indices, Tensor) else indices
         return np.atleast_1d(np.arange(len(self))[index])
+
+
+def _members(ptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64] | slice:
+    """Positions of what belongs to the chosen graphs in a flat array, given where each graph starts there."""
+    if len(chosen) and (np.diff(chosen) == 1).all():
+        return slice(int(ptr[chosen[0]]), int(ptr[chosen[-1] + 1]))
+    counts = ptr[chosen + 1] - ptr[chosen]
+    return spans(ptr[chosen], counts, pointers(counts))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data.atoms import ATOM_FEATURE_WIDTHS, ATOM_FEATURES, atom_signals
-from bankgcn.data.errors import DataFileError
+from bankgcn.data.errors import DataFileError, GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.molecules import Features
 from bankgcn.data.numbers import parse_table
@@ -61,15 +61,22 @@ def scaffold_split(folder: str | PathLike[str], num_graphs: int) -> Split:
     Args:
         folder: Where ``split`` is.
         num_graphs: How many molecules there are.
+
+    Raises:
+        DataFileError: A file is missing or damaged, or a molecule stands in two parts.
     """
+    scaffold = Path(folder) / "split" / "scaffold"
     parts = []
     for name in ("train", "valid", "test"):
-        path = Path(folder) / "split" / "scaffold" / f"{name}.csv.gz"
+        path = scaffold / f"{name}.csv.gz"
         part = _read(path, columns=1)[:, 0]
         for place in np.flatnonzero((part < 0) | (part >= num_graphs))[:1]:
             raise DataFileError(f"there is no molecule {part[place]}: there are {num_graphs}", path, place + 1)
         parts.append(part)
-    return Split(*parts)
+    try:
+        return Split(*parts)
+    except GraphError as error:
+        raise DataFileError(str(error), scaffold) from error
 
 
 def _read(path: Path, columns: int) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -28,6 +29,7 @@ def read_smiles_table(
     unreadable: Policy = "refuse",
     missing: Policy = "refuse",
     target_kind: TargetKind = "auto",
+    classes: Sequence[str] | None = None,
 ) -> GraphSet:
     """The molecules of a CSV file (with commas, semicolons or tabs) whose first line names the columns.
 
@@ -41,6 +43,7 @@ def read_smiles_table(
         unreadable: As there; messages name the line of the file.
         missing: If some molecules have no target, ``"refuse"`` the file, or ``"skip"`` those, which leaves a note.
         target_kind: As there: whole numbers and words are classes, real numbers are targets of a regression.
+        classes: Names of the classes in order of their numbers, if they are fixed: those that a model knows.
 
     Raises:
         DataFileError: The file cannot be read as such a table, with the line where one is to blame.
@@ -60,8 +63,8 @@ def read_smiles_table(
         notes += left_out(molecules, unreadable, lambda place: f"line {table.lines[place]}")
     except GraphError as error:
         raise DataFileError(str(error), path, table.lines[molecules.unreadable[0].place]) from error
-    y, classes = (None, None) if target is None else _encoded(table, target, molecules, target_kind)
-    return molecule_graphs(molecules, y, classes, features=features, name=table.path.stem, notes=notes)
+    y, known = (None, None) if target is None else _encoded(table, target, molecules, target_kind, classes)
+    return molecule_graphs(molecules, y, known, features=features, name=table.path.stem, notes=notes)
 
 
 def _smiles_column(table: Table) -> str:
@@ -106,11 +109,11 @@ def _with_targets(table: Table, target: str, missing: Policy) -> tuple[Table, tu
 
 
 def _encoded(
-    table: Table, target: str, molecules: Molecules, kind: TargetKind
+    table: Table, target: str, molecules: Molecules, kind: TargetKind, classes: Sequence[str] | None
 ) -> tuple[NDArray, tuple[str, ...] | None]:
     """Targets of the molecules that could be read."""
     cells = table.column(target)
     try:
-        return encode_targets([scalar(cells[place]) for place in molecules.places], kind)
+        return encode_targets([scalar(cells[place]) for place in molecules.places], kind, classes)
     except TargetError as error:
         raise DataFileError(str(error), table.path, table.lines[molecules.places[error.graph]]) from error

@@ -21,6 +21,7 @@ from bankgcn.data.fetch import Progress, fetch
 from bankgcn.data.generated import smooth_or_alternating
 from bankgcn.data.gnn_benchmark import read_gnn_benchmark
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.jsonlines import read_jsonlines
 from bankgcn.data.molhiv import read_molhiv, scaffold_split
 from bankgcn.data.smiles_table import read_smiles_table
 from bankgcn.data.splits import Split, stratified_split
@@ -58,6 +59,7 @@ def _molhiv_files(path: Path) -> Sequence[Path]:
 READERS: dict[str, Reader] = {
     "tu": Reader("a set in the TU format", read_tu, _tu_files),
     "smiles": Reader("a table of SMILES", read_smiles_table),
+    "jsonlines": Reader("a file of JSON lines", read_jsonlines),
     "molhiv": Reader("OGB's molhiv", read_molhiv, _molhiv_files),
     "cifar10": Reader("CIFAR-10 as superpixels", _read_cifar10),
 }
@@ -70,8 +72,8 @@ OFFICIAL_SPLITS: dict[str, Callable[[Path, int], Split]] = {
     "molhiv": scaffold_split,
     "cifar10": lambda _, num_graphs: cifar10_split(num_graphs),
 }
-READER_OF_SUFFIX = {".zip": "tu", ".csv": "smiles", ".tsv": "smiles"}
-EXPECTED = "a dataset's name, a folder or zip in the TU format, or a .csv with a column of SMILES"
+READER_OF_SUFFIX = {".zip": "tu", ".csv": "smiles", ".tsv": "smiles", ".jsonl": "jsonlines", ".ndjson": "jsonlines"}
+EXPECTED = "a dataset's name, a folder or zip in the TU format, a .csv with a column of SMILES, or a .jsonl of graphs"
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,9 @@ class Source:
         reader = READERS[self.reader]
         _refuse_unknown(options, list(inspect.signature(reader.read).parameters)[1:], reader.kind)
         if self.reader == "tu":
-            options = {**self._tu_options(self.path), **options}
+            options = self._tu_options(self.path, options)
         read = partial(reader.read, self.path, **options)
-        return cached(read, reader.files(self.path), {"reader": self.reader, **options})
+        return cached(self.name, read, reader.files(self.path), {"reader": self.reader, **options})
 
     def split(self, graphs: GraphSet, seed: int = 0) -> Split:
         """Which of the graphs train, validate and test: as their authors fixed it, else 8:1:1 drawn by the seed."""
@@ -120,13 +122,14 @@ class Source:
             raise ValueError(f"{self.name} has no classes: a stratified split needs them")
         return stratified_split(graphs.y, seed=seed)
 
-    def _tu_options(self, path: Path) -> dict[str, Any]:
-        """How the catalogue wants this dataset read, and what it has to say of any set of this name."""
+    def _tu_options(self, path: Path, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, with the catalogue's features by default, and always what it has to say of a set so named."""
         held = TUFiles(path).name
         if self.entry is not None and held != self.entry.name:
             raise DataFileError(f"holds {held}, not {self.entry.name}", path)
-        options: dict[str, Any] = {"features": self.entry.features} if self.entry else {}
-        return options | {"notes": CATALOG[held].notes if held in CATALOG else ()}
+        features = {"features": self.entry.features} if self.entry else {}
+        known = CATALOG[held].notes if held in CATALOG else ()
+        return {**features, **options, "notes": (*known, *options.get("notes", ()))}
 
 
 def load(name: str, data_root: str | Path | None = None, **options: Any) -> GraphSet:

@@ -1,4 +1,7 @@
-"""CIFAR-10 as graphs of superpixels: mean colour and centre of each one, joined to those nearest to it.
+"""CIFAR-10 as graphs of superpixels: mean colour and centre of each one, joined to eight that are near it.
+
+They are not simply the eight nearest. The benchmark's code finds the nine most similar by position and drops the one
+that a partial sort happens to put last, mostly one of the nearest; the pack was made in the same way.
 
 Images come in the order of CIFAR-10: first the 5,000 training images that are the validation set, then the other 45,000
 training images, then the 10,000 test images.
@@ -24,7 +27,7 @@ from bankgcn.data.splits import Split
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 NUM_VALID, NUM_TRAIN, NUM_TEST = 5_000, 45_000, 10_000
 REBUILT = (
-    "rebuilt from the images by the recipe of the benchmark (SLIC, at most 150 superpixels, 8 neighbours): "
+    "rebuilt from the images by the recipe of the benchmark (SLIC, at most 150 superpixels, 8 near neighbours): "
     "close to the benchmark's graphs, but not its files"
 )
 _FIELDS = {"x": 2, "neighbors": 2, "num_nodes": 1, "y": 1}  # dimensions of each array of a pack

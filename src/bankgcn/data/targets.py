@@ -51,7 +51,9 @@ def scalar(text: str) -> int | float | str | None:
     return text
 
 
-def encode_targets(values: Sequence[Scalar], kind: TargetKind = "auto") -> tuple[NDArray, tuple[str, ...] | None]:
+def encode_targets(
+    values: Sequence[Scalar], kind: TargetKind = "auto", classes: Sequence[str] | None = None
+) -> tuple[NDArray, tuple[str, ...] | None]:
     """Targets of graphs, and the names of their classes.
 
     Args:
@@ -59,6 +61,7 @@ def encode_targets(values: Sequence[Scalar], kind: TargetKind = "auto") -> tuple
         kind: ``"class"``: every distinct value is a class, numbers in their order before words in theirs.
             ``"number"``: real numbers, as regression wants them. ``"auto"``: numbers if all values are numbers and
             some are not whole; else classes.
+        classes: Names of the classes in order of their numbers, if they are fixed: those that a model knows.
 
     Returns:
         Class numbers (int64) and the names of the classes, or real numbers (float32) and ``None``.
@@ -72,12 +75,15 @@ def encode_targets(values: Sequence[Scalar], kind: TargetKind = "auto") -> tuple
         (array([0.5, 2. ], dtype=float32), None)
     """
     pick(dict.fromkeys(("auto", "class", "number")), kind, "kind of target")
-    if kind == "number" or (kind == "auto" and _are_real(values)):
+    if kind == "number" or (kind == "auto" and classes is None and _are_real(values)):
         return np.array([_number(value, graph) for graph, value in enumerate(values)], dtype=np.float32), None
     names = [_name(value, graph) for graph, value in enumerate(values)]
-    classes = tuple(sorted(set(names), key=_by_number_then_word))
-    place = {name: number for number, name in enumerate(classes)}
-    return np.array([place[name] for name in names], dtype=np.int64), classes
+    known = tuple(sorted(set(names), key=_by_number_then_word) if classes is None else classes)
+    place = {name: number for number, name in enumerate(known)}
+    for graph, name in enumerate(names):
+        if name not in place:
+            raise TargetError(f"class {name!r} is none of {', '.join(known)}", graph)
+    return np.array([place[name] for name in names], dtype=np.int64), known
 
 
 def _are_real(values: Sequence[Scalar]) -> bool:

@@ -1,5 +1,6 @@
 """What is learned: the convolution, its diversity, the network around it, and the convolutions to compare it with."""
 
+from bankgcn.nn.activation import READOUTS
 from bankgcn.nn.atom_encoder import AtomEncoder
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.baselines import CONVS
@@ -7,7 +8,6 @@ from bankgcn.nn.budget import layer_parameters, width_for_budget
 from bankgcn.nn.diversity import mutual_coherence
 from bankgcn.nn.network import BankGCN, GraphNetwork
 from bankgcn.nn.pooling import POOLINGS
-from bankgcn.nn.readout import READOUTS
 
 __all__ = [
     "CONVS",

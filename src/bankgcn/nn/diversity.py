@@ -2,7 +2,7 @@ r"""The diversity of a filter bank: :math:`\Omega(\alpha)`, Eq. 18."""
 
 from __future__ import annotations
 
-import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -21,12 +21,12 @@ def mutual_coherence(alpha: Tensor) -> Tensor:
         A scalar in [0, 1]. Its gradient is finite everywhere, and reaches only the most similar pair.
 
     Example:
+        >>> import torch
         >>> mutual_coherence(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
         tensor(0.7071)
     """
     if alpha.dim() != 2:
         raise ValueError(f"alpha has shape {tuple(alpha.shape)}, expected (num_subspaces, order + 1)")
-    norm = torch.linalg.vector_norm(alpha, dim=1, keepdim=True)
-    unit = alpha / torch.where(norm > 0, norm, 1)
+    unit = F.normalize(alpha, dim=1)
     cosine = (unit.unsqueeze(1) * unit).sum(-1)  # unit @ unit.T, which autocast would round to half precision
     return cosine.triu(diagonal=1).abs().max()

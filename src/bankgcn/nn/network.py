@@ -7,32 +7,16 @@ from itertools import pairwise
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bankgcn.choices import pick
+from bankgcn.nn.activation import ACTIVATIONS, READOUTS, activate_and_read
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.baselines import CONVS, WEIGHTED, ConvFactory
 from bankgcn.nn.diversity import mutual_coherence
 from bankgcn.nn.pooling import POOLINGS
-from bankgcn.nn.readout import READOUTS
 from bankgcn.spectral.basis import Basis
 from bankgcn.spectral.shift import GraphShift
-
-
-def _normalize_then_relu(h: Tensor) -> Tensor:
-    return F.relu(F.normalize(h, dim=-1))
-
-
-def _relu_then_normalize(h: Tensor) -> Tensor:
-    return F.normalize(F.relu(h), dim=-1)
-
-
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "before": _normalize_then_relu,
-    "after": _relu_then_normalize,
-    "none": F.relu,
-}
 
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"sum": torch.sum, "mean": torch.mean}
 
@@ -87,9 +71,10 @@ class GraphNetwork(nn.Module):
         if pooling is not None:
             make_pool = pick(POOLINGS, pooling, "pooling") if isinstance(pooling, str) else pooling
             self.pools.extend(make_pool(hidden_channels) for _ in range(num_layers - 1))
-        self.activation = pick(ACTIVATIONS, normalize, "normalize")
-        self.readout, widening = pick(READOUTS, readout, "readout")
-        self.predict = nn.Linear(num_layers * widening * hidden_channels, out_channels)
+        pick(ACTIVATIONS, normalize, "normalize")
+        self.normalize = normalize
+        self.with_max = pick(READOUTS, readout, "readout")
+        self.predict = nn.Linear(num_layers * (1 + self.with_max) * hidden_channels, out_channels)
         self._takes_weights = not isinstance(conv, str) or conv in WEIGHTED
 
     def reset_parameters(self) -> None:
@@ -145,8 +130,8 @@ class GraphNetwork(nn.Module):
 
         layers = []
         for number, conv in enumerate(self.convs):
-            x = self.activation(conv(x, *edges))
-            layers.append(self.readout(x, batch, batch_size))
+            x, *read = activate_and_read(conv(x, *edges), batch, batch_size, self.normalize, self.with_max)
+            layers += read
             if number < len(self.pools):
                 x, edge_index, edge_weight, batch = self.pools[number](x, edge_index, edge_weight, batch)[:4]
                 edges = self._edges(x, edge_index, edge_weight)

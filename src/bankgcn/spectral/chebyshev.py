@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
+from bankgcn.kernels import fused_for
 from bankgcn.spectral.shift import GraphShift
 
 
@@ -37,6 +38,8 @@ def apply(shift: GraphShift | Callable[[Tensor], Tensor], x: Tensor, coefficient
         raise ValueError(f"coefficients for {coefficients.size(1)} channels do not fit x with {x.size(1)}")
     if shift.weight.requires_grad and torch.is_grad_enabled():
         return _combine(shift, x, coefficients)
+    if x.dtype == coefficients.dtype == shift.dtype and fused_for(x, coefficients, shift.weight):
+        return _FusedFilter.apply(shift, x, coefficients)
     return _SelfAdjointFilter.apply(shift.rowptr, shift.col, shift.weight, shift.row, x, coefficients)
 
 
@@ -81,12 +84,41 @@ class _SelfAdjointFilter(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         rowptr, col, weight, row, x, coefficients = ctx.saved_tensors
-        grad_x, grad_coefficients = None, []
-        for c_k, t_k in zip(
-            coefficients.unbind(),
-            polynomials(GraphShift(rowptr, col, weight, row), gradient, coefficients.size(0) - 1),
-            strict=True,
-        ):
-            grad_x = c_k * t_k if grad_x is None else grad_x + c_k * t_k
-            grad_coefficients.append((t_k * x).sum(0).sum_to_size(c_k.shape))
-        return None, None, None, None, grad_x, torch.stack(grad_coefficients).to(coefficients.dtype)
+        return None, None, None, None, *_adjoint(GraphShift(rowptr, col, weight, row), x, coefficients, gradient)
+
+
+class _FusedFilter(torch.autograd.Function):
+    """The same filter and the same adjoint, in fused passes."""
+
+    @staticmethod
+    def forward(shift: GraphShift, x: Tensor, coefficients: Tensor) -> Tensor:
+        from bankgcn.kernels.filter_bank import filter_bank
+
+        return filter_bank(shift.rowptr, shift.col, shift.weight, shift.blocks, x, coefficients)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[GraphShift, Tensor, Tensor], output: Tensor) -> None:
+        ctx.shift, x, coefficients = inputs
+        ctx.save_for_backward(x, coefficients)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        from bankgcn.kernels.filter_bank import filter_bank_adjoint
+
+        shift, (x, coefficients) = ctx.shift, ctx.saved_tensors
+        if torch.is_grad_enabled():  # a second derivative is wanted, which needs a record of the steps
+            return None, *_adjoint(shift, x, coefficients, gradient)
+        grad_x, grad_coefficients = filter_bank_adjoint(
+            shift.rowptr, shift.col, shift.weight, shift.blocks, x, coefficients, gradient
+        )
+        return None, grad_x, grad_coefficients.sum_to_size(coefficients.shape)
+
+
+def _adjoint(shift: GraphShift, x: Tensor, coefficients: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
+    """Gradients of the signals and of the coefficients, by one recurrence over the incoming gradient."""
+    grad_x, grad_coefficients = coefficients[0] * gradient, []
+    for k, t_k in enumerate(polynomials(shift, gradient, coefficients.size(0) - 1)):
+        if k > 0:
+            grad_x = grad_x + coefficients[k] * t_k
+        grad_coefficients.append((t_k * x).sum(0).sum_to_size(coefficients[k].shape))
+    return grad_x, torch.stack(grad_coefficients).to(coefficients.dtype)

@@ -2,7 +2,9 @@ r"""The graph shift :math:`\tilde L = L - I = -D^{-1/2} A D^{-1/2}`, built and c
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 UNDIRECT = "torch_geometric.utils.to_undirected(edge_index, edge_weight) makes a graph undirected"
@@ -32,6 +34,7 @@ class GraphShift:
         self.col = col
         self.weight = weight
         self._row = row
+        self._blocks: NDArray[np.int64] | None = None
 
     @classmethod
     def of(
@@ -118,6 +121,15 @@ class GraphShift:
             nodes = torch.arange(self.num_nodes, device=self.rowptr.device)
             self._row = nodes.repeat_interleave(self.rowptr.diff(), output_size=self.col.numel())
         return self._row
+
+    @property
+    def blocks(self) -> NDArray[np.int64]:
+        """Bounds of ranges of nodes that no edge leaves, for the fused passes."""
+        if self._blocks is None:
+            from bankgcn.kernels.filter_bank import find_blocks
+
+            self._blocks = find_blocks(self.rowptr, self.col)
+        return self._blocks
 
     @property
     def num_nodes(self) -> int:

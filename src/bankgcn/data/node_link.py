@@ -1,0 +1,174 @@
+"""One graph as JSON: a node-link document, as NetworkX's ``node_link_data`` makes them.
+
+::
+
+    {"nodes": [{"id": "a", "charge": 0.5, "element": "C"}, {"id": "b", "charge": 0, "element": "N"}],
+     "edges": [{"source": "a", "target": "b", "weight": 2}],
+     "graph": {"y": "active", "name": "first"}}
+
+Ids of nodes are words or whole numbers. Their other entries are signals: numbers, lists of numbers, or words that stand
+for categories. An edge without ``weight`` weighs 1; the list of edges may also be called ``links``, as in older
+documents. The target is ``y`` of ``graph``, where NetworkX puts ``G.graph["y"]``, or ``target`` of the document itself:
+a class (word or whole number), a number, or a list of numbers. ``"directed": true`` says that an edge stands for one
+direction only, ``"multigraph": true`` that parallel edges add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bankgcn.data.errors import GraphError
+
+Target = int | float | str | bool | list[float] | None
+Edge = tuple[int, int, float]  # the numbers of two nodes, and the weight
+
+SHOWN = 40  # characters of a value in a message
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class NodeLinkGraph:
+    """What a document says, nodes numbered in its order."""
+
+    nodes: list[dict[str, Any]]  # signals by name
+    edges: list[Edge]  # in both directions, unless the graph is directed
+    directed: bool
+    weighted: bool  # whether any edge says its weight
+    target: Target
+    name: str | None
+
+
+def parse_node_link(document: Any) -> NodeLinkGraph:
+    """The graph of a document.
+
+    Raises:
+        GraphError: It is not such a document; the message names the node or edge.
+
+    Example:
+        >>> parse_node_link({"nodes": [{"id": 7}, {"id": 9}], "edges": [{"source": 9, "target": 7}]}).edges
+        [(1, 0, 1.0), (0, 1, 1.0)]
+    """
+    if not isinstance(document, dict):
+        raise GraphError(f"is {_shown(document)}, expected an object with nodes and edges")
+    if "edges" in document and "links" in document:
+        raise GraphError("has both 'edges' and 'links'")
+    nodes, links = _objects(document, "nodes"), _objects(document, "links" if "links" in document else "edges")
+    directed = _flag(document, "directed")
+    number = _node_numbers(nodes)
+    edges = [_edge(link, place, number) for place, link in enumerate(links)]
+    if not _flag(document, "multigraph"):
+        edges = _distinct(edges, directed)
+    if not directed:
+        edges += [(j, i, weight) for i, j, weight in edges if i != j]
+    about = document.get("graph", {})
+    if not isinstance(about, dict):
+        raise GraphError(f"'graph' is {_shown(about)}, expected an object")
+    return NodeLinkGraph(
+        nodes=[_signals(node) for node in nodes],
+        edges=edges,
+        directed=directed,
+        weighted=any("weight" in link for link in links),
+        target=_target(document, about),
+        name=_name(document, about),
+    )
+
+
+def _objects(document: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """A list of objects."""
+    found = document.get(key)
+    if not isinstance(found, list):
+        raise GraphError(f"has no list {key!r}" if key not in document else f"{key!r} is {_shown(found)}, not a list")
+    for place, each in enumerate(found):
+        if not isinstance(each, dict):
+            raise GraphError(f"entry {place} of {key!r} is {_shown(each)}, expected an object")
+    return found
+
+
+def _flag(document: dict[str, Any], key: str) -> bool:
+    value = document.get(key, False)
+    if not isinstance(value, bool):
+        raise GraphError(f"{key!r} is {_shown(value)}, expected true or false")
+    return value
+
+
+def _node_numbers(nodes: list[dict[str, Any]]) -> dict[int | str, int]:
+    """The place of each node by its id."""
+    number: dict[int | str, int] = {}
+    for place, node in enumerate(nodes):
+        if "id" not in node:
+            raise GraphError(f"node {place} has no 'id'")
+        identity = node["id"]
+        if not isinstance(identity, int | str) or isinstance(identity, bool):
+            raise GraphError(f"node {place} has id {_shown(identity)}, expected a word or a whole number")
+        if identity in number:
+            raise GraphError(f"nodes {number[identity]} and {place} have the same id {_shown(identity)}")
+        number[identity] = place
+    return number
+
+
+def _edge(link: dict[str, Any], place: int, number: dict[int | str, int]) -> Edge:
+    ends = []
+    for key in ("source", "target"):
+        identity = link.get(key)
+        if not isinstance(identity, int | str) or identity not in number:
+            raise GraphError(f"edge {place} has {key} {_shown(identity)}, which is the id of no node")
+        ends.append(number[identity])
+    weight = link.get("weight", 1)
+    if not _is_number(weight) or weight < 0:
+        raise GraphError(f"edge {place} has weight {_shown(weight)}, expected a finite number that is not negative")
+    return ends[0], ends[1], float(weight)
+
+
+def _distinct(edges: list[Edge], directed: bool) -> list[Edge]:
+    """Each edge once. An undirected one may stand in both directions, but its weight must be the same."""
+    found: dict[tuple[int, int], Edge] = {}
+    for edge in edges:
+        i, j, weight = edge
+        first = found.setdefault((i, j) if directed else (min(i, j), max(i, j)), edge)
+        if first[2] != weight:
+            raise GraphError(
+                f"the edge between nodes {i} and {j} stands twice, with weights {first[2]:g} and {weight:g}; "
+                '"multigraph": true would add them'
+            )
+    return list(found.values())
+
+
+def _signals(node: dict[str, Any]) -> dict[str, Any]:
+    """What a node has beside its id: words, numbers, or lists of numbers."""
+    signals = {key: value for key, value in node.items() if key != "id"}
+    for key, value in signals.items():
+        values = value if isinstance(value, list) else [value]
+        if not isinstance(value, str) and not all(_is_number(each) for each in values):
+            raise GraphError(
+                f"{key!r} of node {_shown(node['id'])} is {_shown(value)}, expected a word, a finite number or a list "
+                "of them"
+            )
+    return signals
+
+
+def _target(document: dict[str, Any], about: dict[str, Any]) -> Target:
+    if "target" in document and "y" in about:
+        raise GraphError("has two targets: 'target', and 'y' of 'graph'")
+    target = document.get("target", about.get("y"))
+    fits = isinstance(target, list) and target and all(_is_number(each) for each in target)
+    if target is None or isinstance(target, str) or _is_number(target) or fits:
+        return target
+    raise GraphError(f"the target is {_shown(target)}, expected a word, a finite number or a list of numbers")
+
+
+def _name(document: dict[str, Any], about: dict[str, Any]) -> str | None:
+    name = document.get("name", about.get("name"))
+    return None if name is None else str(name)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is true, false, or a number that single precision can hold."""
+    return isinstance(value, int | float) and abs(value) <= _LARGEST
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."

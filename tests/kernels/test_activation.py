@@ -1,0 +1,70 @@
+"""The fused activation and readout equal the plain ones: values, gradients, ties, empty graphs, any order of nodes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bankgcn.kernels import use_kernels
+from bankgcn.nn.activation import ACTIVATIONS, activate_and_read
+from strategies import signals
+
+batches = st.lists(st.integers(0, 4), min_size=1, max_size=25)
+
+
+def outcome(h: torch.Tensor, batch: torch.Tensor, normalize: str, with_max: bool, on: bool) -> list[torch.Tensor]:
+    h = h.clone().requires_grad_()
+    with use_kernels(on):
+        outputs = activate_and_read(h, batch, 6, normalize, with_max)
+        weights = [signals(*output.shape, seed=number).to(h.dtype) for number, output in enumerate(outputs)]
+        return [*(o.detach() for o in outputs), *torch.autograd.grad(outputs, h, weights)]
+
+
+@pytest.mark.parametrize("with_max", [True, False])
+@pytest.mark.parametrize("normalize", ACTIVATIONS)
+@given(nodes=batches, channels=st.integers(1, 19), repeated=st.booleans())
+def test_fused_equals_plain(normalize: str, with_max: bool, nodes: list[int], channels: int, repeated: bool) -> None:
+    batch = torch.tensor(nodes)
+    h = signals(len(nodes), channels)
+    if repeated:  # nodes that look alike share their graph's maximum and its gradient
+        h = h[torch.arange(len(nodes)) // 3]
+    h[0] = 0  # a node without a direction
+    for dtype, tolerance in ((torch.float64, 1e-10), (torch.float32, 1e-5)):
+        fused, plain = (outcome(h.to(dtype), batch, normalize, with_max, on) for on in (True, False))
+        for one, other in zip(fused, plain, strict=True):
+            torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("normalize", ACTIVATIONS)
+def test_first_and_second_derivatives_pass_gradcheck(normalize: str) -> None:
+    h, batch = signals(5, 3).requires_grad_(), torch.tensor([0, 0, 1, 1, 1])
+    with use_kernels(True):
+        assert torch.autograd.gradcheck(lambda h: activate_and_read(h, batch, 2, normalize), h)
+        assert torch.autograd.gradgradcheck(lambda h: activate_and_read(h, batch, 2, normalize), h)
+
+
+def test_outputs_that_nobody_uses_cost_no_gradient() -> None:
+    h, batch = signals(5, 3).requires_grad_(), torch.tensor([0, 0, 1, 1, 1])
+    for used in range(3):
+        gradients = {}
+        for on in (True, False):
+            with use_kernels(on):
+                gradients[on] = torch.autograd.grad(activate_and_read(h, batch, 2)[used].sum(), h)[0]
+        torch.testing.assert_close(gradients[True], gradients[False])
+
+
+def test_what_is_not_a_number_stays_so() -> None:
+    h = signals(4, 3)
+    h[1, 2] = float("nan")
+    x, mean, highest = activate_and_read(h, torch.tensor([0, 0, 1, 1]), 2, "none")
+    assert x.isnan().nonzero().tolist() == [[1, 2]]
+    assert mean.isnan().nonzero().tolist() == [[0, 2]]
+    assert highest.isnan().nonzero().tolist() == [[0, 2]]
+
+
+@pytest.mark.parametrize("graph", [-1, 2])
+def test_a_node_in_no_graph_is_named(graph: int) -> None:
+    with pytest.raises(IndexError, match=f"node 1 is in graph {graph}, but there are 2 graphs"):
+        activate_and_read(signals(3, 2), torch.tensor([0, graph, 1]), 2)
