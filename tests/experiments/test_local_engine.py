@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from bankgcn.experiments import Event, RunConfig, Store, run, sweep
+from bankgcn.experiments.engine import SerialEngine
 from bankgcn.experiments.local_engine import LocalEngine, available_cores
 from fake_runs import attempts, scripted_score
 
@@ -90,21 +91,34 @@ def test_an_interrupt_ends_all_workers_at_once(tmp_path: Path, store: Store, eng
     assert [record.config.seed for record in store.records()] == [0]
 
 
-def test_workers_do_not_outlive_a_sweep_that_is_killed(tmp_path: Path) -> None:
-    (tmp_path / "0.wait").touch()
-    script = tmp_path / "script.py"  # without a guard for its main part: workers do not import it
-    script.write_text(
-        "from bankgcn.experiments import RunConfig, Store, sweep\n"
-        "from bankgcn.experiments.local_engine import LocalEngine\n"
-        f"engine = LocalEngine(1, {str(tmp_path)!r}, runner='fake_runs:Scripted')\n"
-        f"sweep([RunConfig(dataset='MUTAG')], Store({str(tmp_path / 'store')!r}), engine)\n"
-    )
-    path = os.pathsep.join(sys.path)
-    with subprocess.Popen([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": path}) as parent:
-        wait_until(lambda: len(attempts(tmp_path)) == 1)
-        (_, worker), *_ = attempts(tmp_path)
-        parent.send_signal(signal.SIGKILL)
-    wait_until(lambda: not is_alive(worker))
+SCRIPT = """# Without a guard for its main part: workers do not import it.
+import signal, sys
+from bankgcn.experiments import RunConfig, Store, sweep
+from bankgcn.experiments.local_engine import LocalEngine
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+engine = LocalEngine(1, sys.argv[1], runner="fake_runs:Scripted")
+sweep([RunConfig(dataset="MUTAG", seed=seed) for seed in range(2)], Store(sys.argv[2]), engine)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_sweep_that_is_killed_leaves_its_records_and_no_process(tmp_path: Path, store: Store, how: int) -> None:
+    (tmp_path / "1.wait").touch()
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(tmp_path), str(store.folder)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as sweeping:
+        wait_until(lambda: len(attempts(tmp_path)) == 2)
+        sweeping.send_signal(how)
+        _, complaint = sweeping.communicate(timeout=20)
+    assert "KeyboardInterrupt" in complaint or how == signal.SIGKILL
+    wait_until(lambda: not any(is_alive(process) for _, process in attempts(tmp_path)))
+    (tmp_path / "1.wait").unlink()
+    resumed = sweep(CONFIGS[:2], store, SerialEngine(tmp_path, runner="fake_runs:Scripted"))
+    assert resumed.ran == 1
+    assert [record.config for record in resumed.records] == CONFIGS[:2]
 
 
 def test_a_worker_that_cannot_start_is_told(store: Store) -> None:

@@ -11,6 +11,7 @@ import torch
 from bankgcn.data.sources import find_source
 from bankgcn.experiments import RunConfig, RunRecord, run
 from bankgcn.experiments.run import Runner
+from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
 from bankgcn.training import evaluate, fit
 
@@ -102,6 +103,12 @@ def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatc
     run(CONFIG)
     _, split = Runner()._load(CONFIG)
     assert seen == ["fit", len(split.test)]
+
+
+def test_the_record_tells_whether_fused_passes_were_used() -> None:
+    assert run(CONFIG).versions["kernels"] == "fused"
+    with use_kernels(False):
+        assert run(CONFIG).versions["kernels"] == "plain"
 
 
 def test_a_loss_that_is_not_finite_makes_a_record_without_scores() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from bankgcn.experiments.config import RunConfig
 from bankgcn.experiments.engine import RETRIES, RUNNER, Event, OnEvent, make_runner
 from bankgcn.experiments.record import RunRecord
 
+CONNECT_SECONDS = 10.0
 LOOK_AGAIN = 5.0  # seconds, after which a cluster may have grown
 
 
@@ -47,6 +49,8 @@ class RayEngine:
 
     def run_all(self, configs: Sequence[RunConfig], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`~bankgcn.experiments.engine.Engine`."""
+        if not configs:
+            return  # without a cluster, too
         ray = _import_ray()
         joined_here = not ray.is_initialized()
         if joined_here:
@@ -65,14 +69,16 @@ class RayEngine:
             while waiting or running:
                 while waiting and len(running) < self._room(ray):
                     config, retries = waiting.popleft()
-                    if retries == RETRIES:
-                        on_event(Event("started", config))
                     answer = task.remote(json.dumps(config.to_dict()), self.runner, self.data_root)
                     running[answer] = config, retries
+                    if retries == RETRIES:
+                        on_event(Event("started", config))
                 for answer in ray.wait(list(running), timeout=LOOK_AGAIN)[0]:
                     config, retries = running.pop(answer)
                     try:
                         yield RunRecord.from_dict(json.loads(ray.get(answer)))
+                    except ray.exceptions.RayTaskError as error:  # it would happen again
+                        yield RunRecord.failed(config, str(error).strip())
                     except ray.exceptions.RayError as error:
                         cause = f"its worker was lost: {_first_line(error)}"
                         if retries:
@@ -113,9 +119,21 @@ def _import_ray() -> Any:
 
 def _join(ray: Any, address: str | None) -> None:
     try:
+        _knock(address)
         ray.init(address=address, log_to_driver=False, logging_level="error", configure_logging=False)
     except ConnectionError as error:
         raise ValueError(f"no Ray cluster at address {address!r}: {_first_line(error)}") from error
+
+
+def _knock(address: str | None) -> None:
+    """Raise a ConnectionError at once where nobody answers; Ray itself would try for many minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return  # "auto", or no address: Ray knows where to look
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ConnectionError(str(error)) from error
 
 
 def _first_line(error: BaseException) -> str:

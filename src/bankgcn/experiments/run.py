@@ -19,12 +19,13 @@ from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
 from bankgcn.experiments.config import RunConfig
 from bankgcn.experiments.record import RunRecord
+from bankgcn.kernels import fused_for
 from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
 from bankgcn.training import Epoch, FitResult, evaluate, fit
 
 OnEpoch = Callable[[Epoch], None]
-LIBRARIES = ("torch", "numpy", "torch-geometric")
+LIBRARIES = ("torch", "numpy", "numba", "torch-geometric")
 
 
 class Runner:
@@ -97,7 +98,7 @@ def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: Gr
         "fingerprint": graphs.fingerprint,
         "split_hash": split.hash,
         "notes": tuple(graphs.notes),
-        "versions": versions(),
+        "versions": _versions(),
         "threads": torch.get_num_threads(),
     }
     if trained.ended == "diverged" or trained.best is None:
@@ -118,9 +119,10 @@ def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: Gr
     )
 
 
-def versions() -> dict[str, str]:
-    """Versions of what the outcome of a run depends on, and the kind of machine."""
+def _versions() -> dict[str, str]:
+    """What the last bits of an outcome depend on: versions, the kind of machine, whether fused passes are used."""
     known = {"bankgcn": bankgcn.__version__, "python": platform.python_version(), "machine": platform.machine()}
+    known["kernels"] = "fused" if fused_for(torch.empty(0)) else "plain"
     for library in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             known[library] = metadata.version(library)

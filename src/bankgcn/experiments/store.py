@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -78,7 +79,8 @@ class Store:
 
     def _move_aside(self, path: Path, reason: str) -> None:
         aside = next(name for n in count(1) if not (name := path.with_name(f"{path.name}.corrupt-{n}")).exists())
-        path.rename(aside)
+        with contextlib.suppress(FileNotFoundError):  # another process may have been faster
+            path.rename(aside)
         self.quarantined.append(f"{path} {reason}; moved to {aside.name}, and its run counts as missing")
 
 
