@@ -69,6 +69,12 @@ def test_missing_and_diverged_panels_say_so() -> None:
     assert row.split() == ["(a)", "NCI109,", "K=2,", "gamma=0", "-", "0.997", "-"]
 
 
+def test_shortened_runs_are_owned_up_to_in_the_picture_and_beside_it() -> None:
+    for figure, said in ((figure3(max_epochs=9), True), (figure3(), False)):
+        assert ("SHORTENED to 9 epochs" in draw(figure, {}, "svg").decode()) == said
+        assert ("SHORTENED to 9 epochs" in text(omegas(figure, {}))) == said
+
+
 def test_omegas_stand_beside_the_papers() -> None:
     figure = figure3()
     table = text(omegas(figure, with_filters(figure)))

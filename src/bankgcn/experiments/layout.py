@@ -235,11 +235,19 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """Panels side by side."""
+    """Panels side by side.
+
+    Args:
+        name: What it is asked for by.
+        title: What it shows.
+        panels: Its parts.
+        max_epochs: Most epochs of a run; the paper's if not given.
+    """
 
     name: str
     title: str
     panels: tuple[Panel, ...]
+    max_epochs: int | None = None
 
     def configs(self) -> list[RunConfig]:
         """All runs of the figure."""

@@ -151,4 +151,5 @@ def figure3(datasets: Sequence[str] = FIGURE_3_DATASETS, max_epochs: int | None 
         for column in TABLE_1.restricted(datasets=datasets).columns
         for name, order, gamma in (_LONE_PANEL if "FRANKENSTEIN" in column.dataset else _PANELS)
     )
-    return Figure(name="figure3", title="Responses of the first layer's filters (s = 8)", panels=panels)
+    title = "Responses of the first layer's filters (s = 8)"
+    return Figure(name="figure3", title=title, panels=panels, max_epochs=max_epochs)

@@ -65,6 +65,8 @@ def draw(figure: Figure, records: Records, form: str = "png") -> bytes:
         for panel, axis in zip(figure.panels, axes, strict=True):
             _draw_panel(panel, records.get(panel.config.key), axis)
         axes[0].set_ylabel("response")
+        for note in _shortened(figure):
+            canvas.supxlabel(note, fontsize=8)
         canvas.savefig(buffer, format=form, **options)
     return buffer.getvalue()
 
@@ -83,9 +85,12 @@ def omegas(figure: Figure, records: Records) -> Sheet:
     notes = ["Ω: largest |cos| between the coefficients of two filters of the first layer (Eq. 18); one run, seed 0."]
     known = [(panel, records[panel.config.key]) for panel in figure.panels if panel.config.key in records]
     notes += dict.fromkeys(f"{panel.label}: {note}." for panel, record in known for note in record.notes)
-    epochs = {panel.config.train.max_epochs for panel in figure.panels}
-    notes += [f"At most {', '.join(map(str, sorted(epochs)))} epochs, no weight decay."]
+    notes += ["No weight decay.", *_shortened(figure)]
     return Sheet(title=f"Figure 3: {figure.title}", blocks=(block,), notes=tuple(notes))
+
+
+def _shortened(figure: Figure) -> list[str]:
+    return [f"SHORTENED to {figure.max_epochs} epochs: not the paper's protocol."] if figure.max_epochs else []
 
 
 def _draw_panel(panel: Panel, record: RunRecord | None, axis: Axes) -> None:
