@@ -6,6 +6,7 @@ an interrupt.
 
 import typer
 
+from bankgcn.cli.bench import bench
 from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.errors import Commands
 
@@ -18,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data_commands, name="data")
+app.command()(bench)
 
 
 @app.callback()
