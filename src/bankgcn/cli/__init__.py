@@ -9,6 +9,8 @@ import typer
 from bankgcn.cli.bench import bench
 from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.errors import Commands
+from bankgcn.cli.predict import embed, predict
+from bankgcn.cli.train import train
 
 app = typer.Typer(
     name="bankgcn",
@@ -18,6 +20,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(train)
+app.command()(predict)
+app.command()(embed)
 app.add_typer(data_commands, name="data")
 app.command()(bench)
 
@@ -32,4 +37,4 @@ def main() -> None:
     app()
 
 
-__all__ = ["app", "main"]
+__all__ = ["app", "embed", "main", "predict", "train"]
