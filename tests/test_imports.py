@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "spectral": {"choices", "kernels"},
     "nn": {"choices", "kernels", "spectral"},
     "data": {"choices", "spectral"},
-    "training": {"choices", "spectral", "nn", "data"},
+    "training": {"choices", "kernels", "spectral", "nn", "data"},
     "experiments": {"choices", "kernels", "spectral", "nn", "data", "training"},
     "report": {"choices", "experiments"},
 }

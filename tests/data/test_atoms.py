@@ -75,6 +75,9 @@ def test_features_stay_integers_or_become_channels() -> None:
     raw = atom_signals(features, "raw")["attributes"]
     assert raw.dtype == np.float32
     assert (raw == features).all()
-    assert atom_signals(features, "onehot") == {"labels": features, "label_widths": ATOM_FEATURE_WIDTHS}
+    onehot = atom_signals(features, "onehot")
+    assert onehot["labels"] is features
+    assert onehot["label_widths"] == ATOM_FEATURE_WIDTHS
+    assert onehot["recipe"] == {"kind": "atoms", "features": "onehot"}
     with pytest.raises(ValueError, match="did you mean 'onehot'"):
         atom_signals(features, "one-hot")

@@ -9,8 +9,8 @@ import pytest
 
 from bankgcn.experiments import RunConfig
 from bankgcn.experiments.config import content_hash
-from bankgcn.experiments.seeds import Seeds
 from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.training.seeds import Seeds
 
 BASE = RunConfig(dataset="MUTAG")
 CONFIGS = [

@@ -6,9 +6,12 @@ an interrupt.
 
 import typer
 
+from bankgcn.cli.bench import bench
 from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.errors import Commands
+from bankgcn.cli.predict import embed, predict
 from bankgcn.cli.reproduce import COMMANDS as PAPER_COMMANDS
+from bankgcn.cli.train import train
 
 app = typer.Typer(
     name="bankgcn",
@@ -18,9 +21,13 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(train)
+app.command()(predict)
+app.command()(embed)
 app.add_typer(data_commands, name="data")
 for name, command in PAPER_COMMANDS.items():
     app.command(name)(command)
+app.command()(bench)
 
 
 @app.callback()
@@ -33,4 +40,4 @@ def main() -> None:
     app()
 
 
-__all__ = ["app", "main"]
+__all__ = ["app", "embed", "main", "predict", "train"]

@@ -13,7 +13,16 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 from rich.text import Text
 
-from bankgcn.cli.source_options import DataRoot, SkipUnreadable, Smiles, Symmetrise, Target, reader_options
+from bankgcn.cli.source_options import (
+    DataRoot,
+    IgnoreTargets,
+    SkipMissing,
+    SkipUnreadable,
+    Smiles,
+    Symmetrise,
+    Target,
+    reader_options,
+)
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Entry
 from bankgcn.data.graphs import GraphSet
@@ -44,11 +53,13 @@ def describe(
     smiles: Smiles = None,
     target: Target = None,
     skip_unreadable: SkipUnreadable = False,
+    skip_missing: SkipMissing = False,
+    ignore_targets: IgnoreTargets = False,
     symmetrise: Symmetrise = False,
 ) -> None:
     """Read a dataset and tell what is in it, beside what the paper says of it."""
     found = find_source(source, data_root)
-    graphs = found.load(**reader_options(smiles, target, skip_unreadable, symmetrise))
+    graphs = found.load(**reader_options(smiles, target, skip_unreadable, symmetrise, skip_missing, ignore_targets))
     console = Console(highlight=False)
     entry = found.entry
     title = f"{entry.name}: {entry.summary}" if entry else graphs.name or found.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import typer
@@ -36,6 +37,8 @@ class Commands(TyperGroup):
 
 
 def _tell(message: str) -> None:
+    if os.environ.get("RANK", "0") != "0":
+        return  # of the processes of torchrun, one speaks for all
     for keyword, option in OPTION_OF_KEYWORD.items():
         message = message.replace(keyword, option)
     Console(stderr=True).print(Text(message), soft_wrap=True)

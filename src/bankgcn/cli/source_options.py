@@ -14,18 +14,36 @@ DataRoot = Annotated[
 Smiles = Annotated[str | None, typer.Option(help="Column of a table that has the molecules.")]
 Target = Annotated[str | None, typer.Option(help="Column of a table that has the targets.")]
 SkipUnreadable = Annotated[bool, typer.Option("--skip-unreadable", help="Leave out molecules that cannot be read.")]
+SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Leave out molecules without a target.")]
+IgnoreTargets = Annotated[bool, typer.Option("--ignore-targets", help="Read no targets.")]
 Symmetrise = Annotated[bool, typer.Option("--symmetrise", help="Add the missing reverses of edges.")]
 
-OPTION_OF_KEYWORD = {'unreadable="skip"': "--skip-unreadable", 'asymmetric="symmetrise"': "--symmetrise"}
+OPTION_OF_KEYWORD = {
+    'unreadable="skip"': "--skip-unreadable",
+    'missing="skip"': "--skip-missing",
+    'asymmetric="symmetrise"': "--symmetrise",
+    'smiles="NAME"': "--smiles NAME",
+    'target="NAME"': "--target NAME",
+    "has_target=False": "--ignore-targets",
+}
 """What the library's messages advise, as it is written here."""
 
 
-def reader_options(smiles: str | None, target: str | None, skip_unreadable: bool, symmetrise: bool) -> dict[str, Any]:
+def reader_options(
+    smiles: str | None,
+    target: str | None,
+    skip_unreadable: bool,
+    symmetrise: bool,
+    skip_missing: bool = False,
+    ignore_targets: bool = False,
+) -> dict[str, Any]:
     """What was asked for, as keywords of a reader; what was not is left to its defaults."""
     options = {
         "smiles": smiles,
         "target": target,
         "unreadable": "skip" if skip_unreadable else None,
+        "missing": "skip" if skip_missing else None,
         "asymmetric": "symmetrise" if symmetrise else None,
+        "has_target": False if ignore_targets else None,
     }
     return {name: value for name, value in options.items() if value is not None}

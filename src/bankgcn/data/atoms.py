@@ -75,7 +75,8 @@ def atom_signals(features: NDArray[np.integer], kind: str) -> dict[str, Any]:
             ``AtomEncoder``, which embeds them column by column. ``"onehot"``: one channel for each value of each
             feature, 174 in all, stored as integers and expanded batch by batch.
     """
-    return pick(_SIGNALS, kind, "kind of atom features")(features)
+    signals = pick(_SIGNALS, kind, "kind of atom features")(features)
+    return {**signals, "recipe": {"kind": "atoms", "features": kind}}
 
 
 _SIGNALS: Mapping[str, Callable[[NDArray[np.integer]], dict[str, Any]]] = {

@@ -7,6 +7,7 @@ from importlib.resources import files
 import numpy as np
 
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.tu_signals import TUSignals
 
 ATOMS = ("C", "N", "O", "F", "I", "Cl", "Br")  # what the node labels 0 to 6 mean
 BONDS = ("aromatic", "single", "double", "triple")  # what the edge labels 0 to 3 mean
@@ -40,4 +41,5 @@ def mutag() -> GraphSet:
         y=arrays["classes"],
         classes=("-1", "1"),
         name="MUTAG",
+        recipe=TUSignals(label_low=(0,), label_widths=(len(ATOMS),)).recipe,  # as if read from the TU files
     )

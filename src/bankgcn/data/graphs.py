@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -58,6 +58,7 @@ class GraphSet:
     names: tuple[str, ...] | None = None
     name: str = ""
     notes: tuple[str, ...] = ()
+    recipe: Mapping[str, Any] = field(default_factory=dict)  # how the signals were made; see bankgcn.data.recipes
 
     @classmethod
     def from_edges(
@@ -76,6 +77,7 @@ class GraphSet:
         name: str = "",
         asymmetric: Literal["refuse", "symmetrise"] = "refuse",
         notes: Sequence[str] = (),
+        recipe: Mapping[str, Any] | None = None,
     ) -> GraphSet:
         """The one way in for graphs from any source.
 
@@ -100,6 +102,7 @@ class GraphSet:
             asymmetric: What to do with an edge whose reverse is missing or differs in weight: ``"refuse"``, or
                 ``"symmetrise"``, which gives both directions the larger weight and counts in the notes.
             notes: What a user of these graphs must know.
+            recipe: How the signals were made, if a reader made them; see :mod:`bankgcn.data.recipes`.
 
         Raises:
             GraphError: The arrays contradict each other; the message names the value and where it stands.
@@ -136,7 +139,7 @@ class GraphSet:
             name=name,
             notes=(*notes, *flat.notes),
         )
-        return graphs.with_signals(attributes=attributes, labels=labels, label_widths=label_widths)
+        return graphs.with_signals(attributes=attributes, labels=labels, label_widths=label_widths, recipe=recipe)
 
     def with_signals(
         self,
@@ -145,6 +148,7 @@ class GraphSet:
         labels: ArrayLike | Tensor | None = None,
         label_widths: int | Sequence[int] | None = None,
         notes: Sequence[str] = (),
+        recipe: Mapping[str, Any] | None = None,
     ) -> GraphSet:
         """The same graphs with these node signals instead of their own, and further notes; see :meth:`from_edges`."""
         kinds = None if labels is None else check_labels("labels", labels, len(self.degree), "node")
@@ -154,11 +158,12 @@ class GraphSet:
             labels=kinds,
             label_widths=() if kinds is None else check_widths(kinds, label_widths),
             notes=(*self.notes, *notes),
+            recipe=dict(recipe or {}),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the set to one file, atomically; see :mod:`bankgcn.data.container` for its layout."""
-        members = {field.name: getattr(self, field.name) for field in fields(self)}
+        members = {member.name: getattr(self, member.name) for member in fields(self)}
         arrays = {name: value for name, value in members.items() if isinstance(value, np.ndarray)}
         rest = {name: value for name, value in members.items() if name not in arrays}
         write_arrays(path, {**rest, "fingerprint": self.fingerprint}, arrays)

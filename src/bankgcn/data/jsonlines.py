@@ -63,6 +63,7 @@ def read_jsonlines(
         names=[graph.name or "" for _, graph in graphs] if named else None,
         name=path.stem,
         asymmetric=asymmetric,
+        recipe=schema.recipe if schema.attributes or schema.categories else None,
     )
 
 
@@ -187,7 +188,7 @@ def _targets(
         return None, None
     for line, value in zip(lines, values, strict=True):
         if value is None:
-            raise DataFileError("has no target, but other lines have", path, line)
+            raise DataFileError("has no target, but other lines have (has_target=False reads none)", path, line)
     if any(isinstance(value, list) for value in values):
         return _vectors(path, lines, values), None
     try:

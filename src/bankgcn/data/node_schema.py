@@ -51,6 +51,17 @@ class NodeSchema:
                 attributes[key] = len(_numbers(values[0]))
         return cls(attributes, categories)
 
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> NodeSchema:
+        """What :attr:`recipe` gave."""
+        return cls(dict(recipe["numbers"]), {key: tuple(words) for key, words in recipe["words"].items()})
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """The same as JSON holds it; see :mod:`bankgcn.data.recipes`."""
+        words = {key: list(words) for key, words in self.categories.items()}
+        return {"kind": "named", "numbers": dict(self.attributes), "words": words}
+
     @property
     def label_widths(self) -> tuple[int, ...]:
         """Number of words of each key that has words."""

@@ -35,8 +35,15 @@ def labels_from_range(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], t
     return labels, tuple((labels.max(axis=0) + 1).tolist())
 
 
-def scale_to_unit_range(attributes: NDArray) -> NDArray[np.float32]:
+def scale_to_unit_range(
+    attributes: NDArray, low: NDArray | None = None, high: NDArray | None = None
+) -> NDArray[np.float32]:
     """Each column moved and stretched to [0, 1]; a column that is constant becomes 0.
+
+    Args:
+        attributes: Numbers, shape ``(N, d)``.
+        low: What becomes 0 in each column, shape ``(d,)``; by default its smallest number.
+        high: What becomes 1; by default its largest number.
 
     Example:
         >>> scale_to_unit_range(np.array([[1.0, 7.0], [3.0, 7.0], [2.0, 7.0]]))
@@ -44,7 +51,8 @@ def scale_to_unit_range(attributes: NDArray) -> NDArray[np.float32]:
                [1. , 0. ],
                [0.5, 0. ]], dtype=float32)
     """
-    low, high = attributes.min(axis=0, initial=np.inf), attributes.max(axis=0, initial=-np.inf)
+    low = attributes.min(axis=0, initial=np.inf) if low is None else low
+    high = attributes.max(axis=0, initial=-np.inf) if high is None else high
     span = np.where(high > low, high - low, 1)
     return ((attributes - low) / span).astype(np.float32)
 
@@ -61,11 +69,16 @@ def structural_signals(graphs: GraphSet, max_degree: int | None = None) -> Graph
     if max_degree is not None and max_degree < 0:
         raise ValueError(f"max_degree={max_degree}: expected 0 or more")
     top = int(graphs.degree.max(initial=0)) if max_degree is None else max_degree
+    notes = [f"signals are the clustering coefficient and the degree, one-hot from 0 to {top}"]
+    above = int((graphs.degree > top).sum())
+    if above:
+        notes.append(f"{above:,} nodes have more than {top} neighbours and count as having {top}")
     return graphs.with_signals(
         attributes=clustering_coefficient(graphs),
         labels=np.minimum(graphs.degree, top),
         label_widths=top + 1,
-        notes=[f"signals are the clustering coefficient and the degree, one-hot from 0 to {top}"],
+        recipe={"kind": "structure", "max_degree": top},
+        notes=notes,
     )
 
 

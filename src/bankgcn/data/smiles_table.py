@@ -73,7 +73,7 @@ def _smiles_column(table: Table) -> str:
     if len(found) != 1:
         trouble = "more than one column is" if found else "no column is"
         raise DataFileError(
-            f"{trouble} called 'smiles': say which of the columns has the molecules: {table.listed()}", table.path
+            f"{trouble} called 'smiles': say which has the molecules by smiles=\"NAME\": {table.listed()}", table.path
         )
     return found[0]
 
@@ -85,7 +85,7 @@ def _target_column(table: Table, smiles: str) -> str | None:
     candidates = usual or others
     if len(candidates) > 1:
         raise DataFileError(
-            f"any of these columns may have the targets, say which (or that there are none): {table.listed()}",
+            f'any of these columns may have the targets, say which by target="NAME": {table.listed()}',
             table.path,
         )
     return candidates[0] if candidates else None

@@ -23,6 +23,9 @@ from bankgcn.data.gnn_benchmark import read_gnn_benchmark
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.jsonlines import read_jsonlines
 from bankgcn.data.molhiv import read_molhiv, scaffold_split
+from bankgcn.data.node_schema import NodeSchema
+from bankgcn.data.recipes import Recipe, check_alike, description
+from bankgcn.data.signals import structural_signals
 from bankgcn.data.smiles_table import read_smiles_table
 from bankgcn.data.splits import Split, stratified_split
 from bankgcn.data.superpixels import cifar10_split, read_superpixel_pack
@@ -92,15 +95,36 @@ class Source:
     path: Path | None = None
     entry: Entry | None = None
 
-    def load(self, **options: Any) -> GraphSet:
+    def load(self, *, like: Recipe | None = None, **options: Any) -> GraphSet:
         """The graphs, from the cache if they were read before.
 
         Args:
+            like: How the signals of other graphs were made, by :func:`bankgcn.data.recipes.description`: these are made
+                in the same way, so that a model which was trained on the others can be applied.
             **options: Passed to the reader, such as ``asymmetric="symmetrise"`` or ``target="active"``.
 
         Raises:
-            ValueError: The files are not as they should be, or the reader has no such option.
+            ValueError: The files are not as they should be, the reader has no such option, or the signals cannot be
+                made in that way.
         """
+        if like is None:
+            return self._load(options)
+        graphs = self._load({**options, **self._options_like(like)})
+        if like.get("kind") == "structure" and description(graphs) != like:
+            graphs = structural_signals(graphs, like["max_degree"])
+        check_alike(graphs, like, self.name)
+        return graphs
+
+    def _options_like(self, like: Recipe) -> dict[str, Any]:
+        """What tells the reader to make signals in that way; nothing, if it cannot."""
+        kind = like.get("kind")
+        if self.reader == "tu" and kind in ("tu", "structure"):
+            return {"like": like}
+        if self.reader == "jsonlines" and kind == "named":
+            return {"schema": NodeSchema.from_recipe(like)}
+        return {"features": like["features"]} if self.reader in ("smiles", "molhiv") and kind == "atoms" else {}
+
+    def _load(self, options: dict[str, Any]) -> GraphSet:
         if self.path is None:
             _refuse_unknown(options, [], self.name)
             return MAKERS[self.reader]()

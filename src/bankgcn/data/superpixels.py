@@ -62,7 +62,14 @@ def read_superpixel_pack(path: str | PathLike[str]) -> GraphSet:
     edge_index = _edges(path, num_nodes, packed["neighbors"])
     attributes = np.multiply(packed.pop("x").T, np.float32(1 / _LEVELS), dtype=np.float32)
     return GraphSet.from_edges(
-        num_nodes, edge_index, attributes=attributes, y=y, classes=CLASSES, name="CIFAR10", notes=(REBUILT,)
+        num_nodes,
+        edge_index,
+        attributes=attributes,
+        y=y,
+        classes=CLASSES,
+        name="CIFAR10",
+        notes=(REBUILT,),
+        recipe={"kind": "superpixels"},
     )
 
 

@@ -7,9 +7,9 @@ edges and graphs, one line each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,36 +18,17 @@ from bankgcn.data.archive import Archive, Files, Folder
 from bankgcn.data.errors import DataFileError, GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.numbers import Number, parse_table
-from bankgcn.data.signals import labels_from_range, scale_to_unit_range, structural_signals
+from bankgcn.data.signals import labels_from_range, structural_signals
+from bankgcn.data.tu_signals import Floats, Integers, TUFeatures, TUSignals, check_range
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float32]
-
-MAX_LABEL_RANGE = 10_000  # a wider one-hot is a slip of the pen, and would fill the memory
-
-
-@dataclass(frozen=True, kw_only=True)
-class TUFeatures:
-    """Which signals of the nodes a model is given.
-
-    Args:
-        attributes: The real numbers of each node: as they are, scaled to [0, 1] by column, or left out.
-        labels: Whether to give the categories of each node, one-hot over their range from the smallest to the largest.
-    """
-
-    attributes: Literal["raw", "unit_range", "none"] = "none"
-    labels: bool = False
-
-    def __str__(self) -> str:
-        said = {"raw": "node attributes", "unit_range": "node attributes scaled to [0, 1] by column", "none": ""}
-        parts = [said[self.attributes], "one-hot node labels" if self.labels else ""]
-        return " and ".join(filter(None, parts)) or "one-hot degree and clustering coefficient"
+__all__ = ["TUFeatures", "TUFiles", "read_tu"]
 
 
 def read_tu(
     path: str | Path,
     *,
     features: TUFeatures | None = None,
+    like: Mapping[str, Any] | None = None,
     asymmetric: Literal["refuse", "symmetrise"] = "refuse",
     name: str = "",
     notes: tuple[str, ...] = (),
@@ -59,6 +40,8 @@ def read_tu(
             of the same name).
         features: Which signals to read; all there are if not given. Where there are none, the one-hot degree and the
             clustering coefficient of each node take their place.
+        like: How the signals of other graphs were made, to make these in the same way; see
+            :mod:`bankgcn.data.recipes`. It decides instead of ``features``.
         asymmetric: What to do with an edge whose reverse is missing.
         name: What to call the set; the name in its files if not given.
         notes: What a user must know of this set.
@@ -67,30 +50,31 @@ def read_tu(
         DataFileError: A file is missing, damaged or contradicts another one; with the line.
     """
     files = TUFiles(Path(path))
-    features = files.features() if features is None else features
+    fitted = TUSignals.from_recipe(like) if like and like["kind"] == "tu" else None
+    if like is not None:
+        features = fitted.features if fitted else TUFeatures()
+    elif features is None:
+        features = files.features()
     graph_of = _graph_of_nodes(files)
     num_nodes = np.bincount(graph_of)
     y, classes = _targets(files, len(num_nodes))
     edges, edge_labels, edge_notes = _edges(files, graph_of)
-    attributes = _attributes(files, features, len(graph_of))
-    labels, label_widths = _labels(files, len(graph_of)) if features.labels else (None, None)
+    signals = _signals(files, features, len(graph_of), fitted)
     try:
         graphs = GraphSet.from_edges(
             num_nodes,
             edges.T - 1,
-            attributes=attributes,
-            labels=labels,
-            label_widths=label_widths,
             edge_labels=edge_labels,
             y=y,
             classes=classes,
             name=name or files.name,
             asymmetric=asymmetric,
-            notes=(*notes, *edge_notes),
+            notes=(*notes, *edge_notes, *signals.pop("notes")),
+            **signals,
         )
     except GraphError as error:
         raise _with_line(error, files) from error
-    return graphs if graphs.num_features else structural_signals(graphs)
+    return graphs if graphs.num_features else structural_signals(graphs, like["max_degree"] if like else None)
 
 
 class TUFiles:
@@ -201,7 +185,8 @@ def _edges(files: TUFiles, graph_of: Integers) -> tuple[Integers, Integers | Non
     labels = None
     if files.has("edge_labels"):
         labels = files.table("edge_labels", np.int64, rows=(len(edges), "edges"))
-        labels, _ = _categories(labels, files.where("edge_labels"))
+        check_range(labels, files.where("edge_labels"))
+        labels, _ = labels_from_range(labels)
     notes = ("its edge attributes are not read",) if files.has("edge_attributes") else ()
     return _without_repeats(edges, labels, len(graph_of), notes)
 
@@ -218,30 +203,26 @@ def _without_repeats(
     return edges[first], None if labels is None else labels[first], (*notes, f"{repeats:,} repeated edges left out")
 
 
-def _attributes(files: TUFiles, features: TUFeatures, num_nodes: int) -> Floats | None:
-    if features.attributes == "none":
-        return None
-    attributes = files.table("node_attributes", np.float32, rows=(num_nodes, "nodes in the indicator file"))
-    return scale_to_unit_range(attributes) if features.attributes == "unit_range" else attributes
-
-
-def _labels(files: TUFiles, num_nodes: int) -> tuple[Integers, tuple[int, ...]]:
-    labels = files.table("node_labels", np.int64, rows=(num_nodes, "nodes in the indicator file"))
-    return _categories(labels, files.where("node_labels"))
-
-
-def _categories(labels: Integers, where: Path) -> tuple[Integers, tuple[int, ...]]:
-    """Labels counted from the smallest of their column, and how many values each column may take."""
-    low, high = labels.min(axis=0), labels.max(axis=0)
-    for column in np.flatnonzero(high.astype(float) - low >= MAX_LABEL_RANGE)[:1]:
-        line = int(np.abs(labels[:, column] - np.median(labels[:, column])).argmax()) + 1
-        raise DataFileError(
-            f"label {labels[line - 1, column]} is out of the ordinary: labels from {low[column]} to {high[column]} "
-            f"are more than the {MAX_LABEL_RANGE:,} that a one-hot may have",
-            where,
-            line,
-        )
-    return labels_from_range(labels)
+def _signals(files: TUFiles, features: TUFeatures, num_nodes: int, fitted: TUSignals | None) -> dict[str, Any]:
+    """What ``GraphSet.from_edges`` takes: signals, made as they were fitted or else fitted to these, and notes."""
+    rows = (num_nodes, "nodes in the indicator file")
+    attributes: Floats | None = None
+    labels: Integers | None = None
+    if features.attributes != "none":
+        attributes = files.table("node_attributes", np.float32, rows=rows)
+    if features.labels:
+        labels = files.table("node_labels", np.int64, rows=rows)
+    if fitted is None:
+        fitted = TUSignals.fitted(features, attributes, labels, files.where("node_labels"))
+    if attributes is not None:
+        attributes = fitted.scaled(attributes, files.where("node_attributes"))
+    return {
+        "attributes": attributes,
+        "labels": None if labels is None else fitted.places(labels, files.where("node_labels")),
+        "label_widths": fitted.label_widths or None,
+        "recipe": fitted.recipe,
+        "notes": fitted.outside(attributes),
+    }
 
 
 def _with_line(error: GraphError, files: TUFiles) -> DataFileError:

@@ -12,10 +12,10 @@ from typing import Any, SupportsIndex
 
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
-from bankgcn.experiments.seeds import Seeds
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.metrics import METRICS
 from bankgcn.training.model import CONV_OPTIONS
+from bankgcn.training.seeds import Seeds
 
 _NAME_OF_DATASET = {name.lower(): name for name in CATALOG}
 _MODEL = tuple(item.name for item in fields(ModelConfig))
@@ -34,7 +34,7 @@ class RunConfig:
         model: What the network is made of.
         train: How it is trained.
         seed: Number of the run. Split, weights and order of the batches follow from it independently; see
-            :class:`~bankgcn.experiments.seeds.Seeds`. Runs with one seed share their split, whatever the model.
+            :class:`~bankgcn.training.seeds.Seeds`. Runs with one seed share their split, whatever the model.
         train_per_class: Number of training graphs to keep of each class; all of them if not given.
     """
 

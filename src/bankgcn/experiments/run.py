@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import torch
 
-import bankgcn
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
 from bankgcn.experiments.config import RunConfig
 from bankgcn.experiments.record import RunRecord
-from bankgcn.kernels import fused_for
 from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
 from bankgcn.training import Epoch, FitResult, evaluate, fit
+from bankgcn.training.versions import versions
 
 OnEpoch = Callable[[Epoch], None]
-LIBRARIES = ("torch", "numpy", "numba", "torch-geometric")
 
 
 class Runner:
@@ -98,7 +93,7 @@ def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: Gr
         "fingerprint": graphs.fingerprint,
         "split_hash": split.hash,
         "notes": tuple(graphs.notes),
-        "versions": _versions(),
+        "versions": versions(),
         "threads": torch.get_num_threads(),
     }
     if trained.ended == "diverged" or trained.best is None:
@@ -117,13 +112,3 @@ def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: Gr
         coherence=tuple(mutual_coherence(alpha).item() for alpha in banks),
         alpha=tuple(map(tuple, banks[0].tolist())) if banks else (),
     )
-
-
-def _versions() -> dict[str, str]:
-    """What the last bits of an outcome depend on: versions, the kind of machine, whether fused passes are used."""
-    known = {"bankgcn": bankgcn.__version__, "python": platform.python_version(), "machine": platform.machine()}
-    known["kernels"] = "fused" if fused_for(torch.empty(0)) else "plain"
-    for library in LIBRARIES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            known[library] = metadata.version(library)
-    return known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.config import TrainConfig
-from bankgcn.training.evaluation import evaluate
+from bankgcn.training.evaluation import Evaluation, evaluate
 from bankgcn.training.objective import objective
 from bankgcn.training.parallel import World
 
@@ -90,8 +90,11 @@ class Training:
 
     def run_epoch(self) -> Epoch:
         """Pass once over the training graphs, and look at the validation graphs."""
-        train_loss = self._step_through_batches()
-        valid = evaluate(self.net, self.valid, self.config.metric)
+        total = torch.zeros((), device=self.device)
+        for loss in self.steps():
+            total += loss
+        train_loss = self.world.add(total).item() / len(self.train)
+        valid = self._validate()
         with torch.no_grad():
             coherence = self.net.coherence("mean").item()
         rate = self.optimizer.param_groups[0]["lr"]
@@ -103,6 +106,12 @@ class Training:
             self.best, self.best_weights = epoch, self._weights()
         return epoch
 
+    def _validate(self) -> Evaluation:
+        """How well the network does on the validation graphs, as the first process sees it."""
+        nothing = Evaluation(math.nan, math.nan)
+        own = nothing if self.world.rank > 0 else evaluate(self.net, self.valid, self.config.metric)
+        return Evaluation(*self.world.agree([own.loss, own.score]))
+
     def result(self) -> FitResult:
         """The outcome, with the best weights restored."""
         self.net.load_state_dict(self.best_weights)
@@ -110,19 +119,20 @@ class Training:
         assert ended is not None
         return FitResult(self.best, tuple(self.epochs), ended)
 
-    def _step_through_batches(self) -> float:
-        total = torch.zeros((), device=self.device)
+    def steps(self) -> Iterator[Tensor]:
+        """One step for every batch; each yields the sum of this process's task losses, which nobody waits for."""
         batch_size = self.config.batch_size * self.world.size
         for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
             batch, share = self.world.part(whole.to(self.device))
             self.optimizer.zero_grad(set_to_none=True)
+            total = torch.zeros((), device=self.device)
             if batch.num_graphs:
                 loss, task = objective(self.net, batch, self.config)
                 (loss if share == 1 else loss * share).backward()
-                total += task * batch.num_graphs
+                total = task * batch.num_graphs
             self.world.add_gradients(self.parameters)
             self.optimizer.step()
-        return self.world.add(total).item() / len(self.train)
+            yield total
 
     def _improves(self, epoch: Epoch) -> bool:
         if self.best is None:
@@ -144,6 +154,7 @@ class Training:
         tensors["generator"] = self.generator.get_state()
         values = {
             "config": asdict(self.config),
+            "processes": self.world.size,
             "epochs": [list(asdict(epoch).values()) for epoch in self.epochs],
             "best": None if self.best is None else self.best.number,
             "groups": optimizer["param_groups"],
@@ -155,6 +166,11 @@ class Training:
         """Become the training whose state this is; the one that goes on ends as if it had never been interrupted."""
         if values["config"] != asdict(self.config):
             raise ValueError("the checkpoint is of a training with another configuration")
+        if values["processes"] != self.world.size:
+            raise ValueError(
+                f"the training was started by {values['processes']} processes and can only be resumed by as many, "
+                f"not by {self.world.size}: a step takes {values['processes']} x {self.config.batch_size} graphs"
+            )
         parts: dict[str, dict[str, Tensor]] = {"net": {}, "best": {}, "adam": {}, "generator": {}}
         for name, tensor in tensors.items():
             part, _, rest = name.partition(".")
@@ -182,6 +198,7 @@ def fit(
     generator: torch.Generator,
     on_epoch: Callable[[Epoch], None] | None = None,
     checkpoint: Path | None = None,
+    keep_checkpoint: bool = False,
     world: World | None = None,
 ) -> FitResult:
     """Train until validation no longer improves, and restore the weights of the best epoch.
@@ -195,11 +212,14 @@ def fit(
         on_epoch: Called after each epoch.
         checkpoint: A file to keep the state of the training in. If it is there already, training goes on from it, and
             ends bit for bit as it would have without the interruption; it is removed at the end.
+        keep_checkpoint: Whether to write it once more at the end instead, for a caller who has work left and removes it
+            when that is safe.
         world: The processes that train together.
     """
     training = Training(net, train, valid, config, generator, world)
     if checkpoint is not None and checkpoint.exists():
         training.restore(*load_tensors(checkpoint))
+    training.world.wait()  # nobody may write or remove it before all have read it
     writer = _Writer(checkpoint if training.world.rank == 0 else None)
     try:
         while training.ended is None:
@@ -210,9 +230,11 @@ def fit(
     except BaseException:
         writer.write()
         raise
-    result = training.result()
-    writer.remove()
-    return result
+    if keep_checkpoint:
+        writer.write()
+    else:
+        writer.remove()
+    return training.result()
 
 
 class _Writer:

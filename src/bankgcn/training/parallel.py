@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -32,7 +32,10 @@ class World:
         if size == 1:
             return cls()
         if not dist.is_initialized():
-            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+            gpu = torch.cuda.is_available()
+            if gpu:
+                torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+            dist.init_process_group("nccl" if gpu else "gloo")
         return cls(dist.get_rank(), dist.get_world_size())
 
     @property
@@ -66,6 +69,19 @@ class World:
         if self.size > 1:
             dist.all_reduce(value)
         return value
+
+    def agree(self, values: Sequence[float]) -> list[float]:
+        """What the first process has for these values: all must decide alike, and sums may differ in their last bit."""
+        if self.size == 1:
+            return list(values)
+        shared = torch.tensor(values, dtype=torch.float64, device=self.device)
+        dist.broadcast(shared, src=0)
+        return shared.tolist()
+
+    def wait(self) -> None:
+        """Go on only when all processes are here."""
+        if self.size > 1:
+            dist.barrier()
 
     def leave(self) -> None:
         """End the cooperation, if there was one."""

@@ -1,0 +1,216 @@
+"""``bankgcn train``: from graphs to a trained model in a folder."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import torch
+import typer
+
+from bankgcn.cli import train_options as option
+from bankgcn.cli.errors import INTERRUPTED
+from bankgcn.cli.messages import say
+from bankgcn.cli.progress import TrainingProgress
+from bankgcn.cli.settings import DEFAULTS, Settings, in_these_words
+from bankgcn.cli.toml_file import Value, read_toml, write_toml
+from bankgcn.data.errors import DataFileError
+from bankgcn.data.signals import structural_signals
+from bankgcn.data.sources import Source, find_source
+from bankgcn.data.splits import Split, limit_training
+from bankgcn.training.parallel import World
+from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.seeds import Seeds
+from bankgcn.training.session import Run, train_run
+
+RUNS = Path("runs")
+
+
+def train(
+    context: typer.Context,
+    source: option.Source = None,
+    out: option.Out = None,
+    config: option.Config = None,
+    overwrite: option.Overwrite = False,
+    seed: option.Seed = None,
+    threads: option.Threads = 1,
+    data_root: option.DataRoot = None,
+    smiles: option.Smiles = None,
+    target: option.Target = None,
+    skip_unreadable: option.SkipUnreadable = None,
+    skip_missing: option.SkipMissing = None,
+    symmetrise: option.Symmetrise = None,
+    features: option.Features = None,
+    train_per_class: option.TrainPerClass = None,
+    model: option.Model = None,
+    order: option.Order = None,
+    subspaces: option.Subspaces = None,
+    hidden: option.Hidden = None,
+    layers: option.Layers = None,
+    basis: option.Basis = None,
+    projection: option.Projection = None,
+    shortcut: option.Shortcut = None,
+    bias: option.Bias = None,
+    initial_alpha: option.InitialAlpha = None,
+    heads: option.Heads = None,
+    normalize: option.Normalize = None,
+    readout: option.Readout = None,
+    pooling: option.Pooling = None,
+    epochs: option.Epochs = None,
+    patience: option.Patience = None,
+    batch_size: option.BatchSize = None,
+    learning_rate: option.LearningRate = None,
+    weight_decay: option.WeightDecay = None,
+    gamma: option.Gamma = None,
+    coherence: option.Coherence = None,
+    select: option.Select = None,
+    metric: option.Metric = None,
+    decay_patience: option.DecayPatience = None,
+    decay_factor: option.DecayFactor = None,
+    min_learning_rate: option.MinLearningRate = None,
+) -> None:
+    """Train a model, score it once on test graphs it has not seen, and keep it in a folder.
+
+    Without arguments it trains on MUTAG, which comes with the package. Defaults are the paper's.
+    """
+    torch.set_num_threads(threads)
+    world = World.from_environment()
+    try:
+        flags = _flags(context.params)
+        settings, folder = _settle(flags, config, out, overwrite)
+        record = folder.read_record() if folder.finished and not overwrite else None
+        if record is None:
+            record = _train(settings, folder, overwrite, world)
+        elif world.rank == 0:
+            say("this run is finished already; --overwrite trains anew", stderr=True)
+        if world.rank == 0:
+            _tell_outcome(record, folder)
+        world.wait()  # who leaves while another still works takes it down
+    finally:
+        world.leave()
+
+
+def _flags(params: dict[str, Any]) -> dict[str, Value]:
+    """What was typed of the settings."""
+    flags = {key: value for key, value in params.items() if key in DEFAULTS and value is not None}
+    if "data_root" in flags:
+        flags["data_root"] = str(flags["data_root"])
+    return flags
+
+
+def _settle(
+    flags: dict[str, Value], config: Path | None, out: Path | None, overwrite: bool
+) -> tuple[Settings, RunFolder]:
+    """What to do and where. A folder that holds a run knows what it was told, and is told nothing else."""
+    held = RunFolder(out) if out is not None else None
+    file = config or (held.config if held is not None and held.started else None)
+    settings = Settings.resolve(flags, read_toml(file) if file else None, str(file))
+    folder = held or RunFolder(RUNS / settings.name)
+    folder.check_free()
+    if folder.started and not overwrite:
+        before = Settings.resolve({}, read_toml(folder.config), str(folder.config))
+        for key in settings.differing(before)[:1]:
+            raise ValueError(
+                f"{folder.path} holds a run with {key} = {before.values.get(key)}, not {settings.values.get(key)}: "
+                "name another folder by --out, or give up that run by --overwrite"
+            )
+    return settings, folder
+
+
+def _train(settings: Settings, folder: RunFolder, overwrite: bool, world: World) -> dict[str, Any]:
+    with in_these_words():
+        run = _run(settings)
+        run.network()  # what cannot be built is told before anything is written
+    if world.rank == 0:
+        _prepare(folder, settings, run, overwrite)
+    world.wait()
+    resumed = folder.checkpoint.exists()
+    if world.rank == 0:
+        _tell_start(run, folder, resumed)
+    try:
+        with TrainingProgress(run.train, shown=world.rank == 0) as progress:
+            return train_run(run, folder, on_epoch=progress, world=world)
+    except KeyboardInterrupt:
+        if world.rank == 0:
+            done = f"after epoch {progress.last.number}" if progress.last else "before the first epoch was over"
+            say(f"interrupted {done}; to go on: bankgcn train --out {_quoted(folder)}", stderr=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _run(settings: Settings) -> Run:
+    source = find_source(settings["source"], settings["data_root"] or None)
+    if settings["features"] and source.reader not in ("smiles", "molhiv"):
+        raise ValueError(f"features = {settings['features']} is for molecules, but {source.name} is of another kind")
+    graphs = source.load(**settings.reader)
+    if not graphs.num_features:
+        graphs = structural_signals(graphs)
+    if graphs.y is not None and not graphs.classes:
+        raise ValueError(f"the targets of {source.name} are numbers, but only classes can be learned")
+    if settings["metric"] == "roc_auc" and len(graphs.classes) > 2:
+        raise ValueError(f"the metric roc_auc is for two classes, but {source.name} has {len(graphs.classes)}")
+    split = _split(source, settings, graphs)
+    official = source.entry is not None and source.entry.split == "official"
+    about = {
+        "dataset": source.name,
+        "split_from": "its authors" if official else "the seed: 8:1:1, stratified by class",
+        "config": dict(settings.values),
+    }
+    return Run(
+        graphs=graphs, split=split, model=settings.model, train=settings.train, seed=settings["seed"], about=about
+    )
+
+
+def _split(source: Source, settings: Settings, graphs: Any) -> Split:
+    seeds = Seeds.of(settings["seed"])
+    split = source.split(graphs, seeds.split)
+    per_class = settings["train_per_class"]
+    return limit_training(split, graphs.y, per_class, seeds.subset) if per_class else split
+
+
+def _prepare(folder: RunFolder, settings: Settings, run: Run, overwrite: bool) -> None:
+    """Leave the folder as a training that begins, or goes on, wants it."""
+    if overwrite:
+        folder.clear()
+    if folder.split.exists():
+        kept = Split.load(folder.split, run.graphs.fingerprint)
+        if kept.hash != run.split.hash:
+            raise DataFileError("is another split than this version makes; --overwrite begins anew", folder.split)
+    folder.remove_scraps()
+    aside = folder.set_damaged_aside()
+    if aside is not None:
+        say(f"note: the checkpoint cannot be read and is now {aside}; the training begins anew", stderr=True)
+    write_toml(folder.config, settings.values, f"bankgcn train --config {folder.config.name} repeats this run")
+    run.split.save(folder.split, run.graphs.fingerprint)
+
+
+def _tell_start(run: Run, folder: RunFolder, resumed: bool) -> None:
+    sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
+    for note in run.graphs.notes:
+        say(f"note: {note}", stderr=True)
+    what = f"{len(run.graphs):,} graphs, {len(run.graphs.classes)} classes; train / validation / test: {sizes}"
+    say(f"{run.about['dataset']}: {what}", stderr=True)
+    say(f"{'going on' if resumed else 'training'} in {folder.path}", stderr=True)
+
+
+def _tell_outcome(record: dict[str, Any], folder: RunFolder) -> None:
+    if record["status"] == "diverged":
+        raise ValueError(
+            f"the loss was not a finite number in the first epoch, so there is no model; a smaller --learning-rate may "
+            f"help (record: {folder.record})"
+        )
+    metric = record["metric"].replace("_", "-")
+    if record["ended"] == "diverged":
+        say("note: the loss ceased to be finite; the best epoch before that was kept", stderr=True)
+    sizes = record["split_sizes"]
+    scores = {"test": (record["test_score"], sizes[2]), "validation": (record["valid_score"], sizes[1])}
+    for part, (score, size) in scores.items():
+        told = "unknown" if score is None else f"{score:.4f}"
+        say(f"{part} {metric}  {told}  ({size:,} graphs)")
+    say(f"best epoch {record['best_epoch']} of {record['epochs']}, in {record['seconds']:.1f} s")
+    say(f"files: {folder.path}")
+    say(f"next: bankgcn predict {_quoted(folder)} NEW_GRAPHS")
+
+
+def _quoted(folder: RunFolder) -> str:
+    return shlex.quote(str(folder.path))

@@ -1,0 +1,88 @@
+"""One model, or several that vote: those of the runs in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bankgcn.data.errors import DataFileError
+from bankgcn.data.graphs import GraphSet
+from bankgcn.training.evaluation import predict_logits
+from bankgcn.training.model import TrainedModel
+from bankgcn.training.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Models that were trained on the same kind of graphs for the same classes.
+
+    Args:
+        members: The models, by where they are.
+        unfinished: Runs beside them that have no model yet.
+    """
+
+    members: Mapping[Path, TrainedModel]
+    unfinished: tuple[Path, ...] = ()
+
+    @classmethod
+    def load(cls, path: Path) -> Ensemble:
+        """The model of a run, or the models of all runs in a folder.
+
+        Raises:
+            DataFileError: There is none, or they do not fit together.
+        """
+        if RunFolder(path).model.exists():
+            return cls({path: TrainedModel.load(RunFolder(path).model)})
+        if not path.is_dir():
+            raise DataFileError("is no folder of a run", path)
+        runs = sorted(inner for inner in path.iterdir() if RunFolder(inner).started)
+        done = [run for run in runs if RunFolder(run).model.exists()]
+        if not done:
+            cure = f"; its run is not finished: bankgcn train --out {path}" if RunFolder(path).started else ""
+            raise DataFileError(f"has no trained model{cure}", path)
+        members = {run: TrainedModel.load(RunFolder(run).model) for run in done}
+        _check_alike(members)
+        return cls(members, tuple(run for run in runs if run not in done))
+
+    @property
+    def first(self) -> TrainedModel:
+        """The first of the models, which knows what they share."""
+        return next(iter(self.members.values()))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes, in order of the columns of a prediction."""
+        return self.first.classes
+
+    @property
+    def signals(self) -> dict[str, Any] | None:
+        """How the graphs of training were described, if that is known; see :mod:`bankgcn.data.recipes`."""
+        return self.first.about.get("signals")
+
+    def knows(self, graphs: GraphSet) -> bool:
+        """Whether any of the models was trained on these graphs."""
+        return any(model.about.get("graphs") == graphs.fingerprint for model in self.members.values())
+
+    def probabilities(self, graphs: GraphSet) -> Tensor:
+        """Mean probability of each class: shape ``(num_graphs, num_classes)``, in double precision."""
+        votes = [torch.softmax(predict_logits(model.net, graphs).double(), 1) for model in self.members.values()]
+        return torch.stack(votes).mean(0)
+
+
+def _check_alike(members: Mapping[Path, TrainedModel]) -> None:
+    """Raise unless all models know the same classes and the same kind of graphs."""
+    (first, model), *others = members.items()
+    for path, other in others:
+        if other.classes != model.classes:
+            raise DataFileError(
+                f"has the classes {', '.join(other.classes)}, but {first.name} has {', '.join(model.classes)}: "
+                "they cannot vote together",
+                path,
+            )
+        if other.about.get("signals") != model.about.get("signals"):
+            raise DataFileError(f"was trained on graphs described otherwise than those of {first.name}", path)

@@ -1,0 +1,129 @@
+"""The folder of one run: what was asked for, what came of it, and while it is not finished, where it stands."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from bankgcn.data.atomic import atomic_write
+from bankgcn.data.errors import DataFileError
+from bankgcn.training.checkpoint import load_tensors
+from bankgcn.training.fitting import Epoch
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where each file of a run is. Every one is written whole or not at all, the record last: it tells the end.
+
+    Args:
+        path: The folder; it need not be there yet.
+    """
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """What was asked for, in TOML."""
+        return self.path / "config.toml"
+
+    @property
+    def model(self) -> Path:
+        """The trained model."""
+        return self.path / "model.safetensors"
+
+    @property
+    def split(self) -> Path:
+        """Which graphs train, validate and test."""
+        return self.path / "split.json"
+
+    @property
+    def history(self) -> Path:
+        """A line an epoch."""
+        return self.path / "history.csv"
+
+    @property
+    def record(self) -> Path:
+        """What came of it."""
+        return self.path / "record.json"
+
+    @property
+    def checkpoint(self) -> Path:
+        """The state of a training that is not finished."""
+        return self.path / "training.safetensors"
+
+    @property
+    def started(self) -> bool:
+        """Whether a run was begun here."""
+        return self.config.exists()
+
+    @property
+    def finished(self) -> bool:
+        """Whether a run came to its end here."""
+        return self.record.exists()
+
+    def check_free(self) -> None:
+        """Raise if there is something else than a run."""
+        if self.path.exists() and not self.path.is_dir():
+            raise DataFileError("is a file, but a run needs a folder", self.path)
+        if self.path.is_dir() and any(self.path.iterdir()) and not self.started:
+            raise DataFileError("holds other files and no run: name a folder that is empty or not there yet", self.path)
+
+    def clear(self) -> None:
+        """Remove the files of the run, the record first, and nothing else."""
+        for file in (self.record, self.checkpoint, self.model, self.history, self.split, self.config):
+            file.unlink(missing_ok=True)
+
+    def remove_scraps(self) -> None:
+        """Remove what a write left that was killed in its middle."""
+        for scrap in self.path.glob(".*.part"):
+            scrap.unlink(missing_ok=True)
+
+    def set_damaged_aside(self) -> Path | None:
+        """Rename a checkpoint that cannot be read, and tell its new name."""
+        if not self.checkpoint.exists():
+            return None
+        try:
+            load_tensors(self.checkpoint)
+        except DataFileError:
+            aside = self.checkpoint.with_suffix(".damaged")
+            self.checkpoint.replace(aside)
+            return aside
+        return None
+
+    def write_history(self, epochs: Sequence[Epoch]) -> None:
+        """Write what is known of each epoch."""
+        text = io.StringIO()
+        table = csv.DictWriter(text, [field.name for field in fields(Epoch)], lineterminator="\n")
+        table.writeheader()
+        table.writerows(asdict(epoch) for epoch in epochs)
+        with atomic_write(self.history) as file:
+            file.write(text.getvalue().encode())
+
+    def write_record(self, record: dict[str, Any]) -> None:
+        """Write what came of the run."""
+        with atomic_write(self.record) as file:
+            file.write(json.dumps({"format": FORMAT, **record}, indent=2, allow_nan=False).encode() + b"\n")
+
+    def read_record(self) -> dict[str, Any]:
+        """What :meth:`write_record` wrote.
+
+        Raises:
+            DataFileError: There is none, it is damaged, or of a newer format.
+        """
+        try:
+            record = json.loads(self.record.read_bytes())
+            version = record["format"]
+        except FileNotFoundError as error:
+            raise DataFileError("there is no finished run", self.path) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataFileError(f"is no record of a run ({error})", self.record) from error
+        if version > FORMAT:
+            raise DataFileError(f"has format {version}, newer than {FORMAT}: update bankgcn", self.record)
+        return record

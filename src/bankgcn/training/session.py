@@ -1,0 +1,138 @@
+"""One run from graphs to a folder: train, score the test graphs once, keep everything."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.recipes import description
+from bankgcn.data.splits import Split
+from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
+from bankgcn.training.config import TrainConfig
+from bankgcn.training.evaluation import Evaluation, evaluate
+from bankgcn.training.fitting import Epoch, FitResult, fit
+from bankgcn.training.model import ModelConfig, TrainedModel
+from bankgcn.training.parallel import World
+from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.seeds import Seeds
+from bankgcn.training.versions import versions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """All that the outcome of a run depends on, the versions of the libraries apart.
+
+    Args:
+        graphs: The graphs.
+        split: Which of them train, validate and test.
+        model: What the network is made of.
+        train: How it is trained.
+        seed: What weights and batches are drawn with.
+        about: What else to keep with the model and in the record, as JSON holds it.
+    """
+
+    graphs: GraphSet
+    split: Split
+    model: ModelConfig
+    train: TrainConfig
+    seed: int = 0
+    about: Mapping[str, Any]
+
+    def network(self) -> GraphNetwork:
+        """The network before training."""
+        if self.graphs.y is None or not self.graphs.classes:
+            raise ValueError(f"{self.graphs.name or 'the set'} has no classes to learn")
+        torch.manual_seed(Seeds.of(self.seed).weights)
+        return self.model.build(self.graphs.num_features, self.graphs.num_classes)
+
+
+def train_run(
+    run: Run,
+    folder: RunFolder,
+    *,
+    on_epoch: Callable[[Epoch], None] | None = None,
+    world: World | None = None,
+) -> dict[str, Any]:
+    """Train, or go on with a training that was interrupted, and leave all its files in the folder.
+
+    Args:
+        run: What to do.
+        folder: Where to keep it.
+        on_epoch: Called after each epoch.
+        world: The processes that train together; the first of them writes.
+
+    Returns:
+        The record. Where the loss was not finite from the start there is no model: its status is ``"diverged"``.
+    """
+    started = time.monotonic()
+    world = world or World()
+    graphs, split = run.graphs, run.split
+    net = run.network().to(world.device)
+    generator = torch.Generator().manual_seed(Seeds.of(run.seed).batches)
+    result = fit(
+        net,
+        graphs[split.train],
+        graphs[split.valid],
+        run.train,
+        generator=generator,
+        on_epoch=on_epoch,
+        checkpoint=folder.checkpoint,
+        keep_checkpoint=True,
+        world=world,
+    )
+    if world.rank > 0:
+        return {}
+    test = evaluate(net, graphs[split.test], run.train.metric) if result.best and len(split.test) else None
+    record = _record(run, net, result, test, world)
+    folder.write_history(result.epochs)
+    if result.best is not None:
+        known = ("metric", "valid_score", "test_score", "graphs", "split")
+        about = {**run.about, **{name: record[name] for name in known}, "signals": description(graphs)}
+        TrainedModel(net, run.model, graphs.classes, graphs.num_features, about).save(folder.model)
+    record["seconds"] = round(time.monotonic() - started, 3)
+    folder.write_record(record)
+    folder.checkpoint.unlink(missing_ok=True)
+    return record
+
+
+def _record(run: Run, net: GraphNetwork, result: FitResult, test: Evaluation | None, world: World) -> dict[str, Any]:
+    best, split = result.best, run.split
+    with torch.no_grad():
+        omegas = [mutual_coherence(conv.alpha).item() for conv in net.convs if isinstance(conv, BankConv)]
+    return {
+        "status": "finished" if best else "diverged",
+        "metric": run.train.metric,
+        "test_score": _finite(test.score) if test else None,
+        "test_loss": _finite(test.loss) if test else None,
+        "valid_score": _finite(best.valid_score) if best else None,
+        "valid_loss": _finite(best.valid_loss) if best else None,
+        "best_epoch": best.number if best else None,
+        "epochs": len(result.epochs),
+        "ended": result.ended,
+        "coherence": omegas,
+        "parameters": sum(parameter.numel() for parameter in net.parameters()),
+        **run.about,
+        "graphs": run.graphs.fingerprint,
+        "split": split.hash,
+        "split_sizes": [len(split.train), len(split.valid), len(split.test)],
+        "seeds": Seeds.of(run.seed)._asdict(),
+        "protocol": _protocol(run.train),
+        "versions": versions(),
+        "threads": torch.get_num_threads(),
+        "processes": world.size,
+    }
+
+
+def _protocol(config: TrainConfig) -> str:
+    kept = "smallest loss" if config.select == "loss" else f"highest {config.metric}"
+    return f"kept the epoch with the {kept} on the validation graphs; scored the test graphs once, with its weights"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

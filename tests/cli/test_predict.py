@@ -1,0 +1,202 @@
+"""``bankgcn predict`` and ``embed``: new graphs are described as those of training, by whatever file they come."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bankgcn.data.embedded import mutag
+from bankgcn.data.graphs import GraphSet
+from bankgcn.training import TrainedModel, embed, predict_logits
+
+Command = Callable[..., tuple[int, str, str]]
+
+QUICK = ("--epochs", 3, "--hidden", 16, "--layers", 2)
+
+
+def write_tu(graphs: GraphSet, folder: Path, targets: bool = True) -> Path:
+    """Graphs with one label a node and classes that are whole numbers, as text files."""
+    folder.mkdir()
+    batch = graphs.batch()
+    columns = {
+        "A": [f"{i + 1}, {j + 1}" for i, j in batch.edge_index.T.tolist()],
+        "graph_indicator": (batch.batch + 1).tolist(),
+        "node_labels": graphs.labels[:, 0].tolist(),
+    }
+    if targets:
+        columns["graph_labels"] = [graphs.classes[number] for number in graphs.y]
+    for part, lines in columns.items():
+        (folder / f"OWN_{part}.txt").write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def run(command: Command, folder: Path) -> Path:
+    code, _, err = command("train", *QUICK, "--out", "runs/one")
+    assert code == 0, err
+    return folder / "runs" / "one"
+
+
+def test_predictions_are_those_of_the_model(command: Command, folder: Path, run: Path) -> None:
+    code, out, err = command("predict", run, "MUTAG", "--out", "p.csv")
+    assert code == 0
+    model = TrainedModel.load(run / "model.safetensors")
+    probabilities = torch.softmax(predict_logits(model.net, mutag()).double(), 1)
+    table = rows(folder / "p.csv")
+    assert list(table[0]) == ["graph", "predicted", "p_-1", "p_1", "class"]
+    np.testing.assert_allclose([float(row["p_1"]) for row in table], probabilities[:, 1], rtol=1e-5)
+    assert [row["predicted"] for row in table] == [("-1", "1")[k] for k in probabilities.argmax(1)]
+    accuracy = np.mean([row["predicted"] == row["class"] for row in table])
+    assert out.splitlines() == ["188 predictions are in p.csv", f"accuracy  {accuracy:.4f}  (188 graphs)"]
+    assert "these are the graphs of training; --part test" in err
+
+
+def test_the_test_part_has_the_score_of_the_record(command: Command, folder: Path, run: Path) -> None:
+    code, out, err = command("predict", run, "MUTAG", "--part", "test")
+    assert code == 0
+    record = json.loads((run / "record.json").read_text())
+    assert f"accuracy  {record['test_score']:.4f}  (18 graphs)" in out
+    split = json.loads((run / "split.json").read_text())
+    assert [int(row["graph"]) for row in rows(folder / "predictions.csv")] == split["test"]
+    assert "note" not in err
+
+
+def test_files_without_some_labels_classes_or_targets_get_the_same_predictions(
+    command: Command, folder: Path, run: Path
+) -> None:
+    graphs = mutag()
+    nitrogen_up = [i for i in range(len(graphs)) if graphs[i].y[0] == 1 and (graphs[i].labels < 3).all()][:9]
+    command("predict", run, "MUTAG", "--out", "all.csv")
+    expected = [rows(folder / "all.csv")[number]["p_1"] for number in nitrogen_up]
+    for targets in (True, False):
+        new = write_tu(graphs[nitrogen_up], folder / f"new-{targets}", targets)
+        code, out, _ = command("predict", run, new, "--out", "new.csv")
+        assert code == 0
+        table = rows(folder / "new.csv")
+        assert [row["p_1"] for row in table] == expected
+        assert ("class" in table[0]) == ("accuracy" in out) == targets
+        if targets:  # the only class of the file has number 0 there, but 1 in the model
+            accuracy = np.mean([row["predicted"] == "1" for row in table])
+            assert f"accuracy  {accuracy:.4f}" in out
+
+
+def test_labels_that_the_model_does_not_know_are_named(command: Command, folder: Path, run: Path) -> None:
+    new = write_tu(mutag()[:2], folder / "new")
+    labels = (new / "OWN_node_labels.txt").read_text()
+    (new / "OWN_node_labels.txt").write_text("7" + labels[1:])
+    code, out, err = command("predict", run, new)
+    assert (code, out) == (1, "")
+    assert "OWN_node_labels.txt:1: label 7 is not among those that the model was trained on, 0 to 6" in err
+    assert not (folder / "predictions.csv").exists()
+
+
+def test_unknown_classes_leave_no_score(command: Command, folder: Path, run: Path) -> None:
+    new = write_tu(mutag()[:3], folder / "new")
+    (new / "OWN_graph_labels.txt").write_text("1\n-1\n5\n")
+    code, out, err = command("predict", run, new)
+    assert code == 0
+    assert "accuracy" not in out
+    assert "does not know the classes 5" in err
+    assert rows(folder / "predictions.csv")[2]["class"] == "5"
+
+
+def test_a_folder_of_runs_is_an_ensemble(command: Command, folder: Path, run: Path) -> None:
+    assert command("train", *QUICK, "--seed", 1, "--out", "runs/two")[0] == 0
+    (folder / "runs" / "three").mkdir()
+    (folder / "runs" / "three" / "config.toml").touch()
+    code, out, err = command("predict", "runs", "MUTAG")
+    assert code == 0
+    assert "188 predictions by 2 models" in out
+    assert "three is not finished" in err
+    singles = []
+    for name in ("one", "two"):
+        command("predict", f"runs/{name}", "MUTAG", "--out", f"{name}.csv")
+        singles.append([float(row["p_1"]) for row in rows(folder / f"{name}.csv")])
+    votes = [float(row["p_1"]) for row in rows(folder / "predictions.csv")]
+    np.testing.assert_allclose(votes, np.mean(singles, axis=0), rtol=1e-5)
+    assert "error: --part is for one run" in command("predict", "runs", "MUTAG", "--part", "test")[2]
+    code, _, err = command("embed", "runs", "MUTAG")
+    assert code == 1
+    assert "holds 2 models, and the vectors of different networks cannot be compared" in err
+
+
+def test_models_that_do_not_fit_together_do_not_vote(command: Command, run: Path) -> None:
+    command("train", "smooth-or-alternating", *QUICK, "--epochs", 1, "--out", "runs/two")
+    code, _, err = command("predict", "runs", "MUTAG")
+    assert code == 1
+    assert "two: has the classes smooth, alternating, but one has -1, 1: they cannot vote together" in err
+
+
+def test_embeddings_are_those_of_the_network(command: Command, folder: Path, run: Path) -> None:
+    assert command("embed", run, "MUTAG")[1] == "188 vectors of 64 numbers are in embeddings.csv\n"
+    assert command("embed", run, "MUTAG", "--out", "e.npy", "--part", "valid")[0] == 0
+    expected = embed(TrainedModel.load(run / "model.safetensors").net, mutag()).numpy()
+    table = rows(folder / "embeddings.csv")
+    assert list(table[0])[:2] == ["graph", "e0"]
+    read = np.array([[float(row[f"e{column}"]) for column in range(64)] for row in table], np.float32)
+    np.testing.assert_array_equal(read, expected)
+    valid = json.loads((run / "split.json").read_text())["valid"]
+    np.testing.assert_allclose(np.load(folder / "e.npy", allow_pickle=False), expected[valid], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("features", ["raw", "onehot", "embedded"])
+def test_molecules_from_table_to_table(command: Command, folder: Path, features: str) -> None:
+    lines = [f"{'C' * n}O,0\nc1ccccc1{'C' * n},1" for n in range(1, 16)]
+    (folder / "train.csv").write_text("\n".join(["mol,active", *lines]))
+    options = ("--smiles", "mol", "--target", "active", "--features", features)
+    code, _, err = command("train", "train.csv", *options, *QUICK, "--metric", "roc_auc", "--out", "r")
+    assert code == 0, err
+    (folder / "new.csv").write_text("price,mol,active\n3,CCO,\n4,c1ccccc1C,1\n5,oops,0\n")
+    code, _, err = command("predict", "r", "new.csv")
+    assert code == 1
+    assert "(--skip-unreadable leaves them out): line 4, 'oops'" in err
+    code, out, err = command("predict", "r", "new.csv", "--skip-unreadable")
+    assert code == 0, err
+    assert out == "2 predictions are in predictions.csv\n"
+    assert "line 4, 'oops'" in err
+    table = rows(folder / "predictions.csv")
+    assert [row["name"] for row in table] == ["CCO", "c1ccccc1C"]
+    assert list(table[0]) == ["name", "predicted", "p_0", "p_1"]
+    (folder / "known.csv").write_text("mol,active\nCCO,0\nc1ccccc1C,1\n")
+    code, out, _ = command("predict", "r", "known.csv", "--target", "active")
+    assert "accuracy  " in out
+    assert "roc-auc  " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predict", "nowhere", "MUTAG"], "nowhere: is no folder of a run"),
+        (["predict", ".", "MUTAG"], ": has no trained model"),
+        (
+            ["predict", "begun", "MUTAG"],
+            "begun: has no trained model; its run is not finished: bankgcn train --out begun",
+        ),
+        (["predict", "damaged", "MUTAG"], "damaged/model.safetensors: cannot be read as safetensors"),
+        (["predict", "runs/one", "digits"], "but digits has intensities of pixels"),
+        (["predict", "runs/one", "MUTAG", "--part", "tset"], "unknown part 'tset'.*did you mean 'test'"),
+        (["predict", "runs/one", "new.graphs", "--part", "test"], "split.json: splits the graphs"),
+        (["embed", "runs/one", "nothing"], "'nothing' is neither a dataset nor"),
+    ],
+)
+def test_an_error_is_a_sentence(command: Command, folder: Path, run: Path, arguments: list[str], message: str) -> None:
+    for name, file in (("begun", "config.toml"), ("damaged", "model.safetensors")):
+        (folder / name).mkdir()
+        (folder / name / file).touch()
+    mutag()[:3].save(folder / "new.graphs")
+    code, out, err = command(*arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert re.search(message, err), err

@@ -1,0 +1,110 @@
+"""Flags over a file over the paper's defaults, in one vocabulary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bankgcn.cli.settings import DEFAULTS, Settings, in_these_words
+from bankgcn.cli.toml_file import read_toml, write_toml
+from bankgcn.data.atoms import ATOM_FEATURE_WIDTHS
+from bankgcn.data.errors import DataFileError
+from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.training.model import CONV_OPTIONS
+
+
+def test_defaults_are_those_of_the_library() -> None:
+    settings = Settings.resolve({})
+    assert settings.model == ModelConfig()
+    assert settings.train == TrainConfig()
+    assert settings.reader == {}
+    assert settings.name == "MUTAG-bank-0"
+
+
+def test_large_datasets_have_the_papers_own_protocol() -> None:
+    molhiv = Settings.resolve({"source": "OGBG-molhiv"})
+    assert molhiv["source"] == "ogbg-molhiv"
+    assert molhiv.train == TrainConfig(batch_size=256, patience=50, decay_patience=20, metric="roc_auc")
+    assert molhiv.model.readout == "mean"
+    assert Settings.resolve({"source": "CIFAR-10"}).train == TrainConfig(batch_size=256, patience=50, decay_patience=20)
+    assert Settings.resolve({"source": "CIFAR-10", "decay_patience": 0}).train.decay_patience is None
+
+
+def test_flags_override_a_file_and_a_file_the_defaults() -> None:
+    settings = Settings.resolve({"order": 4}, {"order": 3, "gamma": 10, "source": "DD"})
+    assert (settings["order"], settings["gamma"], settings["source"]) == (4, 10.0, "DD")
+    assert settings.model.conv_options["order"] == 4
+    assert settings.train.gamma == 10.0
+
+
+@pytest.mark.parametrize("model", CONV_OPTIONS)
+def test_every_model_has_its_options_and_survives_a_file(tmp_path: Path, model: str) -> None:
+    settings = Settings.resolve({"model": model, "smiles": 'a "column"\n\x7f', "learning_rate": 1e-5})
+    assert settings.model == ModelConfig(conv=model)
+    assert settings.train.gamma == (0.1 if model == "bank" else 0.0)
+    write_toml(tmp_path / "c.toml", settings.values, "a comment")
+    assert Settings.resolve({}, read_toml(tmp_path / "c.toml")) == settings
+
+
+def test_options_of_one_model_do_not_outlive_it() -> None:
+    written = Settings.resolve({"order": 4, "epochs": 7}).values
+    other = Settings.resolve({"model": "gcn"}, written)
+    assert "order" not in other.values
+    assert other["epochs"] == 7
+    assert Settings.resolve({"model": "cheb"}, written)["order"] == 2
+    assert Settings.resolve({"model": "bank"}, written)["order"] == 4
+
+
+@pytest.mark.parametrize(
+    ("flags", "file", "message"),
+    [
+        ({}, {"ordr": 3}, "c.toml: unknown setting 'ordr'.*did you mean 'order'"),
+        ({}, {"epochs": "many"}, "c.toml: epochs is 'many', expected a whole number"),
+        ({}, {"epochs": 1.5}, "epochs is 1.5, expected a whole number"),
+        ({}, {"shortcut": 1}, "shortcut is 1, expected true or false"),
+        ({}, {"gamma": True}, "gamma is True, expected a number"),
+        ({}, {"readout": "meen"}, "c.toml: unknown readout 'meen'.*did you mean 'mean'"),
+        ({"model": "gcn", "order": 3}, {}, "order is no option of the model gcn, which has none of its own"),
+        ({"model": "cheb", "gamma": 1.0}, {}, "gamma is no option of the model cheb, which has order"),
+        ({"model": "banks"}, {}, "unknown model 'banks'.*did you mean 'bank'"),
+        ({}, {"source": 3}, "source is 3, expected a word"),
+    ],
+)
+def test_what_cannot_be_meant_is_named(flags: dict, file: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Settings.resolve(flags, file, "c.toml")
+
+
+def test_files_that_are_no_settings_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match="none.toml: cannot be read"):
+        read_toml(tmp_path / "none.toml")
+    (tmp_path / "c.toml").write_text("order = ")
+    with pytest.raises(DataFileError, match="c.toml: is not TOML"):
+        read_toml(tmp_path / "c.toml")
+    (tmp_path / "c.toml").write_text("[train]\norder = 1")
+    with pytest.raises(DataFileError, match="train is .*expected a number, a word"):
+        read_toml(tmp_path / "c.toml")
+
+
+def test_embedded_atoms_are_read_raw() -> None:
+    settings = Settings.resolve({"features": "embedded"})
+    assert settings.reader == {"features": "raw"}
+    assert settings.model.embedding == ATOM_FEATURE_WIDTHS
+
+
+def test_the_name_of_a_run_tells_what_is_special_about_it(tmp_path: Path) -> None:
+    assert Settings.resolve({"gamma": 10.0, "seed": 3}).name == "MUTAG-bank-3-gamma=10.0"
+    (tmp_path / "own data.csv").touch()
+    assert Settings.resolve({"source": str(tmp_path / "own data.csv")}).name == "own_data-bank-0"
+    assert Settings.resolve({"target": "x/y"}).name == "MUTAG-bank-0-target=x_y"
+
+
+def test_where_data_lies_makes_no_difference() -> None:
+    assert Settings.resolve({"data_root": "/a"}).differing(Settings.resolve({})) == []
+    assert set(Settings.resolve({}).values) <= set(DEFAULTS)
+
+
+def test_errors_of_the_library_are_told_in_our_words() -> None:
+    with pytest.raises(ValueError, match="^epochs=0: "), in_these_words():
+        _ = Settings.resolve({"epochs": 0}).train

@@ -1,0 +1,200 @@
+"""``bankgcn train``, as a user sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bankgcn.cli import train
+from bankgcn.training import TrainedModel, fitting
+from bankgcn.training.fitting import Training
+
+Command = Callable[..., tuple[int, str, str]]
+
+QUICK = ("--epochs", 3, "--hidden", 16, "--layers", 2)
+FILES = {"config.toml", "history.csv", "model.safetensors", "record.json", "split.json"}
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """The files of a run, without the times in its record."""
+    found = {file.name: file.read_bytes() for file in folder.iterdir()}
+    record = json.loads(found["record.json"])
+    del record["seconds"]
+    return found | {"record.json": json.dumps(record).encode()}
+
+
+def test_training_ends_with_score_files_and_what_to_type_next(command: Command, folder: Path) -> None:
+    code, out, err = command("train", *QUICK, "--out", "r")
+    assert code == 0, err
+    assert "188 graphs, 2 classes; train / validation / test: 151 / 19 / 18" in err
+    assert "epoch 1/3: loss" in err
+    record = json.loads((folder / "r" / "record.json").read_text())
+    assert out.splitlines()[0] == f"test accuracy  {record['test_score']:.4f}  (18 graphs)"
+    assert out.splitlines()[-2:] == ["files: r", "next: bankgcn predict r NEW_GRAPHS"]
+    assert {file.name for file in (folder / "r").iterdir()} == FILES
+    assert len((folder / "r" / "history.csv").read_text().splitlines()) == 4
+    assert record["epochs"] == 3
+    assert "scored the test graphs once" in record["protocol"]
+
+
+def test_a_run_without_out_is_named_after_itself(command: Command, folder: Path) -> None:
+    assert command("train", *QUICK, "--model", "mlp", "--seed", 2)[0] == 0
+    assert (folder / "runs" / "MUTAG-mlp-2-hidden=16-layers=2-epochs=3" / "model.safetensors").exists()
+
+
+def test_the_written_configuration_repeats_the_run(command: Command, folder: Path) -> None:
+    assert command("train", *QUICK, "--gamma", 10, "--order", 1, "--out", "one")[0] == 0
+    assert command("train", "--config", folder / "one" / "config.toml", "--out", "two")[0] == 0
+    assert files(folder / "one") == files(folder / "two")
+
+
+def test_a_finished_run_is_told_again_and_only_overwritten_on_request(command: Command, folder: Path) -> None:
+    _, first, _ = command("train", *QUICK, "--out", "r")
+    before = (folder / "r" / "model.safetensors").stat().st_mtime_ns
+    code, out, err = command("train", "--out", "r")
+    assert (code, out) == (0, first)
+    assert "finished already" in err
+    code, _, err = command("train", "--out", "r", "--gamma", 10)
+    assert code == 1
+    assert "r holds a run with gamma = 0.1, not 10.0: name another folder by --out, or" in err
+    assert (folder / "r" / "model.safetensors").stat().st_mtime_ns == before
+    code, _, err = command("train", "--out", "r", "--gamma", 10, "--overwrite")
+    assert code == 0, err
+    assert (folder / "r" / "model.safetensors").stat().st_mtime_ns > before
+    assert "hidden = 16\n" in (folder / "r" / "config.toml").read_text()  # what the run was told before stays
+
+
+def test_an_interrupt_tells_how_to_go_on_and_leaves_no_trace(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("train", *QUICK, "--out", "whole")
+    run_epoch = Training.run_epoch
+
+    def interrupted(training: Training) -> object:
+        if len(training.epochs) == 2:
+            raise KeyboardInterrupt
+        return run_epoch(training)
+
+    monkeypatch.setattr(Training, "run_epoch", interrupted)
+    code, out, err = command("train", *QUICK, "--out", "broken off")
+    assert (code, out) == (130, "")
+    assert "interrupted after epoch 2; to go on: bankgcn train --out 'broken off'" in err
+    assert (folder / "broken off" / "training.safetensors").exists()
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    code, _, err = command("train", "--out", "broken off")
+    assert code == 0
+    assert "going on in broken off" in err
+    assert files(folder / "broken off") == files(folder / "whole")
+
+
+def test_a_kill_in_the_middle_leaves_no_trace(command: Command, folder: Path) -> None:
+    options = ["--epochs", "25", "--hidden", "16", "--layers", "2"]
+    program = "import bankgcn.training.fitting as f; f.CHECKPOINT_SECONDS = 0; from bankgcn.cli import main; main()"
+    arguments = [sys.executable, "-c", program, "train", *options, "--out", "killed"]
+    checkpoint = folder / "killed" / "training.safetensors"
+    with subprocess.Popen(arguments, stderr=subprocess.DEVNULL) as process:
+        while not checkpoint.exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert not (folder / "killed" / "record.json").exists()
+    (folder / "killed" / ".training.safetensors.1-0.part").touch()  # as a kill during a write leaves it
+    assert command("train", "--out", "killed")[0] == 0
+    assert command("train", *options, "--out", "whole")[0] == 0
+    assert files(folder / "killed") == files(folder / "whole")
+
+
+def test_a_damaged_checkpoint_is_set_aside(command: Command, folder: Path) -> None:
+    command("train", *QUICK, "--out", "r")
+    expected = files(folder / "r")
+    (folder / "r" / "record.json").unlink()
+    (folder / "r" / "training.safetensors").write_bytes(b"damaged")
+    code, _, err = command("train", "--out", "r")
+    assert code == 0
+    assert "cannot be read and is now r/training.damaged" in err
+    assert (folder / "r" / "training.damaged").read_bytes() == b"damaged"
+    assert {name: content for name, content in files(folder / "r").items() if name in FILES} == expected
+
+
+def test_graphs_that_changed_meanwhile_are_refused(command: Command, folder: Path) -> None:
+    line = '{"nodes": [{"id": 0, "x": %s}], "edges": [], "graph": {"y": "%s"}}\n'
+    graphs = folder / "graphs.jsonl"
+    graphs.write_text("".join(line % (n, "ab"[n % 2]) for n in range(20)))
+    assert command("train", graphs, *QUICK, "--out", "r")[0] == 0
+    (folder / "r" / "record.json").unlink()
+    graphs.write_text("".join(line % (n + 1, "ab"[n % 2]) for n in range(20)))
+    code, _, err = command("train", "--out", "r")
+    assert code == 1
+    assert "split.json: splits the graphs" in err
+
+
+def test_a_loss_that_is_not_finite_leaves_a_record_and_no_model(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "evaluate", lambda *_: fitting.Evaluation(float("nan"), 0.0))
+    code, _, err = command("train", *QUICK, "--out", "r")
+    assert code == 1
+    assert "not a finite number in the first epoch" in err
+    assert json.loads((folder / "r" / "record.json").read_text())["status"] == "diverged"
+    assert not (folder / "r" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["NCI2"], "did you mean NCI1?"),
+        (["--model", "ban"], "did you mean 'bank'?"),
+        (["--model", "gcn", "--gamma", "1"], "gamma is no option of the model gcn"),
+        (["--hidden", "63"], "hidden=63 does not divide into subspaces=8"),
+        (["--epochs", "0"], "epochs=0: expected at least 1"),
+        (["--features", "onehot"], "features = onehot is for molecules"),
+        (["--config", "none.toml"], "none.toml: cannot be read"),
+        (["--out", "other"], "other: holds other files and no run"),
+        (["--out", "other/file"], "other/file: is a file"),
+        (["--target", "y"], "MUTAG is read without the option 'target'"),
+        (["two.csv"], "any of these columns may have the targets, say which by --target NAME"),
+        (["numbers.csv"], "the targets of numbers are numbers, but only classes can be learned"),
+        (["three.csv", "--metric", "roc_auc"], "roc_auc is for two classes, but three has 3"),
+    ],
+)
+def test_an_error_is_a_sentence_and_leaves_no_folder(
+    command: Command, folder: Path, arguments: list[str], message: str
+) -> None:
+    (folder / "other").mkdir()
+    (folder / "other" / "file").touch()
+    (folder / "two.csv").write_text("smiles,a,b\nCC,1,2\n")
+    (folder / "numbers.csv").write_text("smiles,a\nCC,1.5\nCCC,2.5\n")
+    (folder / "three.csv").write_text("smiles,a\nCC,1\nCCC,2\nCCO,3\n")
+    code, out, err = command("train", *arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert message in err
+    assert not (folder / "runs").exists()
+
+
+def test_help_documents_every_option_with_its_default(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = command("train", "--help")
+    assert code == 0
+    assert "(default: 64; 256 for CIFAR-10 and ogbg-molhiv)" in out
+    assert "bank, gcn, sage, gin, gat, cheb, mlp. (default: bank)" in out
+    for name in train.__annotations__.keys() - {"context", "source", "return"}:
+        assert f"--{name.replace('_', '-')}" in out
+
+
+def test_the_first_command_works_as_a_program(folder: Path) -> None:
+    arguments = [sys.executable, "-m", "bankgcn", "train", "--epochs", "2"]
+    result = subprocess.run(arguments, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "80"})
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("test accuracy")
+    assert len(result.stderr.splitlines()) == 3  # no bar where there is no terminal
+    assert TrainedModel.load(folder / "runs" / "MUTAG-bank-0-epochs=2" / "model.safetensors").classes == ("-1", "1")
