@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from statistics import median
@@ -158,7 +160,7 @@ def peak_bytes(training: Steps) -> int:
     from torch.profiler import ProfilerActivity, profile
 
     steps = training.steps()
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+    with _silenced_stderr(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         next(steps)
     held = peak = 0
     events = profiler.profiler.kineto_results.events()
@@ -166,6 +168,20 @@ def peak_bytes(training: Steps) -> int:
         held += event.nbytes()
         peak = max(peak, held)
     return peak
+
+
+@contextmanager
+def _silenced_stderr() -> Iterator[None]:
+    """The profiler tells of itself on the file descriptor, where Python cannot ask it not to."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)
 
 
 def batching_seconds(graphs: GraphSet, batch_size: int, repetitions: int = 5) -> dict[str, list[float]]:
