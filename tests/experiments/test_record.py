@@ -27,6 +27,7 @@ RECORD = RunRecord(
     layer_parameters=4184,
     fingerprint="188-1-1-ab",
     split_hash="cd",
+    notes=["a stand-in"],
     versions={"torch": "2"},
     seconds=1.5,
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bankgcn.data.sources import find_source
+from bankgcn.data.sources import Source, find_source
 from bankgcn.experiments import RunConfig, RunRecord, run
 from bankgcn.experiments.run import Runner
 from bankgcn.kernels import use_kernels
@@ -109,6 +109,12 @@ def test_the_record_tells_whether_fused_passes_were_used() -> None:
     assert run(CONFIG).versions["kernels"] == "fused"
     with use_kernels(False):
         assert run(CONFIG).versions["kernels"] == "plain"
+
+
+def test_the_record_carries_the_notes_of_the_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = Source.load
+    monkeypatch.setattr(Source, "load", lambda source: replace(load(source), notes=("a stand-in",)))
+    assert run(CONFIG).notes == ("a stand-in",)
 
 
 def test_a_loss_that_is_not_finite_makes_a_record_without_scores() -> None:

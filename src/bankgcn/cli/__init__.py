@@ -9,9 +9,11 @@ import sys
 
 import typer
 
+from bankgcn.cli.bench import bench
 from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.errors import Commands
 from bankgcn.cli.predict import embed, predict
+from bankgcn.cli.reproduce import COMMANDS as PAPER_COMMANDS
 from bankgcn.cli.train import train
 
 app = typer.Typer(
@@ -26,6 +28,9 @@ app.command()(train)
 app.command()(predict)
 app.command()(embed)
 app.add_typer(data_commands, name="data")
+for name, command in PAPER_COMMANDS.items():
+    app.command(name)(command)
+app.command()(bench)
 
 
 @app.callback()

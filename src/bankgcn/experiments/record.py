@@ -36,6 +36,7 @@ class RunRecord:
         layer_parameters: Number of parameters of one hidden layer.
         fingerprint: That of the graphs.
         split_hash: That of the split.
+        notes: What a reader must know of the graphs, as their reader says.
         versions: Versions of what the outcome depends on.
         threads: Number of threads that computed it.
         seconds: How long it took.
@@ -57,6 +58,7 @@ class RunRecord:
     layer_parameters: int = 0
     fingerprint: str = ""
     split_hash: str = ""
+    notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict, hash=False)
     threads: int = 1
     seconds: float = 0.0
@@ -70,6 +72,7 @@ class RunRecord:
             if value is not None and not math.isfinite(value):
                 object.__setattr__(self, name, None)
         object.__setattr__(self, "coherence", tuple(self.coherence))
+        object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "alpha", tuple(tuple(row) for row in self.alpha))
 
     @classmethod
@@ -84,6 +87,7 @@ class RunRecord:
             "format": FORMAT,
             "config": self.config.to_dict(),
             "coherence": list(self.coherence),
+            "notes": list(self.notes),
             "alpha": [list(row) for row in self.alpha],
             "versions": dict(self.versions),
         }

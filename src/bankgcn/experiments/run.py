@@ -92,6 +92,7 @@ def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: Gr
         ),
         "fingerprint": graphs.fingerprint,
         "split_hash": split.hash,
+        "notes": tuple(graphs.notes),
         "versions": versions(),
         "threads": torch.get_num_threads(),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -90,7 +90,10 @@ class Training:
 
     def run_epoch(self) -> Epoch:
         """Pass once over the training graphs, and look at the validation graphs."""
-        train_loss = self._step_through_batches()
+        total = torch.zeros((), device=self.device)
+        for loss in self.steps():
+            total += loss
+        train_loss = self.world.add(total).item() / len(self.train)
         valid = self._validate()
         with torch.no_grad():
             coherence = self.net.coherence("mean").item()
@@ -116,19 +119,20 @@ class Training:
         assert ended is not None
         return FitResult(self.best, tuple(self.epochs), ended)
 
-    def _step_through_batches(self) -> float:
-        total = torch.zeros((), device=self.device)
+    def steps(self) -> Iterator[Tensor]:
+        """One step for every batch; each yields the sum of this process's task losses, which nobody waits for."""
         batch_size = self.config.batch_size * self.world.size
         for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
             batch, share = self.world.part(whole.to(self.device))
             self.optimizer.zero_grad(set_to_none=True)
+            total = torch.zeros((), device=self.device)
             if batch.num_graphs:
                 loss, task = objective(self.net, batch, self.config)
                 (loss if share == 1 else loss * share).backward()
-                total += task * batch.num_graphs
+                total = task * batch.num_graphs
             self.world.add_gradients(self.parameters)
             self.optimizer.step()
-        return self.world.add(total).item() / len(self.train)
+            yield total
 
     def _improves(self, epoch: Epoch) -> bool:
         if self.best is None:

@@ -1,0 +1,109 @@
+"""The plain way: what a user of PyG would write, with its own loader, message passing and pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bankgcn.data.convert import to_pyg
+from bankgcn.data.graphs import GraphSet
+from bankgcn.nn.baselines import CONVS
+
+HIDDEN, LAYERS, ORDER, SUBSPACES = 64, 4, 2, 8
+
+
+def plain_bank_conv(in_channels: int, out_channels: int) -> nn.Module:
+    """BankGCN's convolution by PyG's message passing: the Laplacian in every call, a tensor for every hop."""
+    from torch_geometric.nn import MessagePassing
+    from torch_geometric.utils import get_laplacian, remove_self_loops
+
+    class PlainBankConv(MessagePassing):
+        def __init__(self) -> None:
+            super().__init__(aggr="add", node_dim=0)
+            self.lin = nn.Linear(in_channels, out_channels)
+            self.alpha = nn.Parameter(torch.empty(SUBSPACES, ORDER + 1))
+            nn.init.xavier_uniform_(self.alpha)
+
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            edge_index, weight = get_laplacian(edge_index, normalization="sym", num_nodes=x.size(0))
+            edge_index, weight = remove_self_loops(edge_index, weight)  # L - I
+            r = self.lin(x).view(-1, SUBSPACES, out_channels // SUBSPACES)
+            previous, current = r, self.propagate(edge_index, x=r, weight=weight)
+            alpha = self.alpha.unsqueeze(-1)
+            h = r + alpha[:, 0] * previous + alpha[:, 1] * current
+            for k in range(2, ORDER + 1):
+                previous, current = current, 2 * self.propagate(edge_index, x=current, weight=weight) - previous
+                h = h + alpha[:, k] * current
+            return h.reshape(-1, out_channels)
+
+        def message(self, x_j: Tensor, weight: Tensor) -> Tensor:
+            return weight.view(-1, 1, 1) * x_j
+
+    return PlainBankConv()
+
+
+class PlainNetwork(nn.Module):
+    """The paper's network as one writes it with PyG.
+
+    Args:
+        make_conv: Makes a convolution from the numbers of channels.
+        in_channels: Width of the node signals.
+        out_channels: Number of classes.
+    """
+
+    def __init__(self, make_conv: Callable[[int, int], nn.Module], in_channels: int, out_channels: int):
+        super().__init__()
+        widths = [in_channels] + [HIDDEN] * LAYERS
+        self.convs = nn.ModuleList(make_conv(widths[i], widths[i + 1]) for i in range(LAYERS))
+        self.predict = nn.Linear(2 * LAYERS * HIDDEN, out_channels)
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        """Logits of every graph."""
+        from torch_geometric.nn import global_max_pool, global_mean_pool
+
+        layers = []
+        for conv in self.convs:
+            x = F.relu(F.normalize(conv(x, edge_index), dim=-1))
+            layers += [global_mean_pool(x, batch), global_max_pool(x, batch)]
+        return self.predict(torch.cat(layers, dim=1))
+
+
+PEERS: dict[str, Callable[[int, int], nn.Module]] = {
+    "PyG BankGCN": plain_bank_conv,
+    "PyG GCN": CONVS["gcn"],
+    "PyG GraphSAGE": CONVS["sage"],
+    "PyG GIN": CONVS["gin"],
+    "PyG ChebNet": CONVS["cheb"],
+    "PyG GAT": CONVS["gat"],
+}
+"""Each convolution of the comparison, in the plain network."""
+
+
+class PlainTraining:
+    """Training of a plain network, a step at a time.
+
+    Args:
+        peer: A name in ``PEERS``.
+        graphs: What to train on.
+        batch_size: Graphs per step.
+    """
+
+    def __init__(self, peer: str, graphs: GraphSet, batch_size: int):
+        from torch_geometric.loader import DataLoader
+
+        torch.manual_seed(0)
+        self.net = PlainNetwork(PEERS[peer], graphs.num_features, graphs.num_classes)
+        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1e-3)
+        self.loader: Any = DataLoader(to_pyg(graphs), batch_size=batch_size, shuffle=True)
+
+    def steps(self) -> Iterator[None]:
+        """One epoch; a step is done whenever this yields."""
+        for batch in self.loader:
+            self.optimizer.zero_grad()
+            F.cross_entropy(self.net(batch.x, batch.edge_index, batch.batch), batch.y).backward()
+            self.optimizer.step()
+            yield

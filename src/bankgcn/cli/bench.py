@@ -1,0 +1,107 @@
+"""``bankgcn bench``: how fast training is here, beside the plain way with PyG, in one run."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any
+
+import torch
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bankgcn.cli.source_options import DataRoot
+from bankgcn.data.atomic import atomic_write
+
+ALL = "NCI1,ENZYMES,DD,CIFAR-10,ogbg-molhiv"
+
+
+def bench(
+    cases: Annotated[str, typer.Option(help="Datasets, separated by commas.")] = ALL,
+    repetitions: Annotated[int, typer.Option(min=1, help="Epochs of each contender that are timed.")] = 5,
+    max_steps: Annotated[int | None, typer.Option(min=1, help="Steps per epoch at most, for a quick look.")] = None,
+    max_edges: Annotated[
+        int, typer.Option(help="Largest graph of the growth measurements, in directed edges; 0 leaves them out.")
+    ] = 10_000_000,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures to this file.")] = None,
+    data_root: DataRoot = None,
+) -> None:
+    """Time a training epoch on one thread: ours, plain PyG's models, and the matrix products alone.
+
+    Contenders take turns in one run, so that whatever else the machine does meets them all alike; ratios of medians are
+    what counts. Where a dataset is not here, generated graphs of the same size stand in.
+    """
+    from bankgcn.bench import case_named, growth
+
+    chosen = {case_named(name.strip()).dataset: case_named(name.strip()) for name in cases.split(",")}
+    torch.set_num_threads(1)
+    console = Console(highlight=False)
+    results: dict[str, Any] = {"cases": [], "growth": {}, "machine": _machine()}
+    for name, case in chosen.items():
+        results["cases"].append(_bench_case(console, name, case, repetitions, max_steps, data_root))
+    if max_edges:
+        with console.status("growth"):
+            results["growth"] = growth(max_edges=max_edges)
+        exponents = ", ".join(f"{name} {fit['exponent']:.2f}" for name, fit in results["growth"].items())
+        console.print(Text(f"growth of a filter's time, exponents: {exponents}"))
+    if json_file is not None:
+        with atomic_write(json_file) as file:
+            file.write(json.dumps(results, indent=1).encode() + b"\n")
+        console.print(Text(f"all figures: {json_file}"), soft_wrap=True)
+
+
+def _bench_case(
+    console: Console, name: str, case: Any, repetitions: int, max_steps: int | None, data_root: Path | None
+) -> dict[str, Any]:
+    from bankgcn.bench import batching_seconds, measure_case
+
+    with console.status(f"{name}: loading") as status:
+        started = time.perf_counter()
+        graphs = case.load(data_root)
+        loading = time.perf_counter() - started
+
+        def tell(contender: str, repetition: int) -> None:
+            status.update(f"{name}: {contender}, epoch {repetition} of {repetitions}")
+
+        result = measure_case(name, case, graphs, repetitions=repetitions, max_steps=max_steps, on_epoch=tell)
+        batching = batching_seconds(graphs, case.batch_size)
+    console.print(_table(result))
+    for note in result.notes:
+        console.print(Text(f"note: {note}"), soft_wrap=True)
+    medians = {contender: median(times) for contender, times in batching.items()}
+    said = ", ".join(f"{contender} {1000 * seconds:.1f} ms" for contender, seconds in medians.items())
+    console.print(Text(f"loading {loading:.3f} s; batches of an epoch: {said}"))
+    return result.to_dict() | {"load_s": loading, "batching_s": medians}
+
+
+def _table(result: Any) -> Table:
+    from bankgcn.bench import OURS, PRODUCTS
+
+    table = Table(title=f"{result.name}: one training epoch", title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    for title in ("median", "fastest", "slowest", "times ours", "memory of a step"):
+        table.add_column(title, justify="right")
+    ours = result.medians[OURS]
+    for name, times in result.seconds.items():
+        factor = result.medians[name] / ours
+        memory = f"{result.peak_bytes[name] / 2**20:.1f} MiB" if name != PRODUCTS else ""
+        figures = (result.medians[name], min(times), max(times))
+        table.add_row(name, *(f"{seconds:.3f} s" for seconds in figures), f"{factor:.2f}", memory)
+    return table
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "platform": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": 1,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }

@@ -1,0 +1,155 @@
+"""What a user sees of many runs: a grid of what is done, running and failed, and the time left."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from datetime import timedelta
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from bankgcn.experiments import RunConfig
+from bankgcn.experiments.engine import Event
+from bankgcn.experiments.layout import Figure, Table
+
+ENDED = ("kept", "finished", "diverged")
+EVERY = 60.0
+"""Seconds between the lines of somebody who looks at a file, not at a terminal."""
+
+Place = tuple[str, str]
+
+
+def places(experiment: Table | Figure) -> dict[str, Place]:
+    """In which row and column each run stands, by its key."""
+    if isinstance(experiment, Figure):
+        return {panel.config.key: (f"({panel.name}) {panel.setting}", panel.label) for panel in experiment.panels}
+    return {
+        config.key: (row.label, column.label)
+        for column in experiment.columns
+        for row in experiment.rows
+        for config in experiment.cell(row, column)
+    }
+
+
+class TimeLeft:
+    """An estimate from how long runs of the same kind took, whether now or in an earlier sweep."""
+
+    def __init__(self, configs: Iterable[RunConfig]):
+        self._waiting = {config.key: config for config in configs}
+        self._seconds: defaultdict[tuple[str, ...], float] = defaultdict(float)
+        self._count: Counter[tuple[str, ...]] = Counter()
+
+    def ended(self, config: RunConfig, seconds: float) -> None:
+        """Take note of a run that need not be waited for any more."""
+        self._waiting.pop(config.key, None)
+        if seconds > 0:
+            for kind in _kinds(config):
+                self._seconds[kind] += seconds
+                self._count[kind] += 1
+
+    def seconds(self, at_a_time: int) -> float | None:
+        """Seconds left with so many runs at a time; none before the first has ended."""
+        if not self._count:
+            return None
+        waiting = list(self._waiting.values())  # a copy, because the display asks in a thread of its own
+        return sum(map(self._typical, waiting)) / max(1, at_a_time)
+
+    def _typical(self, config: RunConfig) -> float:
+        kind = next(kind for kind in _kinds(config) if self._count[kind])
+        return self._seconds[kind] / self._count[kind]
+
+
+class SweepGrid:
+    """Follows the events of a sweep, live on a terminal, in few plain lines elsewhere.
+
+    Args:
+        experiment: What is run.
+        configs: Its runs.
+        console: Where it is shown.
+    """
+
+    def __init__(self, experiment: Table | Figure, configs: Iterable[RunConfig], console: Console):
+        self._console = console
+        self._name = experiment.name
+        self._places = places(experiment)
+        self._total = Counter(self._places.values())
+        # All places from the start: the display reads these in a thread of its own, and a new key would upset it.
+        self._counts = {state: Counter(dict.fromkeys(self._total, 0)) for state in ("done", "running", "failed")}
+        self._most_running = 1
+        self._left = TimeLeft(configs)
+        self._said = time.monotonic()
+        self._told: set[tuple[str, str]] = set()
+        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=2, transient=True)
+
+    def __enter__(self) -> SweepGrid:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def on_event(self, event: Event) -> None:
+        """Take note of what happened to a run."""
+        place = self._places[event.config.key]
+        if event.kind == "started":
+            self._counts["running"][place] += 1
+            self._most_running = max(self._most_running, self._counts["running"].total())
+        elif event.kind in (*ENDED, "failed"):
+            self._counts["failed" if event.kind == "failed" else "done"][place] += 1
+            self._counts["running"][place] -= event.kind != "kept"
+            self._left.ended(event.config, event.record.seconds if event.record else 0.0)
+        if event.message and (event.kind, event.message) not in self._told and event.kind != "diverged":
+            self._told.add((event.kind, event.message))  # what is wrong with one run is often wrong with all
+            self.say(f"{event.kind}: {' on '.join(place)}, seed {event.config.seed}: {event.message}")
+        if not self._console.is_terminal and time.monotonic() - self._said > EVERY:
+            self.say(self.summary())
+
+    def say(self, message: str) -> None:
+        """A line above the grid."""
+        self._said = time.monotonic()
+        self._console.print(Text(message), soft_wrap=True)
+
+    def summary(self) -> str:
+        """How far it is, in a line."""
+        done, running, failed = (self._counts[state].total() for state in ("done", "running", "failed"))
+        parts = [f"{self._name}: {done:,} of {self._total.total():,} runs done"]
+        parts += [f"{running} running"] if running else []
+        parts += [f"{failed} failed"] if failed else []
+        left = self._left.seconds(self._most_running)
+        if left and done + failed < self._total.total():
+            parts.append(f"about {timedelta(seconds=round(left))} left")
+        return ", ".join(parts)
+
+    def _render(self) -> Group:
+        rows = list(dict.fromkeys(row for row, _ in self._total))
+        columns = list(dict.fromkeys(column for _, column in self._total))
+        grid = RichTable("", *columns, box=None, pad_edge=False)
+        for row in rows:
+            grid.add_row(Text(row), *(self._field((row, column)) for column in columns))
+        return Group(grid, Text(self.summary(), style="bold"))
+
+    def _field(self, place: Place) -> Text:
+        total, done = self._total[place], self._counts["done"][place]
+        if not total:
+            return Text("")
+        style = "green" if done == total else "yellow" if self._counts["running"][place] else "dim" if not done else ""
+        text = Text(f"{done}/{total}", style=style)
+        if self._counts["running"][place]:
+            text.append(f" +{self._counts['running'][place]}", style="cyan")
+        if self._counts["failed"][place]:
+            text.append(f" {self._counts['failed'][place]} failed", style="bold red")
+        return text
+
+
+def _kinds(config: RunConfig) -> tuple[tuple[str, ...], ...]:
+    """What a run's time is guessed by: the most alike first."""
+    subset = str(config.train_per_class)
+    return (config.dataset, subset, config.model.conv), (config.dataset, subset), ()

@@ -1,0 +1,51 @@
+"""The paper's table of datasets: what it says of them, and what is here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bankgcn.data.catalog import CATALOG, Entry, find_entry
+from bankgcn.data.sources import find_dataset, locate
+from bankgcn.data.statistics import Statistics
+
+PAPER_DATASETS = tuple(name for name, entry in CATALOG.items() if entry.published is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """A dataset in five figures.
+
+    Args:
+        name: Its name.
+        here: The figures of what is here, by name; none if it is not.
+        published: The paper's figures; none if it has none.
+        notes: What a reader must know.
+    """
+
+    name: str
+    here: dict[str, float] | None
+    published: dict[str, float] | None
+    notes: tuple[str, ...] = ()
+
+
+def describe(names: Iterable[str] = PAPER_DATASETS, data_root: Path | None = None) -> list[Description]:
+    """The figures of datasets by name, read from what is here."""
+    return [_described(find_entry(name), data_root) for name in names]
+
+
+def is_here(name: str, data_root: Path | None = None) -> bool:
+    """Whether a dataset of the catalogue can be read without downloading it."""
+    entry = find_entry(name)
+    return not entry.places or locate(entry, data_root) is not None
+
+
+def _described(entry: Entry, data_root: Path | None) -> Description:
+    published = asdict(entry.published) if entry.published else None
+    if not is_here(entry.name, data_root):
+        return Description(name=entry.name, here=None, published=published)
+    graphs = find_dataset(entry.name, data_root).load()
+    return Description(
+        name=entry.name, here=asdict(Statistics.of(graphs)), published=published, notes=tuple(graphs.notes)
+    )

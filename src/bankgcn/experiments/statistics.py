@@ -1,0 +1,157 @@
+"""Whether one model is better than another: paired statistics over the splits that both were run on.
+
+A mean of 20 runs with a standard deviation of 5 says little by itself. Runs with the same seed share their split, so
+their differences say more; but the splits overlap, so the differences are not independent, and the plain paired t-test
+finds far too much. The corrected one of Nadeau and Bengio (2003) counts the overlap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+TEST_TO_TRAIN = 1 / 8
+"""Test graphs per training graph in a split of 8:1:1."""
+
+SAME = 1e-12
+"""Scores that differ by less are equal: 0.9 - 0.8 is not 0.8 - 0.7 in floating point."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """Mean and sample standard deviation (ddof = 1) of the scores there are.
+
+    Args:
+        mean: NaN if there is none.
+        std: NaN if there are fewer than two.
+        count: Number of scores that are not NaN.
+    """
+
+    mean: float
+    std: float
+    count: int
+
+    @classmethod
+    def of(cls, scores: ArrayLike) -> Spread:
+        """The spread of some scores; NaN among them is left out."""
+        values = np.asarray(scores, np.float64)
+        values = values[~np.isnan(values)]
+        mean = float(values.mean()) if len(values) else math.nan
+        return cls(mean=mean, std=float(values.std(ddof=1)) if len(values) > 1 else math.nan, count=len(values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One model against another on the same splits.
+
+    Args:
+        difference: Mean of the paired differences; positive if the first is better.
+        t_test: Two-sided p-value of the corrected resampled t-test; NaN for fewer than two pairs.
+        wilcoxon: Two-sided p-value of the signed-rank test; NaN for no pair. It does not count that splits overlap, and
+            so errs towards finding a difference.
+        wins: Number of splits on which the first is better.
+        ties: Number on which both are equal.
+        losses: Number on which the first is worse.
+        dropped: Number of pairs of which a score is NaN; they count nowhere else.
+    """
+
+    difference: float
+    t_test: float
+    wilcoxon: float
+    wins: int
+    ties: int
+    losses: int
+    dropped: int
+
+
+def compare(first: Sequence[float], second: Sequence[float], test_to_train: float = TEST_TO_TRAIN) -> Comparison:
+    """Compare two models by their scores on the same splits, in the same order.
+
+    Args:
+        first: Scores of the one.
+        second: Scores of the other.
+        test_to_train: Number of test graphs per training graph; 0 if the splits do not overlap, or do not differ.
+
+    Example:
+        >>> compare([0.8, 0.7, 0.9], [0.7, 0.7, 0.6]).wins
+        2
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} scores against {len(second)}: they must be of the same splits")
+    differences = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+    known = differences[~np.isnan(differences)]
+    known = np.where(np.abs(known) < SAME, 0.0, known)
+    return Comparison(
+        difference=float(known.mean()) if len(known) else math.nan,
+        t_test=corrected_t_test(known, test_to_train),
+        wilcoxon=signed_rank_test(known),
+        wins=int((known > 0).sum()),
+        ties=int((known == 0).sum()),
+        losses=int((known < 0).sum()),
+        dropped=len(differences) - len(known),
+    )
+
+
+def corrected_t_test(differences: NDArray[np.float64], test_to_train: float = TEST_TO_TRAIN) -> float:
+    r"""Two-sided p-value of the corrected resampled t-test (Nadeau and Bengio, Machine Learning 52, 2003).
+
+    .. math:: t = \bar d \Big/ \sqrt{(1/n + n_{test}/n_{train})\, \sigma^2}, \quad n - 1 \text{ degrees of freedom}
+
+    Args:
+        differences: One per split.
+        test_to_train: :math:`n_{test}/n_{train}`; with 0 it is the plain paired t-test.
+    """
+    count = len(differences)
+    if count < 2:
+        return math.nan
+    if np.ptp(differences) < SAME:  # no spread: any difference at all is certain
+        return 1.0 if abs(differences[0]) < SAME else 0.0
+    error = math.sqrt((1 / count + test_to_train) * float(differences.var(ddof=1)))
+    return two_sided_t(float(differences.mean()) / error, count - 1)
+
+
+def two_sided_t(t: float, freedom: int) -> float:
+    r"""Probability that :math:`|T| \ge |t|` for Student's T with a whole number of degrees of freedom.
+
+    A finite series in :math:`\theta = \arctan(t/\sqrt\nu)` (Abramowitz and Stegun 26.7.3 and 26.7.4), exact to about
+    1e-15: enough for any p-value worth printing, without a dependency on SciPy.
+    """
+    theta = math.atan(abs(t) / math.sqrt(freedom))
+    sine, cosine = math.sin(theta), math.cos(theta)
+    odd = freedom % 2
+    term, total = cosine if odd else 1.0, 0.0
+    for power in range(2 + odd, freedom + 1, 2):
+        total += term
+        term *= cosine**2 * (power - 1) / power
+    inside = 2 / math.pi * (theta + sine * total) if odd else sine * total
+    return min(1.0, max(0.0, 1 - inside))
+
+
+def signed_rank_test(differences: NDArray[np.float64]) -> float:
+    """Two-sided p-value of Wilcoxon's signed-rank test, exact for any number of ties; differences of 0 are left out.
+
+    Every sign of every rank is as likely as the other, so the distribution of the sum of positive ranks is built by
+    adding one rank after the other.
+    """
+    if not len(differences):
+        return math.nan
+    nonzero = differences[np.abs(differences) >= SAME]
+    doubled = _doubled_ranks(np.abs(nonzero))  # twice the ranks are whole numbers, even where ties share a mean rank
+    ways = np.ones(1)
+    for rank in doubled:
+        ways = (np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))) / 2
+    positive = int(doubled[nonzero > 0].sum())
+    lower = min(positive, int(doubled.sum()) - positive)
+    return float(min(1.0, 2 * ways[: lower + 1].sum()))
+
+
+def _doubled_ranks(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Twice the rank of each number among them; equal ones share the mean of their ranks."""
+    rounded = np.round(sizes / SAME)
+    below = (rounded[:, None] > rounded).sum(1)
+    equal = (rounded[:, None] == rounded).sum(1)
+    return 2 * below + equal + 1

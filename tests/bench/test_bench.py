@@ -1,0 +1,106 @@
+"""The benchmark compares like with like, and its figures mean what their names say."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from bankgcn.bench import OURS, PEERS, PRODUCTS, measure_case
+from bankgcn.bench.cases import CASES, Case, random_graphs
+from bankgcn.bench.growth import growth, random_shift
+from bankgcn.bench.measure import OurTraining, peak_bytes
+from bankgcn.bench.peers import PlainNetwork, plain_bank_conv
+from bankgcn.cli import app
+from bankgcn.data.convert import to_pyg
+from bankgcn.nn import BankGCN
+
+
+@pytest.fixture(autouse=True)
+def _single_precision(_double_precision: None) -> None:
+    torch.set_default_dtype(torch.float32)
+
+
+def test_the_plain_network_computes_what_ours_does() -> None:
+    from torch_geometric.data import Batch
+
+    graphs = random_graphs(6, 12, 14, 5, 2)
+    ours, plain = BankGCN(5, 2), PlainNetwork(plain_bank_conv, 5, 2)
+    with torch.no_grad():
+        for conv, twin in zip(ours.convs, plain.convs, strict=True):
+            twin.alpha.copy_(conv.alpha)
+            twin.lin.load_state_dict(conv.project.state_dict())
+        plain.predict.load_state_dict(ours.predict.state_dict())
+    batch, collated = graphs.batch(), Batch.from_data_list(to_pyg(graphs))
+    torch.testing.assert_close(
+        plain(collated.x, collated.edge_index, collated.batch),
+        ours(batch.x, batch.shift, batch.batch, batch_size=6),
+        atol=1e-5,
+        rtol=1e-5,
+    )
+
+
+def test_generated_graphs_have_the_statistics_they_are_asked_for() -> None:
+    graphs = random_graphs(2000, 29.87, 32.30, 37, 2)
+    assert np.mean(graphs.num_nodes) == pytest.approx(29.87, rel=0.02)
+    assert np.mean(graphs.num_edges) == pytest.approx(32.30, rel=0.03)
+    assert (graphs.num_features, graphs.num_classes) == (37, 2)
+
+
+def test_a_case_is_measured_in_turns_and_reported_as_ratios() -> None:
+    order = []
+    result = measure_case(
+        "small",
+        Case(dataset="NCI1", graphs=20, batch_size=8),
+        random_graphs(20, 10, 11, 4, 2),
+        peers=("PyG GCN", "PyG BankGCN"),
+        repetitions=2,
+        on_epoch=lambda contender, repetition: order.append((contender, repetition)),
+    )
+    contenders = [OURS, "PyG GCN", "PyG BankGCN", PRODUCTS]
+    assert order == [(contender, repetition) for repetition in range(3) for contender in contenders]
+    values = result.to_dict()
+    assert values["ratios"]["PyG GCN"] == values["peers"]["PyG GCN"] / values["ours_s"]
+    assert values["ratios"]["gemm"] == values["ours_s"] / values["gemm_s"]
+    assert all(len(times) == 2 for times in values["seconds"].values())
+    assert set(values["peak_bytes"]) == {OURS, "PyG GCN", "PyG BankGCN"}
+
+
+def test_memory_of_a_step_grows_with_the_batch() -> None:
+    graphs = random_graphs(64, 40, 50, 4, 2)
+    small, large = (peak_bytes(OurTraining(graphs, batch_size)) for batch_size in (8, 64))
+    assert large > 4 * small
+    assert small > 8 * 40 * 64 * 4  # at least the signals of one layer
+
+
+def test_growth_is_fitted_by_a_power_law() -> None:
+    fitted = growth(max_edges=300_000)
+    assert fitted["edges"]["sizes"] == [100_000, 300_000]
+    assert all(math.isfinite(fit["exponent"]) for fit in fitted.values())
+    assert random_shift(100_000).num_entries > 95_000  # a few edges coincide
+
+
+def test_the_command_writes_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANKGCN_DATA", str(tmp_path))  # nothing there: generated graphs stand in
+    monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(CASES, "ENZYMES", Case(dataset="ENZYMES", graphs=30, batch_size=16))
+    file = tmp_path / "bench.json"
+    arguments = ["bench", "--cases", "enzymes", "--repetitions", "1", "--max-edges", "0", "--json", str(file)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "ENZYMES: one training epoch" in result.output
+    assert "note: generated" in result.output
+    values = json.loads(file.read_text())
+    assert set(values["cases"][0]["peers"]) == set(PEERS)
+    assert values["machine"]["threads"] == 1
+
+
+def test_an_unknown_case_is_named() -> None:
+    result = CliRunner().invoke(app, ["bench", "--cases", "NCI2"])
+    assert result.exit_code == 1
+    assert "unknown case 'NCI2'" in result.output

@@ -1,0 +1,97 @@
+"""What a user sees of many runs."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from bankgcn.cli import sweep_grid
+from bankgcn.cli.sweep_grid import SweepGrid, TimeLeft, places
+from bankgcn.experiments.engine import Event
+from bankgcn.experiments.paper import TABLE_1, TABLES, figure3
+from fake_records import fake_record
+
+TABLE = TABLE_1.restricted(datasets=["MUTAG", "NCI1"], models=["gcn"], runs=2)
+CONFIGS = TABLE.configs()
+
+
+def plain() -> Console:
+    return Console(file=io.StringIO(), force_terminal=False, width=100)
+
+
+@pytest.mark.parametrize("name", list(TABLES))
+def test_every_run_has_a_place(name: str) -> None:
+    part = TABLES[name].restricted(runs=1)
+    assert set(places(part)) == {config.key for config in part.configs()}
+
+
+def test_panels_have_places_too() -> None:
+    figure = figure3()
+    assert len(set(places(figure).values())) == len(figure.configs()) == 5
+
+
+def test_runs_are_counted_as_they_start_and_end() -> None:
+    grid = SweepGrid(TABLE, CONFIGS, plain())
+    grid.on_event(Event("kept", CONFIGS[0], fake_record(CONFIGS[0])))
+    grid.on_event(Event("started", CONFIGS[1]))
+    grid.on_event(Event("started", CONFIGS[2]))
+    assert grid.summary() == "table1: 1 of 12 runs done, 2 running, about 0:00:11 left"
+    grid.on_event(Event("finished", CONFIGS[1], fake_record(CONFIGS[1])))
+    grid.on_event(Event("failed", CONFIGS[2], message="no memory"))
+    assert grid.summary() == "table1: 2 of 12 runs done, 1 failed, about 0:00:09 left"
+
+
+def test_the_last_run_leaves_no_time_to_wait() -> None:
+    grid = SweepGrid(TABLE, CONFIGS, plain())
+    for config in CONFIGS:
+        grid.on_event(Event("kept", config, fake_record(config)))
+    assert grid.summary() == "table1: 12 of 12 runs done"
+
+
+def test_time_left_is_guessed_by_runs_of_the_same_kind() -> None:
+    left = TimeLeft(CONFIGS)
+    assert left.seconds(1) is None
+    of = {name: [config for config in CONFIGS if config.dataset == name] for name in ("MUTAG", "NCI1")}
+    left.ended(of["MUTAG"][0], 1.0)
+    assert left.seconds(1) == pytest.approx(11)  # nothing better is known of NCI1
+    left.ended(of["NCI1"][0], 10.0)
+    assert left.seconds(1) == pytest.approx(5 * 1 + 5 * 10)
+    assert left.seconds(2) == pytest.approx((5 * 1 + 5 * 10) / 2)
+
+
+def test_a_failure_is_told_once_however_many_runs_it_hits() -> None:
+    console = plain()
+    grid = SweepGrid(TABLE, CONFIGS, console)
+    for config in CONFIGS:
+        grid.on_event(Event("started", config))
+        grid.on_event(Event("failed", config, message="PyG is missing"))
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue() == "failed: GCN on MUTAG, seed 0: PyG is missing\n"
+    assert grid.summary() == "table1: 0 of 12 runs done, 12 failed"
+
+
+def test_away_from_a_terminal_there_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = plain()
+    with SweepGrid(TABLE, CONFIGS, console) as grid:
+        grid.on_event(Event("kept", CONFIGS[0], fake_record(CONFIGS[0])))
+        assert isinstance(console.file, io.StringIO)
+        assert console.file.getvalue() == ""
+        monkeypatch.setattr(sweep_grid, "EVERY", -1.0)
+        grid.on_event(Event("kept", CONFIGS[1], fake_record(CONFIGS[1])))
+    assert console.file.getvalue().startswith("table1: 2 of 12 runs done")
+    assert "\x1b" not in console.file.getvalue()
+
+
+def test_on_a_terminal_there_is_a_grid() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
+    with SweepGrid(TABLE, CONFIGS, console) as grid:
+        grid.on_event(Event("kept", CONFIGS[0], fake_record(CONFIGS[0])))
+        grid.on_event(Event("started", CONFIGS[1]))
+        grid._live.refresh()
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "MUTAG" in shown
+    assert "NCI1" in shown
+    assert "1/6 +1" in shown
