@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bankgcn.data.errors import DataFileError, GraphError
-from bankgcn.data.images import Recipe, from_images, read_image_folder, superpixels
+from bankgcn.data.images import Slicing, from_images, read_image_folder, superpixels
 
 pytest.importorskip("skimage")
 Image = pytest.importorskip("PIL.Image")
@@ -47,13 +47,13 @@ def test_the_mean_colour_of_a_map_of_coordinates_is_the_centre() -> None:
 @pytest.mark.parametrize("segments", [1, 5, 20, 75, 150])
 def test_there_are_never_more_superpixels_than_allowed(segments: int) -> None:
     images = _noise(5, 32, 32, 3)
-    graphs = from_images(images, recipe=Recipe(segments=segments))
+    graphs = from_images(images, slicing=Slicing(segments=segments))
     assert graphs.num_nodes.min() >= 1
     assert graphs.num_nodes.max() <= segments
 
 
 def test_every_superpixel_has_its_neighbours_and_edges_both_directions() -> None:
-    graphs = from_images(_noise(2, 32, 32, 3), recipe=Recipe(neighbors=8))
+    graphs = from_images(_noise(2, 32, 32, 3), slicing=Slicing(neighbors=8))
     assert graphs.degree.min() >= 8
     assert graphs.num_features == 5
     assert graphs.notes == ()
@@ -107,8 +107,8 @@ def test_impossible_images_are_named(images: np.ndarray, y: list | None, message
 
 
 def test_an_impossible_recipe_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"Recipe\(segments=0"):
-        Recipe(segments=0)
+    with pytest.raises(ValueError, match=r"Slicing\(segments=0"):
+        Slicing(segments=0)
 
 
 def test_subfolders_are_classes(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bankgcn.data import sources
@@ -209,3 +210,18 @@ def test_a_set_without_classes_has_no_stratified_split(root: Path) -> None:
     source = find_source(root / "no classes.graphs")
     with pytest.raises(ValueError, match="no classes has no classes: a stratified split needs them"):
         source.split(source.load())
+
+
+def test_a_folder_of_images_is_a_source_and_tells_its_progress(tmp_path: Path) -> None:
+    from PIL import Image
+
+    random = np.random.default_rng(0)
+    for number in range(4):
+        file = tmp_path / "photos" / ("cats" if number % 2 else "dogs") / f"{number}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(random.integers(0, 255, (24, 24, 3), np.uint8)).save(file)
+    told: list[tuple[int, int]] = []
+    graphs = find_source(tmp_path / "photos").load(progress=lambda done, total: told.append((done, total)))
+    assert graphs.classes == ("cats", "dogs")
+    assert (len(graphs), graphs.num_features) == (4, 5)
+    assert told[-1] == (4, 4)

@@ -110,9 +110,9 @@ def test_a_sweep_that_is_killed_leaves_its_records_and_no_process(tmp_path: Path
     command = [sys.executable, str(script), str(tmp_path), str(store.folder)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as sweeping:
-        wait_until(lambda: len(attempts(tmp_path)) == 2)
+        wait_until(lambda: len(attempts(tmp_path)) == 2 and store.path(CONFIGS[0].key).exists())
         sweeping.send_signal(how)
-        _, complaint = sweeping.communicate(timeout=20)
+        _, complaint = sweeping.communicate(timeout=60)
     assert "KeyboardInterrupt" in complaint or how == signal.SIGKILL
     wait_until(lambda: not any(is_alive(process) for _, process in attempts(tmp_path)))
     (tmp_path / "1.wait").unlink()

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 from rich.text import Text
 
+from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.source_options import (
     DataRoot,
     IgnoreTargets,
@@ -59,7 +60,9 @@ def describe(
 ) -> None:
     """Read a dataset and tell what is in it, beside what the paper says of it."""
     found = find_source(source, data_root)
-    graphs = found.load(**reader_options(smiles, target, skip_unreadable, symmetrise, skip_missing, ignore_targets))
+    graphs = load_graphs(
+        found, **reader_options(smiles, target, skip_unreadable, symmetrise, skip_missing, ignore_targets)
+    )
     console = Console(highlight=False)
     entry = found.entry
     title = f"{entry.name}: {entry.summary}" if entry else graphs.name or found.name

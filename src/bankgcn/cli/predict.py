@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bankgcn.choices import pick
 from bankgcn.cli.messages import say
+from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.source_options import (
     DataRoot,
     IgnoreTargets,
@@ -120,7 +121,7 @@ def _graphs(
         options = {**({"smiles": column} if column else {}), **options}
         if "target" not in options:
             options["has_target"] = False  # any other column may be anything
-    graphs = source.load(like=ensemble.signals, **options)
+    graphs = load_graphs(source, like=ensemble.signals, **options)
     for run in ensemble.unfinished:
         say(f"note: {run} is not finished and has no vote", stderr=True)
     for note in graphs.notes:

@@ -13,6 +13,7 @@ from bankgcn.cli import train_options as option
 from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.messages import say
 from bankgcn.cli.progress import TrainingProgress
+from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.settings import DEFAULTS, Settings, in_these_words
 from bankgcn.cli.toml_file import Value, read_toml, write_toml
 from bankgcn.data.errors import DataFileError
@@ -142,7 +143,7 @@ def _run(settings: Settings) -> Run:
     source = find_source(settings["source"], settings["data_root"] or None)
     if settings["features"] and source.reader not in ("smiles", "molhiv"):
         raise ValueError(f"features = {settings['features']} is for molecules, but {source.name} is of another kind")
-    graphs = source.load(**settings.reader)
+    graphs = load_graphs(source, **settings.reader)
     if not graphs.num_features:
         graphs = structural_signals(graphs)
     if graphs.y is not None and not graphs.classes:

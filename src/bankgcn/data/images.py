@@ -25,7 +25,7 @@ SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class Slicing:
     """How an image becomes a graph; by default with the numbers of the CIFAR-10 benchmark.
 
     Its edges are not the benchmark's: here a superpixel is joined to those that are nearest, there to nine near ones
@@ -51,7 +51,7 @@ def from_images(
     images: Sequence[NDArray] | NDArray,
     y: Sequence[Scalar] | NDArray | None = None,
     *,
-    recipe: Recipe | None = None,
+    slicing: Slicing | None = None,
     name: str = "",
     progress: Progress | None = None,
 ) -> GraphSet:
@@ -64,7 +64,7 @@ def from_images(
         images: Shape ``(n, height, width)`` or ``(n, height, width, channels)`` with 1 or 3 channels, or a sequence of
             single images, which may differ in size.
         y: A target for each image: classes or numbers, see :func:`bankgcn.data.targets.encode_targets`.
-        recipe: How an image becomes a graph.
+        slicing: How an image becomes a graph.
         name: Name of the set.
         progress: Called after each image.
 
@@ -76,11 +76,11 @@ def from_images(
     if targets is not None and len(targets) != len(images):
         raise GraphError(f"there are {len(images)} images but {len(targets)} targets")
     named = ((f"image {number}", image) for number, image in enumerate(images))
-    return _build(named, len(images), targets, recipe=recipe, name=name, progress=progress)
+    return _build(named, len(images), targets, slicing=slicing, name=name, progress=progress)
 
 
 def read_image_folder(
-    folder: str | PathLike[str], *, recipe: Recipe | None = None, progress: Progress | None = None
+    folder: str | PathLike[str], *, slicing: Slicing | None = None, progress: Progress | None = None
 ) -> GraphSet:
     """One graph an image, as :func:`from_images` does, for the images of a folder.
 
@@ -92,11 +92,11 @@ def read_image_folder(
         ImportError: scikit-image is not installed.
     """
     folder = Path(folder)
-    files = _image_files(folder)
+    files = image_files(folder)
     targets = None if files[0].parent == folder else [file.parent.name for file in files]
     names = [file.relative_to(folder).as_posix() for file in files]
     named = ((str(file), _read_image(file)) for file in files)
-    return _build(named, len(files), targets, names=names, recipe=recipe, name=folder.name, progress=progress)
+    return _build(named, len(files), targets, names=names, slicing=slicing, name=folder.name, progress=progress)
 
 
 def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np.float32]:
@@ -107,7 +107,7 @@ def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np
     Args:
         image: Shape ``(height, width)`` or ``(height, width, channels)`` with 1 or 3 channels.
         segments: Largest number of superpixels.
-        compactness: See :class:`Recipe`.
+        compactness: See :class:`Slicing`.
 
     Returns:
         Shape ``(superpixels, channels + 2)``.
@@ -159,16 +159,16 @@ def _build(
     targets: Sequence[Scalar] | None,
     *,
     names: Sequence[str] | None = None,
-    recipe: Recipe | None,
+    slicing: Slicing | None,
     name: str,
     progress: Progress | None,
 ) -> GraphSet:
-    recipe = recipe or Recipe()
+    slicing = slicing or Slicing()
     y, classes = (None, None) if targets is None else _encoded(targets)
     signals: list[NDArray[np.float32]] = []
     for done, (which, image) in enumerate(images, start=1):
         try:
-            signals.append(superpixels(image, recipe.segments, recipe.compactness))
+            signals.append(superpixels(image, slicing.segments, slicing.compactness))
         except GraphError as error:
             raise GraphError(f"{which}: {error}") from error
         if signals[-1].shape[1] != signals[0].shape[1]:
@@ -179,7 +179,7 @@ def _build(
         raise GraphError("there are no images")
     return GraphSet.from_edges(
         [len(signal) for signal in signals],
-        _edges([signal[:, -2:] for signal in signals], recipe.neighbors),
+        _edges([signal[:, -2:] for signal in signals], slicing.neighbors),
         attributes=np.concatenate(signals),
         y=y,
         classes=classes,
@@ -207,7 +207,7 @@ def _encoded(targets: Sequence[Scalar]) -> tuple[NDArray, tuple[str, ...] | None
         raise GraphError(f"image {error.graph}: {error}") from error
 
 
-def _image_files(folder: Path) -> list[Path]:
+def image_files(folder: Path) -> list[Path]:
     """The images of a folder or of its subfolders, in order of their names."""
     try:
         own = sorted(_images_in(folder))
@@ -223,6 +223,12 @@ def _image_files(folder: Path) -> list[Path]:
     if not own and not deeper:
         raise DataFileError(f"has no images, nor have its subfolders ({', '.join(sorted(SUFFIXES))})", folder)
     return own or deeper
+
+
+def has_images(folder: Path) -> bool:
+    """Whether there are images in a folder or in its subfolders."""
+    folders = (folder, *(inside for inside in folder.iterdir() if inside.is_dir()))
+    return any(next(_images_in(each), None) is not None for each in folders)
 
 
 def _images_in(folder: Path) -> Iterator[Path]:

@@ -21,6 +21,7 @@ from bankgcn.data.fetch import Progress, fetch
 from bankgcn.data.generated import smooth_or_alternating
 from bankgcn.data.gnn_benchmark import read_gnn_benchmark
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.images import has_images, image_files, read_image_folder
 from bankgcn.data.jsonlines import read_jsonlines
 from bankgcn.data.molhiv import read_molhiv, scaffold_split
 from bankgcn.data.node_schema import NodeSchema
@@ -65,6 +66,7 @@ READERS: dict[str, Reader] = {
     "jsonlines": Reader("a file of JSON lines", read_jsonlines),
     "molhiv": Reader("OGB's molhiv", read_molhiv, _molhiv_files),
     "cifar10": Reader("CIFAR-10 as superpixels", _read_cifar10),
+    "images": Reader("a folder of images", read_image_folder, image_files),
 }
 MAKERS: dict[str, Callable[[], GraphSet]] = {
     "mutag": mutag,
@@ -76,7 +78,10 @@ OFFICIAL_SPLITS: dict[str, Callable[[Path, int], Split]] = {
     "cifar10": lambda _, num_graphs: cifar10_split(num_graphs),
 }
 READER_OF_SUFFIX = {".zip": "tu", ".csv": "smiles", ".tsv": "smiles", ".jsonl": "jsonlines", ".ndjson": "jsonlines"}
-EXPECTED = "a dataset's name, a folder or zip in the TU format, a .csv with a column of SMILES, or a .jsonl of graphs"
+EXPECTED = (
+    "a dataset's name, a folder or zip in the TU format, a .csv with a column of SMILES, a .jsonl of graphs, "
+    "or a folder of images"
+)
 
 
 @dataclass(frozen=True)
@@ -95,12 +100,15 @@ class Source:
     path: Path | None = None
     entry: Entry | None = None
 
-    def load(self, *, like: Recipe | None = None, **options: Any) -> GraphSet:
+    def load(
+        self, *, like: Recipe | None = None, progress: Callable[[int, int], None] | None = None, **options: Any
+    ) -> GraphSet:
         """The graphs, from the cache if they were read before.
 
         Args:
             like: How the signals of other graphs were made, by :func:`bankgcn.data.recipes.description`: these are made
                 in the same way, so that a model which was trained on the others can be applied.
+            progress: Called with what is done and what there is in all, by readers that take long and can tell.
             **options: Passed to the reader, such as ``asymmetric="symmetrise"`` or ``target="active"``.
 
         Raises:
@@ -108,8 +116,8 @@ class Source:
                 made in that way.
         """
         if like is None:
-            return self._load(options)
-        graphs = self._load({**options, **self._options_like(like)})
+            return self._load(options, progress)
+        graphs = self._load({**options, **self._options_like(like)}, progress)
         if like.get("kind") == "structure" and description(graphs) != like:
             graphs = structural_signals(graphs, like["max_degree"])
         check_alike(graphs, like, self.name)
@@ -124,7 +132,7 @@ class Source:
             return {"schema": NodeSchema.from_recipe(like)}
         return {"features": like["features"]} if self.reader in ("smiles", "molhiv") and kind == "atoms" else {}
 
-    def _load(self, options: dict[str, Any]) -> GraphSet:
+    def _load(self, options: dict[str, Any], progress: Callable[[int, int], None] | None) -> GraphSet:
         if self.path is None:
             _refuse_unknown(options, [], self.name)
             return MAKERS[self.reader]()
@@ -132,10 +140,13 @@ class Source:
             _refuse_unknown(options, [], "a saved set")
             return GraphSet.load(self.path)
         reader = READERS[self.reader]
-        _refuse_unknown(options, list(inspect.signature(reader.read).parameters)[1:], reader.kind)
+        known = [name for name in list(inspect.signature(reader.read).parameters)[1:] if name != "progress"]
+        _refuse_unknown(options, known, reader.kind)
         if self.reader == "tu":
             options = self._tu_options(self.path, options)
         read = partial(reader.read, self.path, **options)
+        if self.reader == "images":
+            read = partial(read, progress=progress)
         return cached(self.name, read, reader.files(self.path), {"reader": self.reader, **options})
 
     def split(self, graphs: GraphSet, seed: int = 0) -> Split:
@@ -258,7 +269,7 @@ def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Prog
 
 def _reader_of(path: Path) -> str:
     if path.is_dir():
-        return "tu"
+        return "images" if has_images(path) else "tu"
     with path.open("rb") as file:
         if file.read(len(MAGIC)) == MAGIC:
             return "saved"
