@@ -45,6 +45,12 @@ def test_one_row_of_coefficients_serves_all_channels() -> None:
     torch.testing.assert_close(out, chebyshev.apply(shift, x, c.unsqueeze(-1).expand(-1, 4)))
 
 
+def test_channels_are_divided_among_the_filters_in_blocks() -> None:
+    shift, x, c = GraphShift.from_edges(ring(7), num_nodes=7), signals(7, 6), signals(4, 2)
+    blocks = [chebyshev.apply(shift, x[:, :3], c[:, 0]), chebyshev.apply(shift, x[:, 3:], c[:, 1])]
+    torch.testing.assert_close(chebyshev.apply(shift, x, c), torch.cat(blocks, dim=1))
+
+
 def test_first_coefficient_alone_is_the_identity() -> None:
     x = signals(7, 2)
     out = chebyshev.apply(GraphShift.from_edges(ring(7), num_nodes=7), x, torch.tensor([1.0, 0, 0, 0]))
@@ -135,5 +141,5 @@ def test_signals_and_coefficients_that_do_not_fit_are_refused() -> None:
     shift = GraphShift.from_edges(ring(6), num_nodes=6)
     with pytest.raises(ValueError, match=r"x has shape \(5, 2\), expected one row for each of num_nodes=6"):
         chebyshev.apply(shift, torch.ones(5, 2), torch.ones(3))
-    with pytest.raises(ValueError, match="coefficients for 3 channels do not fit x with 2"):
+    with pytest.raises(ValueError, match="2 channels cannot be divided among 3 filters"):
         chebyshev.apply(shift, torch.ones(6, 2), torch.ones(3, 3))

@@ -33,10 +33,11 @@ def find_blocks(rowptr: Tensor, col: Tensor) -> NDArray[np.int64]:
 def filter_bank(
     rowptr: Tensor, col: Tensor, weight: Tensor, cuts: NDArray[np.int64], x: Tensor, coefficients: Tensor
 ) -> Tensor:
-    r""":math:`\sum_k c_k T_k(\tilde L) x`, with one row of coefficients for each :math:`k`."""
-    x, coefficients = x.contiguous(), coefficients.expand(-1, x.size(1)).contiguous()
+    r""":math:`\sum_k c_k T_k(\tilde L) x`; the channels are divided among the columns of the coefficients."""
+    x = x.contiguous()
     out = torch.empty_like(x)
-    _forward(rowptr.numpy(), col.numpy(), weight.numpy(), cuts, x.numpy(), coefficients.numpy(), out.numpy())
+    wide = _per_channel(coefficients, x)
+    _forward(rowptr.numpy(), col.numpy(), weight.numpy(), cuts, x.numpy(), wide, out.numpy())
     return out
 
 
@@ -49,12 +50,19 @@ def filter_bank_adjoint(
     coefficients: Tensor,
     gradient: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of the signals and of the coefficients, the latter channel by channel."""
-    x, gradient, wide = x.contiguous(), gradient.contiguous(), coefficients.expand(-1, x.size(1)).contiguous()
-    grad_x, grad_c = torch.empty_like(x), torch.empty_like(wide)
-    arrays = (tensor.numpy() for tensor in (x, wide, gradient, grad_x, grad_c))
+    """Gradients of the signals and of the coefficients."""
+    x, gradient = x.contiguous(), gradient.contiguous()
+    grad_x, wide = torch.empty_like(x), _per_channel(coefficients, x)
+    grad_wide = np.empty_like(wide)
+    arrays = (x.numpy(), wide, gradient.numpy(), grad_x.numpy(), grad_wide)
     _backward(rowptr.numpy(), col.numpy(), weight.numpy(), cuts, *arrays)
-    return grad_x, grad_c
+    grad_c = grad_wide.reshape(*coefficients.shape, -1).sum(-1) if grad_wide.size else grad_wide
+    return grad_x, torch.from_numpy(grad_c)
+
+
+def _per_channel(coefficients: Tensor, x: Tensor) -> NDArray[np.floating]:
+    """The coefficients of each channel: those of the filter that it belongs to."""
+    return np.repeat(coefficients.numpy(), x.size(1) // coefficients.size(1), axis=1)
 
 
 @compiled

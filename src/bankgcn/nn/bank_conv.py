@@ -11,7 +11,7 @@ from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from bankgcn.choices import pick
 from bankgcn.spectral import chebyshev
-from bankgcn.spectral.basis import Basis, basis_named
+from bankgcn.spectral.basis import Basis, Chebyshev, basis_named
 from bankgcn.spectral.shift import GraphShift
 
 INITIAL_ALPHA = {"xavier": nn.init.xavier_uniform_, "zeros": nn.init.zeros_}
@@ -114,10 +114,8 @@ class BankConv(nn.Module):
             self._draw_alpha(self.alpha)
 
     def coefficients(self) -> Tensor:
-        """Chebyshev coefficients of every channel's filter, shortcut included: shape ``(degree + 1, out_channels)``."""
-        bank = self._bank(self.shortcut).T.unsqueeze(-1)  # (degree + 1, s, 1)
-        width = self.out_channels // self.num_subspaces
-        return bank.expand(-1, -1, width).reshape(-1, self.out_channels)
+        """Chebyshev coefficients of every filter, shortcut included: shape ``(degree + 1, num_subspaces)``."""
+        return self._bank(self.shortcut).T
 
     def response(self, lam: Tensor, shortcut: bool = False) -> Tensor:
         r"""Frequency response :math:`\hat g_{[p]}(\lambda)` of every filter (Eq. 14).
@@ -152,9 +150,15 @@ class BankConv(nn.Module):
 
     def _bank(self, shortcut: bool) -> Tensor:
         """Chebyshev coefficients of every filter, shape ``(num_subspaces, degree + 1)``."""
-        # alpha @ to_chebyshev, written so that autocast does not round the filters to half precision
-        bank = (self.alpha.unsqueeze(-1) * self._to_chebyshev.to(self.alpha)).sum(1)
-        return torch.cat([bank[:, :1] + 1, bank[:, 1:]], dim=1) if shortcut else bank  # T_0 = 1 lets everything pass
+        bank: Tensor = self.alpha
+        if not isinstance(self.basis, Chebyshev):
+            # alpha @ to_chebyshev, written so that autocast does not round the filters to half precision
+            bank = (self.alpha.unsqueeze(-1) * self._to_chebyshev.to(self.alpha)).sum(1)
+        if not shortcut:
+            return bank
+        everything = torch.zeros(bank.size(1), dtype=bank.dtype, device=bank.device)
+        everything[0] = 1  # T_0 = 1 lets everything pass
+        return bank + everything
 
     def _check_signal(self, x: Tensor) -> None:
         if not x.is_floating_point():

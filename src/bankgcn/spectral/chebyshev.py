@@ -14,13 +14,13 @@ from bankgcn.spectral.shift import GraphShift
 
 
 def apply(shift: GraphShift | Callable[[Tensor], Tensor], x: Tensor, coefficients: Tensor) -> Tensor:
-    r"""Chebyshev filter :math:`\sum_{k=0}^K c_k T_k(\tilde L)\,x`, one filter per channel (Eq. 15).
+    r"""Chebyshev filters :math:`\sum_{k=0}^K c_k T_k(\tilde L)\,x`, each for its share of the channels (Eq. 15).
 
     Args:
         shift: The operator :math:`\tilde L`: a :class:`GraphShift`, or any symmetric linear map of ``x``.
         x: Signals, shape ``(num_nodes, channels)``.
-        coefficients: :math:`c_k` in row ``k``: shape ``(order + 1, channels)``, or ``(order + 1,)`` for one filter that
-            all channels share.
+        coefficients: :math:`c_k` in row ``k``, one column a filter: shape ``(order + 1, num_filters)``. The channels
+            are divided among the filters in blocks of equal width; ``(order + 1,)`` is one filter for all.
 
     Returns:
         The filtered signals, shape ``(num_nodes, channels)``.
@@ -34,13 +34,14 @@ def apply(shift: GraphShift | Callable[[Tensor], Tensor], x: Tensor, coefficient
         return _combine(shift, x, coefficients)
     if x.dim() != 2 or x.size(0) != shift.num_nodes:
         raise ValueError(f"x has shape {tuple(x.shape)}, expected one row for each of num_nodes={shift.num_nodes}")
-    if coefficients.size(1) not in (1, x.size(1)):
-        raise ValueError(f"coefficients for {coefficients.size(1)} channels do not fit x with {x.size(1)}")
+    if x.size(1) % coefficients.size(1):
+        raise ValueError(f"{x.size(1)} channels cannot be divided among {coefficients.size(1)} filters")
     if shift.weight.requires_grad and torch.is_grad_enabled():
-        return _combine(shift, x, coefficients)
+        return _combine(shift, x, _per_channel(coefficients, x.size(1)))
     if x.dtype == coefficients.dtype == shift.dtype and fused_for(x, coefficients, shift.weight):
         return _FusedFilter.apply(shift, x, coefficients)
-    return _SelfAdjointFilter.apply(shift.rowptr, shift.col, shift.weight, shift.row, x, coefficients)
+    wide = _per_channel(coefficients, x.size(1))
+    return _SelfAdjointFilter.apply(shift.rowptr, shift.col, shift.weight, shift.row, x, wide)
 
 
 def polynomials(shift: Callable[[Tensor], Tensor], x: Tensor, order: int) -> Iterator[Tensor]:
@@ -59,6 +60,12 @@ def _combine(shift: Callable[[Tensor], Tensor], x: Tensor, coefficients: Tensor)
     for c_k, t_k in hops:
         out = out + c_k * t_k
     return out
+
+
+def _per_channel(coefficients: Tensor, channels: int) -> Tensor:
+    """Each filter's column once for every channel that it serves, shape ``(order + 1, channels)``."""
+    terms, filters = coefficients.shape
+    return coefficients.unsqueeze(-1).expand(-1, -1, channels // filters).reshape(terms, channels)
 
 
 class _SelfAdjointFilter(torch.autograd.Function):
@@ -107,11 +114,11 @@ class _FusedFilter(torch.autograd.Function):
 
         shift, (x, coefficients) = ctx.shift, ctx.saved_tensors
         if torch.is_grad_enabled():  # a second derivative is wanted, which needs a record of the steps
-            return None, *_adjoint(shift, x, coefficients, gradient)
-        grad_x, grad_coefficients = filter_bank_adjoint(
+            grad_x, wide = _adjoint(shift, x, _per_channel(coefficients, x.size(1)), gradient)
+            return None, grad_x, wide.unflatten(1, (coefficients.size(1), -1)).sum(-1)
+        return None, *filter_bank_adjoint(
             shift.rowptr, shift.col, shift.weight, shift.blocks, x, coefficients, gradient
         )
-        return None, grad_x, grad_coefficients.sum_to_size(coefficients.shape)
 
 
 def _adjoint(shift: GraphShift, x: Tensor, coefficients: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
@@ -120,5 +127,5 @@ def _adjoint(shift: GraphShift, x: Tensor, coefficients: Tensor, gradient: Tenso
     for k, t_k in enumerate(polynomials(shift, gradient, coefficients.size(0) - 1)):
         if k > 0:
             grad_x = grad_x + coefficients[k] * t_k
-        grad_coefficients.append((t_k * x).sum(0).sum_to_size(coefficients[k].shape))
+        grad_coefficients.append((t_k * x).sum(0))
     return grad_x, torch.stack(grad_coefficients).to(coefficients.dtype)
