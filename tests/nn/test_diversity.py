@@ -84,6 +84,12 @@ def test_minimised_alone_omega_reaches_its_floor(num_subspaces: int, order: int,
     assert reached >= welch - 1e-9
 
 
+def test_stacked_banks_are_judged_one_by_one() -> None:
+    alphas = torch.randn(3, 5, 4)
+    expected = torch.stack([mutual_coherence(alpha) for alpha in alphas])
+    torch.testing.assert_close(mutual_coherence(alphas), expected)
+
+
 def test_alpha_must_be_a_matrix() -> None:
     with pytest.raises(ValueError, match=r"alpha has shape \(3,\)"):
         mutual_coherence(torch.ones(3))

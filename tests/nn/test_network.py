@@ -151,6 +151,9 @@ def test_coherence_is_over_the_layers() -> None:
     net.coherence().backward()
     assert all(conv.alpha.grad.abs().sum() > 0 for conv in net.convs)
     assert GraphNetwork(3, 2, conv="gcn").coherence().item() == 0
+    narrow = BankGCN(1, 2)  # its first bank has another shape
+    omegas = torch.stack([mutual_coherence(conv.alpha) for conv in narrow.convs])
+    torch.testing.assert_close(narrow.coherence(), omegas.sum())
 
 
 def test_own_convolutions_and_poolings_can_be_given() -> None:

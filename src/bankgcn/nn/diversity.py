@@ -15,18 +15,20 @@ def mutual_coherence(alpha: Tensor) -> Tensor:
     ``order + 1`` filters can be. A single filter has no pair, and a filter of zeros no direction: both count as 0.
 
     Args:
-        alpha: Coefficients of the filters, shape ``(num_subspaces, order + 1)``.
+        alpha: Coefficients of the filters, shape ``(num_subspaces, order + 1)``; or of several banks, stacked before.
 
     Returns:
-        A scalar in [0, 1]. Its gradient is finite everywhere, and reaches only the most similar pair.
+        A scalar in [0, 1], or one for each bank. Its gradient is finite everywhere, and reaches only the most similar
+        pair.
 
     Example:
         >>> import torch
         >>> mutual_coherence(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
         tensor(0.7071)
     """
-    if alpha.dim() != 2:
+    if alpha.dim() < 2:
         raise ValueError(f"alpha has shape {tuple(alpha.shape)}, expected (num_subspaces, order + 1)")
-    unit = F.normalize(alpha, dim=1)
-    cosine = (unit.unsqueeze(1) * unit).sum(-1)  # unit @ unit.T, which autocast would round to half precision
-    return cosine.triu(diagonal=1).abs().max()
+    unit = F.normalize(alpha, dim=-1)
+    # unit @ unit.mT, which autocast would round to half precision
+    cosine = (unit.unsqueeze(-2) * unit.unsqueeze(-3)).sum(-1)
+    return cosine.triu(diagonal=1).abs().amax((-2, -1))

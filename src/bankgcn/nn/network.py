@@ -144,10 +144,14 @@ class GraphNetwork(nn.Module):
 
     def coherence(self, reduction: Literal["sum", "mean"] = "sum") -> Tensor:
         r""":math:`\Omega` over the layers, for the objective (Eq. 20); 0 if no layer has a filter bank."""
-        omegas = [mutual_coherence(conv.alpha) for conv in self.convs if isinstance(conv, BankConv)]
-        if not omegas:
+        banks: dict[torch.Size, list[Tensor]] = {}  # of one shape, stacked: fewer and larger operations
+        for conv in self.convs:
+            if isinstance(conv, BankConv):
+                banks.setdefault(conv.alpha.shape, []).append(conv.alpha)
+        if not banks:
             return self.predict.weight.new_zeros(())
-        return pick(REDUCTIONS, reduction, "reduction")(torch.stack(omegas))
+        omegas = torch.cat([mutual_coherence(torch.stack(alphas)) for alphas in banks.values()])
+        return pick(REDUCTIONS, reduction, "reduction")(omegas)
 
     def _edges(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None) -> tuple:
         """What the convolutions take besides the signal; for filter banks the shift, built once for all layers."""
