@@ -7,6 +7,8 @@ without an intermediate result.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 import torch
@@ -18,44 +20,42 @@ from bankgcn.kernels.compiler import compiled
 NODES_AT_ONCE = 16  # graphs smaller than this are taken together
 
 
-def find_blocks(rowptr: Tensor, col: Tensor) -> NDArray[np.int64]:
-    """Where the node range can be cut without cutting an edge: the graphs of a batch, found from the edges alone.
+class ShiftArrays(NamedTuple):
+    """A shift in CSR form, and where its nodes can be parted."""
+
+    rowptr: NDArray[np.int64]
+    col: NDArray[np.int64]
+    weight: NDArray[np.floating]
+    blocks: NDArray[np.int64]
+
+
+def shift_arrays(rowptr: Tensor, col: Tensor, weight: Tensor) -> ShiftArrays:
+    """The arrays of a shift, with the ranges of nodes that no edge leaves: the graphs of a batch, found from the edges.
 
     Raises:
         ValueError: A column is out of range, which the passes below would not notice.
     """
-    cuts = _find_blocks(rowptr.numpy(), col.numpy())
-    if not len(cuts):
+    arrays = (rowptr.contiguous().numpy(), col.contiguous().numpy())
+    blocks = _find_blocks(*arrays)
+    if not len(blocks):
         raise ValueError(f"the shift has columns outside 0 to {rowptr.numel() - 2}, or pointers that do not ascend")
-    return cuts
+    return ShiftArrays(*arrays, weight.detach().contiguous().numpy(), blocks)
 
 
-def filter_bank(
-    rowptr: Tensor, col: Tensor, weight: Tensor, cuts: NDArray[np.int64], x: Tensor, coefficients: Tensor
-) -> Tensor:
+def filter_bank(shift: ShiftArrays, x: Tensor, coefficients: Tensor) -> Tensor:
     r""":math:`\sum_k c_k T_k(\tilde L) x`; the channels are divided among the columns of the coefficients."""
     x = x.contiguous()
     out = torch.empty_like(x)
-    wide = _per_channel(coefficients, x)
-    _forward(rowptr.numpy(), col.numpy(), weight.numpy(), cuts, x.numpy(), wide, out.numpy())
+    _forward(*shift, x.numpy(), _per_channel(coefficients, x), out.numpy())
     return out
 
 
-def filter_bank_adjoint(
-    rowptr: Tensor,
-    col: Tensor,
-    weight: Tensor,
-    cuts: NDArray[np.int64],
-    x: Tensor,
-    coefficients: Tensor,
-    gradient: Tensor,
-) -> tuple[Tensor, Tensor]:
+def filter_bank_adjoint(shift: ShiftArrays, x: Tensor, coefficients: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
     """Gradients of the signals and of the coefficients."""
     x, gradient = x.contiguous(), gradient.contiguous()
     grad_x, wide = torch.empty_like(x), _per_channel(coefficients, x)
     grad_wide = np.empty_like(wide)
-    arrays = (x.numpy(), wide, gradient.numpy(), grad_x.numpy(), grad_wide)
-    _backward(rowptr.numpy(), col.numpy(), weight.numpy(), cuts, *arrays)
+    _backward(*shift, x.numpy(), wide, gradient.numpy(), grad_x.numpy(), grad_wide)
     grad_c = grad_wide.reshape(*coefficients.shape, -1).sum(-1) if grad_wide.size else grad_wide
     return grad_x, torch.from_numpy(grad_c)
 

@@ -98,15 +98,12 @@ class _FusedFilter(torch.autograd.Function):
     """The same filter and the same adjoint, in fused passes."""
 
     @staticmethod
-    def forward(shift: GraphShift, x: Tensor, coefficients: Tensor) -> Tensor:
+    def forward(ctx: Any, shift: GraphShift, x: Tensor, coefficients: Tensor) -> Tensor:
         from bankgcn.kernels.filter_bank import filter_bank
 
-        return filter_bank(shift.rowptr, shift.col, shift.weight, shift.blocks, x, coefficients)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[GraphShift, Tensor, Tensor], output: Tensor) -> None:
-        ctx.shift, x, coefficients = inputs
+        ctx.shift = shift
         ctx.save_for_backward(x, coefficients)
+        return filter_bank(shift.arrays, x, coefficients)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -116,9 +113,7 @@ class _FusedFilter(torch.autograd.Function):
         if torch.is_grad_enabled():  # a second derivative is wanted, which needs a record of the steps
             grad_x, wide = _adjoint(shift, x, _per_channel(coefficients, x.size(1)), gradient)
             return None, grad_x, wide.unflatten(1, (coefficients.size(1), -1)).sum(-1)
-        return None, *filter_bank_adjoint(
-            shift.rowptr, shift.col, shift.weight, shift.blocks, x, coefficients, gradient
-        )
+        return None, *filter_bank_adjoint(shift.arrays, x, coefficients, gradient)
 
 
 def _adjoint(shift: GraphShift, x: Tensor, coefficients: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,10 +2,13 @@ r"""The graph shift :math:`\tilde L = L - I = -D^{-1/2} A D^{-1/2}`, built and c
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
+
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+
+if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
+    from bankgcn.kernels.filter_bank import ShiftArrays
 
 UNDIRECT = "torch_geometric.utils.to_undirected(edge_index, edge_weight) makes a graph undirected"
 
@@ -34,7 +37,7 @@ class GraphShift:
         self.col = col
         self.weight = weight
         self._row = row
-        self._blocks: NDArray[np.int64] | None = None
+        self._arrays: ShiftArrays | None = None
 
     @classmethod
     def of(
@@ -123,13 +126,13 @@ class GraphShift:
         return self._row
 
     @property
-    def blocks(self) -> NDArray[np.int64]:
-        """Bounds of ranges of nodes that no edge leaves, for the fused passes."""
-        if self._blocks is None:
-            from bankgcn.kernels.filter_bank import find_blocks
+    def arrays(self) -> ShiftArrays:
+        """The same matrix as the fused passes take it, made once."""
+        if self._arrays is None:
+            from bankgcn.kernels.filter_bank import shift_arrays
 
-            self._blocks = find_blocks(self.rowptr, self.col)
-        return self._blocks
+            self._arrays = shift_arrays(self.rowptr, self.col, self.weight)
+        return self._arrays
 
     @property
     def num_nodes(self) -> int:

@@ -17,6 +17,7 @@ from bankgcn.nn.network import GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate
+from bankgcn.training.memory import reuse_memory
 from bankgcn.training.objective import objective
 from bankgcn.training.parallel import World
 
@@ -56,6 +57,7 @@ class Training:
         generator: torch.Generator,
         world: World | None = None,
     ):
+        reuse_memory()
         for part, graphs in (("training", train), ("validation", valid)):
             if graphs.y is None or not len(graphs):
                 raise ValueError(f"{len(graphs)} {part} graphs{'' if graphs.y is not None else ' without classes'}")
