@@ -59,7 +59,7 @@ def activate_adjoint(
 
 
 @compiled
-def _forward(h, batch, mode, with_max, x, scale, out, x_bits, highest):  # type: ignore[no-untyped-def]
+def _forward(h, batch, mode, with_max, x, scale, out, x_bits, highest):
     """Write the activated signals, their scale and the mean; return a node that is in no graph, or -1.
 
     The maximum is taken of the bits: floats that are not negative are ordered as these are, and integers have a maximum
@@ -101,7 +101,7 @@ def _forward(h, batch, mode, with_max, x, scale, out, x_bits, highest):  # type:
 
 
 @compiled
-def _backward(h, batch, mode, with_max, x, scale, highest, grad_x, grad_mean, grad_max, grad_h):  # type: ignore[no-untyped-def]
+def _backward(h, batch, mode, with_max, x, scale, highest, grad_x, grad_mean, grad_max, grad_h):
     num_nodes, channels = h.shape
     zero, one = h.dtype.type(0), h.dtype.type(1)
     count = np.zeros(grad_mean.shape[0], h.dtype)

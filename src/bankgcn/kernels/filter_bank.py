@@ -66,7 +66,7 @@ def _per_channel(coefficients: Tensor, x: Tensor) -> NDArray[np.floating]:
 
 
 @compiled
-def _find_blocks(rowptr, col):  # type: ignore[no-untyped-def]
+def _find_blocks(rowptr, col):
     num_nodes = rowptr.shape[0] - 1
     if rowptr[0] != 0 or rowptr[num_nodes] != col.shape[0]:
         return np.empty(0, np.int64)
@@ -90,7 +90,7 @@ def _find_blocks(rowptr, col):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(inline="always")
-def _shift_row(rowptr, col, weight, i, x, first, out, at):  # type: ignore[no-untyped-def]
+def _shift_row(rowptr, col, weight, i, x, first, out, at):
     """Row i of L~ x into row ``at`` of ``out``, where row j of the signal stands at j - first."""
     start, end = rowptr[i], rowptr[i + 1]
     channels = x.shape[1]
@@ -127,7 +127,7 @@ def _shift_row(rowptr, col, weight, i, x, first, out, at):  # type: ignore[no-un
 
 
 @compiled
-def _forward(rowptr, col, weight, cuts, x, c, out):  # type: ignore[no-untyped-def]
+def _forward(rowptr, col, weight, cuts, x, c, out):
     """Out = sum_k c[k] * T_k(L~) x, a block of nodes at a time."""
     order, channels = c.shape[0] - 1, x.shape[1]
     if order == 0:
@@ -167,7 +167,7 @@ def _forward(rowptr, col, weight, cuts, x, c, out):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _backward(rowptr, col, weight, cuts, x, c, g, grad_x, grad_c):  # type: ignore[no-untyped-def]
+def _backward(rowptr, col, weight, cuts, x, c, g, grad_x, grad_c):
     """grad_x = the same filter of g; grad_c[k] = <T_k(L~) g, x>, channel by channel."""
     order, channels = c.shape[0] - 1, x.shape[1]
     largest = 0
