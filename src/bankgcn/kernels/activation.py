@@ -12,8 +12,8 @@ from torch import Tensor
 
 from bankgcn.kernels.compiler import compiled
 
-MODES = {"before": 0, "after": 1, "none": 2}  # where the normalisation stands
 BEFORE, AFTER, NONE = 0, 1, 2
+MODES = {"before": BEFORE, "after": AFTER, "none": NONE}  # where the normalisation stands
 EPSILON = 1e-12  # as torch.nn.functional.normalize
 BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 

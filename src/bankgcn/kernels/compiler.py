@@ -1,4 +1,4 @@
-"""How the passes are compiled: once, kept on disk, with a word if it takes long."""
+"""How the passes are compiled: when first used, and kept on disk for the next time."""
 
 from __future__ import annotations
 
