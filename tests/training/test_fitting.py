@@ -17,6 +17,7 @@ from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
 from bankgcn.training import Epoch, Evaluation, FitResult, TrainConfig, embed, evaluate, fit, fitting, predict_logits
 from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.fitting import Training
+from bankgcn.training.learner import Learner
 from bankgcn.training.objective import logits_of, objective
 
 CONFIG = TrainConfig(max_epochs=6, batch_size=8, learning_rate=1e-2, gamma=0.5, decay_patience=1)
@@ -160,13 +161,15 @@ def test_an_interrupt_within_an_epoch_loses_only_that_epoch(tmp_path: Path, monk
     net, result = run()
     calls = []
 
+    learn = Learner.learn
+
     def interrupted(*arguments):
         calls.append(1)
         if len(calls) == 13:  # five batches an epoch: in the middle of the third
             raise KeyboardInterrupt
-        return objective(*arguments)
+        return learn(*arguments)
 
-    monkeypatch.setattr(fitting, "objective", interrupted)
+    monkeypatch.setattr(Learner, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(checkpoint=checkpoint)
     _, values = load_tensors(checkpoint)

@@ -14,6 +14,7 @@ from bankgcn.spectral.shift import GraphShift
 
 if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet
+    from bankgcn.kernels.network import Graphs
 
 
 def pointers(counts: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -80,6 +81,13 @@ class GraphBatch:
         r"""The shift :math:`\tilde L` of all graphs, block diagonal."""
         rowptr, weight = pointers(self._degree), self.source.shift[self._entries]
         return GraphShift(self._tensor(rowptr), self._tensor(self._col), self._tensor(weight))
+
+    @cached_property
+    def arrays(self) -> Graphs:
+        """Signals and shift of all graphs, as compiled passes take them."""
+        from bankgcn.kernels.collate import collate
+
+        return collate(self.source.arrays, self.indices)
 
     @cached_property
     def ptr(self) -> Tensor:

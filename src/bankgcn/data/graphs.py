@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -28,6 +28,9 @@ from bankgcn.data.container import read_arrays, write_arrays
 from bankgcn.data.edges import flatten_edges
 from bankgcn.data.errors import DataFileError, GraphError
 from bankgcn.data.fingerprint import fingerprint
+
+if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
+    from bankgcn.kernels.collate import FlatArrays
 
 __all__ = ["DataFileError", "GraphBatch", "GraphError", "GraphSet"]
 
@@ -208,6 +211,32 @@ class GraphSet:
         """Number of directed edges of each graph, shape ``(G,)``."""
         return np.diff(self.entry_ptr)
 
+    @cached_property
+    def arrays(self) -> FlatArrays:
+        """The fields that a network looks at, as compiled passes take them."""
+        from bankgcn.kernels.collate import FlatArrays
+
+        nodes = len(self.degree)
+        attributes = np.empty((nodes, 0), np.float32) if self.attributes is None else self.attributes
+        labels = np.empty((nodes, 0), np.uint8) if self.labels is None else self.labels
+        label_start = self.num_attributes + pointers(np.array(self.label_widths, np.int64))
+        fields = (
+            self.node_ptr,
+            self.entry_ptr,
+            self.degree,
+            self.neighbor,
+            self.shift,
+            attributes,
+            labels,
+            label_start,
+        )
+        return FlatArrays(*map(_read_only, fields))
+
+    @cached_property
+    def largest(self) -> int:
+        """Number of nodes of the largest graph."""
+        return int(self.num_nodes.max(initial=0))
+
     @property
     def num_edges(self) -> NDArray[np.int64]:
         """Number of undirected edges of each graph, shape ``(G,)``."""
@@ -307,6 +336,12 @@ class GraphSet:
     def _numbers(self, indices: Indices) -> NDArray[np.int64]:
         index = indices.numpy() if isinstance(indices, Tensor) else indices
         return np.atleast_1d(np.arange(len(self))[index])
+
+
+def _read_only(array: NDArray) -> NDArray:
+    view = np.ascontiguousarray(array).view(np.ndarray)
+    view.flags.writeable = False
+    return view
 
 
 def _members(ptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64] | slice:

@@ -93,8 +93,9 @@ class BankConv(nn.Module):
         self.basis = basis_named(basis)
         self.shortcut = shortcut
         self._draw_alpha = pick(INITIAL_ALPHA, initial_alpha, "initial_alpha")
-        # Not a buffer: .float() and .double() would round it for good. Its type is adapted where it is used.
-        self._to_chebyshev = self.basis.to_chebyshev(order)
+        # Of each polynomial of the basis. Not a buffer: .float() and .double() would round it for good. Its type is
+        # adapted where it is used.
+        self.chebyshev_coefficients = self.basis.to_chebyshev(order)
 
         self.project = _projection(projection, in_channels, out_channels, bias)
         if in_channels == -1:  # the shape of alpha, too, waits for the first input
@@ -153,7 +154,7 @@ class BankConv(nn.Module):
         bank: Tensor = self.alpha
         if not isinstance(self.basis, Chebyshev):
             # alpha @ to_chebyshev, written so that autocast does not round the filters to half precision
-            bank = (self.alpha.unsqueeze(-1) * self._to_chebyshev.to(self.alpha)).sum(1)
+            bank = (self.alpha.unsqueeze(-1) * self.chebyshev_coefficients.to(self.alpha)).sum(1)
         if not shortcut:
             return bank
         everything = torch.zeros(bank.size(1), dtype=bank.dtype, device=bank.device)

@@ -17,8 +17,8 @@ from bankgcn.nn.network import GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate
+from bankgcn.training.learner import Learner
 from bankgcn.training.memory import reuse_memory
-from bankgcn.training.objective import objective
 from bankgcn.training.parallel import World
 
 CHECKPOINT_SECONDS = 20.0
@@ -63,10 +63,10 @@ class Training:
                 raise ValueError(f"{len(graphs)} {part} graphs{'' if graphs.y is not None else ' without classes'}")
         self.net, self.train, self.valid, self.config = net, train, valid, config
         self.generator, self.world = generator, world or World()
-        self.parameters = [p for p in net.parameters() if p.requires_grad]
-        self.device = self.parameters[0].device
+        self.learner = Learner(net, config)
+        self.device = self.learner.parameters.vector.device
         self.optimizer = torch.optim.Adam(
-            self.parameters, lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
+            [self.learner.parameters.vector], lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
         )
         self.schedule = None
         if config.decay_patience is not None:
@@ -117,6 +117,7 @@ class Training:
     def result(self) -> FitResult:
         """The outcome, with the best weights restored."""
         self.net.load_state_dict(self.best_weights)
+        self.learner.parameters.release()
         ended = self.ended
         assert ended is not None
         return FitResult(self.best, tuple(self.epochs), ended)
@@ -124,15 +125,12 @@ class Training:
     def steps(self) -> Iterator[Tensor]:
         """One step for every batch; each yields the sum of this process's task losses, which nobody waits for."""
         batch_size = self.config.batch_size * self.world.size
+        gradient = self.learner.parameters.gradient
         for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
             batch, share = self.world.part(whole.to(self.device))
-            self.optimizer.zero_grad(set_to_none=True)
-            total = torch.zeros((), device=self.device)
-            if batch.num_graphs:
-                loss, task = objective(self.net, batch, self.config)
-                (loss if share == 1 else loss * share).backward()
-                total = task * batch.num_graphs
-            self.world.add_gradients(self.parameters)
+            gradient.zero_()
+            total = self.learner.learn(batch, share) if batch.num_graphs else torch.zeros((), device=self.device)
+            self.world.add(gradient)
             self.optimizer.step()
             yield total
 

@@ -2,19 +2,37 @@ r"""What training minimises: :math:`T_\Theta(\mathcal G, Y) + \gamma\,\Omega(\al
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from bankgcn.data.batch import GraphBatch
 from bankgcn.nn.network import GraphNetwork
+from bankgcn.nn.whole import WholeNetwork, whole
 from bankgcn.training.config import TrainConfig
+
+LARGEST_WHOLE = 1 << 15  # nodes of a graph that is passed through as a whole: it must fit into memory layer by layer
 
 
 def embedding_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
     """Representation of each graph: filter banks share the shift that the set keeps, others take the edges."""
+    passes = None if torch.is_grad_enabled() else whole(net)
+    if passes is not None and whole_takes(passes, batch):
+        return passes.embedding(batch.arrays)
     if net.takes_shift:
         return net.graph_embedding(batch.x, batch.shift, batch.batch, batch_size=batch.num_graphs)
     return net.graph_embedding(batch.x, batch.edge_index, batch.batch, batch.edge_weight, batch_size=batch.num_graphs)
+
+
+def whole_takes(passes: WholeNetwork, batch: GraphBatch) -> bool:
+    """Whether the pass through the whole network takes this batch: in its precision, of its width, of small graphs."""
+    source, weight = batch.source, passes.net.predict.weight
+    return (
+        weight.dtype == torch.float32  # as graphs are stored
+        and source.num_features == passes.plan.shape.inputs
+        and (source.y is None or source.y.dtype.kind == "i")
+        and source.largest <= LARGEST_WHOLE
+    )
 
 
 def logits_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -51,18 +51,6 @@ class World:
             return batch, 1.0
         part = GraphBatch(batch.source, batch.indices[self.rank :: self.size], batch.device)
         return part, part.num_graphs / batch.num_graphs
-
-    def add_gradients(self, parameters: Iterable[Tensor]) -> None:
-        """Add up the gradients of all processes, in one message."""
-        if self.size == 1:
-            return
-        parameters = list(parameters)
-        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
-        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        dist.all_reduce(flat)
-        parts = flat.split([p.numel() for p in parameters])
-        for parameter, part in zip(parameters, parts, strict=True):
-            parameter.grad = part.view_as(parameter).clone()
 
     def add(self, value: Tensor) -> Tensor:
         """The sum of a tensor over all processes."""

@@ -1,0 +1,639 @@
+r"""A whole network of filter banks in one pass over the graphs: forward, and back if a loss is to be minimised.
+
+Graphs do not see each other, so a few small ones at a time can go through all layers, the readout, the loss and all the
+way back before the next ones are looked at. What they need meanwhile, a few hundred kilobytes, never leaves the cache,
+and nothing is kept but the gradients of the parameters.
+
+Inside, all rows are padded to whole vectors: see :func:`padded`. The padding is zero and stays zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.kernels.activation import AFTER, BEFORE, EPSILON, NONE
+from bankgcn.kernels.compiler import compiled, part
+from bankgcn.kernels.vector import (
+    PAIR,
+    STRIP,
+    fma,
+    higher,
+    load,
+    load_pair,
+    minus,
+    over,
+    pair_of,
+    plus,
+    rectified,
+    store,
+    strip_of,
+    times,
+    total,
+    where_equal,
+    where_positive,
+)
+
+NODES_AT_ONCE = 96  # graphs are taken together up to this number of nodes
+ROWS = 6  # of a tile of a matrix product: with two registers each, as many as stay in sixteen
+
+
+class Graphs(NamedTuple):
+    """Some graphs, the nodes of one after those of another.
+
+    ``ptr`` says where the nodes of each graph start, ``rowptr``, ``col`` and ``weight`` are the shift. The signal of a
+    node is its ``attributes``, then one-hot columns of which ``labels`` has the numbers, counted with the attributes.
+    """
+
+    ptr: NDArray[np.int64]
+    rowptr: NDArray[np.int64]
+    col: NDArray[np.int64]
+    weight: NDArray[np.floating]
+    attributes: NDArray[np.floating]
+    labels: NDArray[np.int64]
+
+
+class Shape(NamedTuple):
+    """What a network is made of; ``inputs`` is the width of its signals, ``parts`` the readouts of a layer."""
+
+    layers: int
+    order: int
+    hidden: int
+    inputs: int
+    classes: int
+    parts: int
+    mode: int
+    bias: bool
+    shortcut: bool
+
+
+class Parameters(NamedTuple):
+    """Parameters of a network, or gradients of them, padded.
+
+    ``entry`` is the first matrix, input by output; ``back`` are the others, output by input, as torch has them, and
+    ``onward`` their transposes. The last row of ``bias`` is zero.
+    """
+
+    entry: NDArray[np.floating]
+    onward: NDArray[np.floating]
+    back: NDArray[np.floating]
+    bias: NDArray[np.floating]
+    c: NDArray[np.floating]
+    head: NDArray[np.floating]
+    head_bias: NDArray[np.floating]
+
+
+class Space(NamedTuple):
+    """Room for what a block of graphs needs on its way there and back.
+
+    There are the projected signals ``r`` of each layer, the filtered ones ``h`` and the activated ones ``x``.
+    """
+
+    attributes: NDArray[np.floating]
+    r: NDArray[np.floating]
+    h: NDArray[np.floating]
+    x: NDArray[np.floating]
+    factor: NDArray[np.floating]
+    hops: NDArray[np.floating]
+    read: NDArray[np.floating]
+    logits: NDArray[np.floating]
+    grad_h: NDArray[np.floating]
+    grad_r: NDArray[np.floating]
+    grad_x: NDArray[np.floating]
+    grad_read: NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A network as the pass takes it, without its parameters.
+
+    Args:
+        shape: What it is made of.
+        filters: Number of filters of each layer.
+        basis: Chebyshev coefficients of the polynomials that the learned coefficients belong to, one in each row.
+    """
+
+    shape: Shape
+    filters: NDArray[np.int64]
+    basis: NDArray[np.floating]
+
+
+def readouts(graphs: Graphs, plan: Plan, theta: NDArray[np.floating]) -> NDArray[np.floating]:
+    """What each layer reads of each graph, side by side: shape ``(num_graphs, layers * parts * hidden)``.
+
+    Args:
+        graphs: The graphs.
+        plan: The network.
+        theta: Its parameters, one after another in torch's order.
+    """
+    shape = plan.shape
+    read = np.empty((len(graphs.ptr) - 1, shape.layers * shape.parts * shape.hidden), theta.dtype)
+    _pass(graphs, shape, plan.filters, plan.basis, theta, np.empty(0, np.int64), 1.0, read, np.empty(0, theta.dtype))
+    return read
+
+
+def add_gradient(
+    graphs: Graphs,
+    plan: Plan,
+    theta: NDArray[np.floating],
+    y: NDArray[np.int64],
+    scale: float,
+    gradient: NDArray[np.floating],
+) -> float:
+    """The mean cross-entropy of the graphs; ``scale`` times its gradient is added to what is there.
+
+    Args:
+        graphs: The graphs, one at least.
+        plan: The network.
+        theta: Its parameters, one after another in torch's order.
+        y: Class of each graph.
+        scale: What the gradient is multiplied by.
+        gradient: As long as ``theta``.
+
+    Raises:
+        IndexError: A class is out of range.
+    """
+    shape, nothing = plan.shape, np.empty((0, 0), theta.dtype)
+    loss = _pass(graphs, shape, plan.filters, plan.basis, theta, y, scale, nothing, gradient)
+    if loss < 0:
+        raise IndexError(
+            f"the classes of the graphs reach from {y.min()} to {y.max()}, expected 0 to {shape.classes - 1}"
+        )
+    return loss
+
+
+@part
+def _up(count, multiple):
+    return (count + multiple - 1) // multiple * multiple
+
+
+@part
+def _parameters(shape, width, dtype):
+    return Parameters(
+        entry=np.zeros((_up(shape.inputs, ROWS), width), dtype),
+        onward=np.zeros((shape.layers, width, width), dtype),
+        back=np.zeros((shape.layers, _up(width, ROWS), width), dtype),
+        bias=np.zeros((shape.layers + 1, width), dtype),
+        c=np.zeros((shape.layers, shape.order + 1, width), dtype),
+        head=np.zeros((shape.classes * shape.layers * shape.parts, width), dtype),
+        head_bias=np.zeros((1, shape.classes), dtype),
+    )
+
+
+@part
+def _space(shape, width, attributes, nodes, graphs, dtype):
+    nodes = _up(nodes + 1, ROWS)
+    return Space(
+        attributes=np.zeros((nodes, _up(attributes, ROWS)), dtype),
+        r=np.zeros((shape.layers, nodes, width), dtype),
+        h=np.zeros((shape.layers, nodes, width), dtype),
+        x=np.zeros((shape.layers, nodes, width), dtype),
+        factor=np.zeros((shape.layers, nodes), dtype),
+        hops=np.zeros((3, nodes, width), dtype),
+        read=np.zeros((graphs * shape.layers * shape.parts, width), dtype),
+        logits=np.zeros((1, shape.classes), dtype),
+        grad_h=np.zeros((nodes, width), dtype),
+        grad_r=np.zeros((nodes, width), dtype),
+        grad_x=np.zeros((nodes, width), dtype),
+        grad_read=np.zeros((graphs * shape.layers * shape.parts, width), dtype),
+    )
+
+
+@part
+def _read_parameters(shape, filters, basis, theta, width):
+    """The parameters as the passes take them, from all of them one after another, in torch's order."""
+    net = _parameters(shape, width, theta.dtype)
+    hidden, at = shape.hidden, 0
+    for layer in range(shape.layers):
+        terms, share = basis.shape[0], hidden // filters[layer]
+        for j in range(hidden):
+            alpha = at + j // share * terms
+            for k in range(shape.order + 1):
+                for m in range(terms):
+                    net.c[layer, k, j] += theta[alpha + m] * basis[m, k]
+            if shape.shortcut:
+                net.c[layer, 0, j] += 1
+        at += filters[layer] * terms
+        inner = shape.inputs if layer == 0 else hidden
+        for j in range(hidden):
+            for q in range(inner):
+                value = theta[at + j * inner + q]
+                if layer == 0:
+                    net.entry[q, j] = value
+                else:
+                    net.onward[layer, q, j] = value
+                    net.back[layer, j, q] = value
+        at += hidden * inner
+        if shape.bias:
+            for j in range(hidden):
+                net.bias[layer, j] = theta[at + j]
+            at += hidden
+    rows = shape.classes * shape.layers * shape.parts
+    for row in range(rows):
+        for j in range(hidden):
+            net.head[row, j] = theta[at + row * hidden + j]
+    at += rows * hidden
+    for k in range(shape.classes):
+        net.head_bias[0, k] = theta[at + k]
+    return net
+
+
+@part
+def _add_gradient(shape, filters, basis, gradient, out):
+    """Add the gradients to those of all parameters one after another."""
+    hidden, at = shape.hidden, 0
+    for layer in range(shape.layers):
+        terms, share = basis.shape[0], hidden // filters[layer]
+        for j in range(hidden):
+            alpha = at + j // share * terms
+            for m in range(terms):
+                for k in range(shape.order + 1):
+                    out[alpha + m] += gradient.c[layer, k, j] * basis[m, k]
+        at += filters[layer] * terms
+        inner = shape.inputs if layer == 0 else hidden
+        for j in range(hidden):
+            for q in range(inner):
+                out[at + j * inner + q] += gradient.entry[q, j] if layer == 0 else gradient.back[layer, j, q]
+        at += hidden * inner
+        if shape.bias:
+            for j in range(hidden):
+                out[at + j] += gradient.bias[layer, j]
+            at += hidden
+    rows = shape.classes * shape.layers * shape.parts
+    for row in range(rows):
+        for j in range(hidden):
+            out[at + row * hidden + j] += gradient.head[row, j]
+    at += rows * hidden
+    for k in range(shape.classes):
+        out[at + k] += gradient.head_bias[0, k]
+
+
+@part
+def _block_end(graph_ptr, begin):
+    """The graph after the last one that is taken together with ``begin``."""
+    end, last = begin + 1, graph_ptr.shape[0] - 1
+    while end < last and end - begin < NODES_AT_ONCE and graph_ptr[end + 1] - graph_ptr[begin] <= NODES_AT_ONCE:
+        end += 1
+    return end
+
+
+@part
+def _largest_block(graph_ptr):
+    """Most nodes and most graphs of a block."""
+    nodes, graphs, begin = np.int64(0), np.int64(1), np.int64(0)
+    while begin < graph_ptr.shape[0] - 1:
+        end = _block_end(graph_ptr, begin)
+        nodes = max(nodes, graph_ptr[end] - graph_ptr[begin])
+        graphs = max(graphs, end - begin)
+        begin = end
+    return nodes, graphs
+
+
+@part
+def _product(a, b, rows, inner, bias, at, out):
+    """``out = a b + bias[at]`` for the first rows, tile by tile; rows up to the end of the last tile are written."""
+    lanes = PAIR // a.itemsize
+    for j in range(0, out.shape[1], lanes):
+        start = load_pair(bias, at, j)
+        for i in range(0, rows, ROWS):
+            c0 = c1 = c2 = c3 = c4 = c5 = start
+            for q in range(inner):
+                v = load_pair(b, q, j)
+                c0 = fma(a[i, q], v, c0)
+                c1 = fma(a[i + 1, q], v, c1)
+                c2 = fma(a[i + 2, q], v, c2)
+                c3 = fma(a[i + 3, q], v, c3)
+                c4 = fma(a[i + 4, q], v, c4)
+                c5 = fma(a[i + 5, q], v, c5)
+            store(out, i, j, c0)
+            store(out, i + 1, j, c1)
+            store(out, i + 2, j, c2)
+            store(out, i + 3, j, c3)
+            store(out, i + 4, j, c4)
+            store(out, i + 5, j, c5)
+
+
+@part
+def _add_outer(a, b, rows, out):
+    """``out += a^T b`` over the first rows: the gradient of a matrix.
+
+    Where the number of its rows is no multiple of a tile's, the last tile reads past the end of a row of ``a``, which
+    is the start of the next one, and what comes of it lands in rows of ``out`` that nobody reads.
+    """
+    lanes = PAIR // a.itemsize
+    for i in range(0, out.shape[0], ROWS):
+        for j in range(0, out.shape[1], lanes):
+            c0 = c1 = c2 = c3 = c4 = c5 = pair_of(out.dtype.type(0))
+            for q in range(rows):
+                v = load_pair(b, q, j)
+                c0 = fma(a[q, i], v, c0)
+                c1 = fma(a[q, i + 1], v, c1)
+                c2 = fma(a[q, i + 2], v, c2)
+                c3 = fma(a[q, i + 3], v, c3)
+                c4 = fma(a[q, i + 4], v, c4)
+                c5 = fma(a[q, i + 5], v, c5)
+            store(out, i, j, plus(c0, load_pair(out, i, j)))
+            store(out, i + 1, j, plus(c1, load_pair(out, i + 1, j)))
+            store(out, i + 2, j, plus(c2, load_pair(out, i + 2, j)))
+            store(out, i + 3, j, plus(c3, load_pair(out, i + 3, j)))
+            store(out, i + 4, j, plus(c4, load_pair(out, i + 4, j)))
+            store(out, i + 5, j, plus(c5, load_pair(out, i + 5, j)))
+
+
+@part
+def _look_up(labels, first, rows, table, out):
+    """Add the rows of the table that the labels name: the product with their one-hot columns."""
+    lanes = STRIP // table.itemsize
+    for i in range(rows):
+        for column in range(labels.shape[1]):
+            label = labels[first + i, column]
+            for j in range(0, out.shape[1], lanes):
+                store(out, i, j, plus(load(out, i, j), load(table, label, j)))
+
+
+@part
+def _spread_out(labels, first, rows, gradient, table):
+    """Add each row of the gradient to the rows of the table that its labels name."""
+    lanes = STRIP // table.itemsize
+    for i in range(rows):
+        for column in range(labels.shape[1]):
+            label = labels[first + i, column]
+            for j in range(0, table.shape[1], lanes):
+                store(table, label, j, plus(load(table, label, j), load(gradient, i, j)))
+
+
+@part
+def _filter(rowptr, col, weight, first, rows, x, c, hops, out):
+    """``out = sum_k c[k] T_k(L~) x``, for the first rows; a strip of columns goes through all hops, then the next."""
+    order, zero = c.shape[0] - 1, strip_of(x.dtype.type(0))
+    for j in range(0, x.shape[1], STRIP // x.itemsize):
+        if order == 0:
+            for i in range(rows):
+                store(out, i, j, times(load(c, 0, j), load(x, i, j)))
+        for k in range(1, order + 1):
+            current = x if k == 1 else hops[(k - 1) % 3]
+            previous = x if k == 2 else hops[(k - 2) % 3]
+            following = hops[k % 3]
+            for i in range(rows):
+                t = zero
+                for e in range(rowptr[first + i], rowptr[first + i + 1]):
+                    t = fma(weight[e], load(current, col[e] - first, j), t)
+                if k == 1:
+                    sofar = times(load(c, 0, j), load(x, i, j))
+                else:
+                    t = minus(plus(t, t), load(previous, i, j))
+                    sofar = load(out, i, j)
+                store(out, i, j, fma(load(c, k, j), t, sofar))
+                if k < order:
+                    store(following, i, j, t)
+
+
+@part
+def _filter_back(rowptr, col, weight, first, rows, g, c, hops, out, x, grad_c):
+    """The same filter of the gradient ``g``, and ``grad_c[k] += <T_k(L~) g, x>``, column by column."""
+    order, zero = c.shape[0] - 1, strip_of(x.dtype.type(0))
+    for j in range(0, x.shape[1], STRIP // x.itemsize):
+        s = zero
+        for i in range(rows):
+            v = load(g, i, j)
+            s = fma(v, load(x, i, j), s)
+            if order == 0:
+                store(out, i, j, times(load(c, 0, j), v))
+        store(grad_c, 0, j, plus(s, load(grad_c, 0, j)))
+        for k in range(1, order + 1):
+            current = g if k == 1 else hops[(k - 1) % 3]
+            previous = g if k == 2 else hops[(k - 2) % 3]
+            following = hops[k % 3]
+            s = zero
+            for i in range(rows):
+                t = zero
+                for e in range(rowptr[first + i], rowptr[first + i + 1]):
+                    t = fma(weight[e], load(current, col[e] - first, j), t)
+                if k == 1:
+                    sofar = times(load(c, 0, j), load(g, i, j))
+                else:
+                    t = minus(plus(t, t), load(previous, i, j))
+                    sofar = load(out, i, j)
+                store(out, i, j, fma(load(c, k, j), t, sofar))
+                if k < order:
+                    store(following, i, j, t)
+                s = fma(t, load(x, i, j), s)
+            store(grad_c, k, j, plus(s, load(grad_c, k, j)))
+
+
+@part
+def _activate(h, start, rows, mode, with_max, factor, x, read, at):
+    """Activate the rows of a graph, in ``h`` and ``x``; write mean and maximum to ``read[at]`` and ``read[at + 1]``.
+
+    ``h`` becomes what the derivative needs of it: its rows, scaled.
+    """
+    lanes, zero = STRIP // h.itemsize, strip_of(h.dtype.type(0))
+    for i in range(start, start + rows):
+        factor[i] = 1
+        if mode != NONE:
+            squares = zero
+            for j in range(0, h.shape[1], lanes):
+                v = load(h, i, j)
+                if mode == AFTER:
+                    v = rectified(v)
+                squares = fma(v, v, squares)
+            factor[i] = h.dtype.type(1 / max(np.sqrt(total(squares)), EPSILON))
+    share = h.dtype.type(1 / max(rows, 1))
+    for j in range(0, h.shape[1], lanes):
+        highest = sums = zero
+        for i in range(start, start + rows):
+            unit = times(factor[i], load(h, i, j))
+            active = rectified(unit)
+            store(h, i, j, unit)
+            store(x, i, j, active)
+            sums = plus(sums, active)
+            highest = higher(active, highest)
+        store(read, at, j, times(share, sums))
+        if with_max:
+            store(read, at + 1, j, highest)
+
+
+@part
+def _activate_back(unit, x, start, rows, mode, with_max, factor, read, grad_read, at, has_grad, gradient, out):
+    """Gradient of the rows of a graph before the activation, from those of its rows after it and of its readout."""
+    lanes, zero, one = STRIP // x.itemsize, strip_of(x.dtype.type(0)), x.dtype.type(1)
+    limit = 1 / x.dtype.type(EPSILON)
+    share = x.dtype.type(1 / max(rows, 1))
+    for j in range(0, x.shape[1], lanes):
+        store(grad_read, at, j, times(share, load(grad_read, at, j)))
+        if with_max:
+            ties, highest = zero, load(read, at + 1, j)
+            for i in range(start, start + rows):
+                ties = plus(ties, where_equal(load(x, i, j), highest, one))
+            store(grad_read, at + 1, j, over(load(grad_read, at + 1, j), higher(ties, one)))
+    for i in range(start, start + rows):
+        along = zero
+        for j in range(0, x.shape[1], lanes):
+            v, g = load(x, i, j), load(grad_read, at, j)
+            if with_max:
+                g = plus(g, where_equal(v, load(read, at + 1, j), load(grad_read, at + 1, j)))
+            if has_grad:
+                g = plus(g, load(gradient, i, j))
+            g = where_positive(v, g)
+            along = fma(g, v, along)
+            store(out, i, j, g)
+        if mode == NONE:
+            continue
+        across = -total(along)
+        if factor[i] >= limit:  # too short to normalise: the divisor is a constant
+            across = x.dtype.type(0)
+        for j in range(0, x.shape[1], lanes):
+            direction = load(unit, i, j) if mode == BEFORE else load(x, i, j)
+            store(out, i, j, times(factor[i], fma(across, direction, load(out, i, j))))
+
+
+@part
+def _forward(graphs, shape, net, space, begin, end):
+    """Take the graphs from ``begin`` to ``end`` through all layers."""
+    first = graphs.ptr[begin]
+    rows = graphs.ptr[end] - first
+    for i in range(rows):
+        for k in range(graphs.attributes.shape[1]):
+            space.attributes[i, k] = graphs.attributes[first + i, k]
+    for layer in range(shape.layers):
+        r, h, x = space.r[layer], space.h[layer], space.x[layer]
+        if layer == 0:
+            _product(space.attributes, net.entry, rows, graphs.attributes.shape[1], net.bias, layer, r)
+            _look_up(graphs.labels, first, rows, net.entry, r)
+        else:
+            _product(space.x[layer - 1], net.onward[layer], rows, r.shape[1], net.bias, layer, r)
+        _filter(graphs.rowptr, graphs.col, graphs.weight, first, rows, r, net.c[layer], space.hops, h)
+        for graph in range(begin, end):
+            start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
+            at = ((graph - begin) * shape.layers + layer) * shape.parts
+            _activate(h, start, size, shape.mode, shape.parts > 1, space.factor[layer], x, space.read, at)
+
+
+@part
+def _backward(graphs, shape, net, gradient, space, begin, end):
+    """Take the gradients of the readouts of these graphs back through all layers, and add up those of the network."""
+    first = graphs.ptr[begin]
+    rows = graphs.ptr[end] - first
+    lanes = STRIP // space.r.itemsize
+    for layer in range(shape.layers - 1, -1, -1):
+        for graph in range(begin, end):
+            start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
+            at = ((graph - begin) * shape.layers + layer) * shape.parts
+            _activate_back(
+                space.h[layer],
+                space.x[layer],
+                start,
+                size,
+                shape.mode,
+                shape.parts > 1,
+                space.factor[layer],
+                space.read,
+                space.grad_read,
+                at,
+                layer < shape.layers - 1,
+                space.grad_x,
+                space.grad_h,
+            )
+        r, grad_r = space.r[layer], space.grad_r
+        _filter_back(
+            graphs.rowptr,
+            graphs.col,
+            graphs.weight,
+            first,
+            rows,
+            space.grad_h,
+            net.c[layer],
+            space.hops,
+            grad_r,
+            r,
+            gradient.c[layer],
+        )
+        for j in range(0, grad_r.shape[1], lanes):
+            s = strip_of(grad_r.dtype.type(0))
+            for i in range(rows):
+                s = plus(s, load(grad_r, i, j))
+            store(gradient.bias, layer, j, plus(s, load(gradient.bias, layer, j)))
+        if layer == 0:
+            _add_outer(space.attributes, grad_r, rows, gradient.entry[: space.attributes.shape[1]])
+            _spread_out(graphs.labels, first, rows, grad_r, gradient.entry)
+        else:
+            _add_outer(grad_r, space.x[layer - 1], rows, gradient.back[layer])
+            _product(grad_r, net.back[layer], rows, r.shape[1], net.bias, shape.layers, space.grad_x)
+
+
+@part
+def _classify(shape, net, gradient, space, y, begin, end, share):
+    """Cross-entropy of the graphs, and its gradient with respect to their readouts and the last layer."""
+    lanes = STRIP // space.r.itemsize
+    rows = shape.layers * shape.parts
+    loss = 0.0
+    logits = space.logits[0]
+    for graph in range(begin, end):
+        at = (graph - begin) * rows
+        highest = -np.inf
+        for k in range(shape.classes):
+            s = strip_of(space.r.dtype.type(0))
+            for row in range(rows):
+                for j in range(0, space.read.shape[1], lanes):
+                    s = fma(load(net.head, k * rows + row, j), load(space.read, at + row, j), s)
+            logits[k] = total(s) + net.head_bias[0, k]
+            highest = max(highest, logits[k])
+        exponentials = 0.0
+        for k in range(shape.classes):
+            exponentials += np.exp(logits[k] - highest)
+        loss += highest + np.log(exponentials) - logits[y[graph]]
+        for row in range(rows):
+            for j in range(0, space.read.shape[1], lanes):
+                store(space.grad_read, at + row, j, strip_of(space.r.dtype.type(0)))
+        for k in range(shape.classes):
+            g = np.exp(logits[k] - highest) / exponentials
+            if k == y[graph]:
+                g -= 1
+            g *= share
+            gradient.head_bias[0, k] += g
+            v = space.r.dtype.type(g)
+            for row in range(rows):
+                line = k * rows + row
+                for j in range(0, space.read.shape[1], lanes):
+                    read, head = load(space.read, at + row, j), load(net.head, line, j)
+                    store(gradient.head, line, j, fma(v, read, load(gradient.head, line, j)))
+                    store(space.grad_read, at + row, j, fma(v, head, load(space.grad_read, at + row, j)))
+    return loss
+
+
+@compiled
+def _pass(graphs, shape, filters, basis, theta, y, scale, read, grad_theta):
+    """Take all graphs through the network, a block at a time; return their mean loss, or -1 for an unknown class.
+
+    Without classes ``y`` their readouts are written, else the gradients: one function, hence compiled once.
+    """
+    learn = y.shape[0] > 0
+    width = _up(shape.hidden, STRIP // theta.itemsize)
+    net = _read_parameters(shape, filters, basis, theta, width)
+    gradient = _parameters(shape, width, theta.dtype)
+    nodes, most = _largest_block(graphs.ptr)
+    space = _space(shape, width, graphs.attributes.shape[1], nodes, most, theta.dtype)
+    hidden, rows = shape.hidden, shape.layers * shape.parts
+    count = graphs.ptr.shape[0] - 1
+    loss, begin = 0.0, np.int64(0)
+    for graph in range(count if learn else 0):
+        if y[graph] < 0 or y[graph] >= shape.classes:
+            return -1.0
+    while begin < count:
+        end = _block_end(graphs.ptr, begin)
+        _forward(graphs, shape, net, space, begin, end)
+        if learn:
+            loss += _classify(shape, net, gradient, space, y, begin, end, scale / count)
+            _backward(graphs, shape, net, gradient, space, begin, end)
+        else:
+            for graph in range(begin, end):
+                for row in range(rows):
+                    for k in range(hidden):
+                        read[graph, row * hidden + k] = space.read[(graph - begin) * rows + row, k]
+        begin = end
+    if learn:
+        _add_gradient(shape, filters, basis, gradient, grad_theta)
+    return loss / max(count, 1)
