@@ -271,8 +271,8 @@ def _add_gradient(shape, filters, basis, gradient, out):
         out[at + k] += gradient.head_bias[0, k]
 
 
-@part
-def _block_end(graph_ptr, begin):
+@compiled
+def block_end(graph_ptr, begin):
     """The graph after the last one that is taken together with ``begin``."""
     end, last = begin + 1, graph_ptr.shape[0] - 1
     while end < last and end - begin < NODES_AT_ONCE and graph_ptr[end + 1] - graph_ptr[begin] <= NODES_AT_ONCE:
@@ -285,7 +285,7 @@ def _largest_block(graph_ptr):
     """Most nodes and most graphs of a block."""
     nodes, graphs, begin = np.int64(0), np.int64(1), np.int64(0)
     while begin < graph_ptr.shape[0] - 1:
-        end = _block_end(graph_ptr, begin)
+        end = block_end(graph_ptr, begin)
         nodes = max(nodes, graph_ptr[end] - graph_ptr[begin])
         graphs = max(graphs, end - begin)
         begin = end
@@ -623,7 +623,7 @@ def _pass(graphs, shape, filters, basis, theta, y, scale, read, grad_theta):
         if y[graph] < 0 or y[graph] >= shape.classes:
             return -1.0
     while begin < count:
-        end = _block_end(graphs.ptr, begin)
+        end = block_end(graphs.ptr, begin)
         _forward(graphs, shape, net, space, begin, end)
         if learn:
             loss += _classify(shape, net, gradient, space, y, begin, end, scale / count)

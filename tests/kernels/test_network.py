@@ -1,0 +1,165 @@
+"""The pass through a whole network equals the network layer by layer: readouts, loss and every gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bankgcn.data import GraphBatch, GraphSet
+from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.kernels import network, use_kernels
+from bankgcn.kernels.network import Graphs, add_gradient, readouts
+from bankgcn.nn import BankGCN
+from bankgcn.nn.whole import whole
+from bankgcn.spectral import GraphShift
+from random_sets import RandomSet, graph_sets
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a network makes of some graphs: all that training asks for."""
+
+    embedding: torch.Tensor
+    loss: torch.Tensor
+    gradient: torch.Tensor
+
+
+def layer_by_layer(net: BankGCN, batch: GraphBatch, dtype: torch.dtype) -> Outcome:
+    net.zero_grad()
+    shift = GraphShift(batch.shift.rowptr, batch.shift.col, batch.shift.weight.to(dtype))
+    with use_kernels(False):
+        embedding = net.graph_embedding(batch.x.to(dtype), shift, batch.batch, batch_size=batch.num_graphs)
+        loss = F.cross_entropy(net.predict(embedding), batch.y)
+        loss.backward()
+    gradient = torch.cat([parameter.grad.reshape(-1) for parameter in net.parameters()])
+    return Outcome(embedding.detach(), loss.detach(), gradient)
+
+
+def at_once(net: BankGCN, batch: GraphBatch, dtype: torch.dtype) -> Outcome:
+    passes = whole(net)
+    assert passes is not None
+    graphs = in_precision(batch.arrays, dtype)
+    theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()])
+    gradient = torch.zeros_like(theta)
+    loss = passes.add_task_gradient(graphs, batch.y.numpy(), theta, 1.0, gradient)
+    return Outcome(passes.embedding(graphs), torch.tensor(loss, dtype=dtype), gradient)
+
+
+def in_precision(graphs: Graphs, dtype: torch.dtype) -> Graphs:
+    number = {torch.float64: np.float64, torch.float32: np.float32}[dtype]
+    return graphs._replace(weight=graphs.weight.astype(number), attributes=graphs.attributes.astype(number))
+
+
+def check(net: BankGCN, batch: GraphBatch) -> None:
+    for dtype, tolerance in ((torch.float64, 1e-10), (torch.float32, 1e-5)):
+        net = net.to(dtype)
+        plain, fused = layer_by_layer(net, batch, dtype), at_once(net, batch, dtype)
+        torch.testing.assert_close(fused.embedding, plain.embedding, rtol=tolerance, atol=tolerance)
+        torch.testing.assert_close(fused.loss, plain.loss, rtol=tolerance, atol=tolerance)
+        scale = max(1, plain.gradient.abs().max().item())
+        torch.testing.assert_close(fused.gradient, plain.gradient, rtol=tolerance, atol=tolerance * scale)
+
+
+networks = st.fixed_dictionaries(
+    {
+        "hidden_channels": st.sampled_from([1, 5, 16, 32, 48]),
+        "num_layers": st.integers(1, 4),
+        "order": st.integers(0, 4),
+        "basis": st.sampled_from(["chebyshev", "legendre", "bernstein", "pulses"]),
+        "shortcut": st.booleans(),
+        "bias": st.booleans(),
+        "normalize": st.sampled_from(["before", "after", "none"]),
+        "readout": st.sampled_from(["mean_max", "mean"]),
+    }
+)
+
+
+@settings(max_examples=60)
+@given(graph_sets(min_graphs=1, max_graphs=6), networks, st.booleans(), st.integers(0, 9))
+def test_one_pass_equals_layer_by_layer(graphs: RandomSet, options: dict, one_filter: bool, seed: int) -> None:
+    torch.manual_seed(seed)
+    filters = 1 if one_filter else options["hidden_channels"]
+    check(BankGCN(9, 2, num_subspaces=filters, **options), graphs.build().batch())
+
+
+def test_one_input_channel_makes_every_output_channel_a_subspace() -> None:
+    torch.manual_seed(0)
+    net = BankGCN(1, 2, hidden_channels=24, num_layers=3, num_subspaces=4)
+    assert [conv.num_subspaces for conv in net.convs] == [24, 4, 4]
+    check(net, smooth_or_alternating(40).batch())
+
+
+def test_graphs_larger_than_a_block_and_many_smaller_ones() -> None:
+    torch.manual_seed(0)
+    random = np.random.default_rng(0)
+    num_nodes = np.array([1, 130, 2, 1, 97, 96, 3, *[1] * 150, 40, 60])
+    starts = np.cumsum(num_nodes) - num_nodes
+    graph = random.integers(0, len(num_nodes), 900)
+    ends = starts[graph] + random.integers(0, num_nodes[graph], (2, 900))
+    ends = np.unique(np.sort(ends[:, ends[0] != ends[1]], axis=0), axis=1)
+    labels = random.integers(0, 3, num_nodes.sum())
+    y = random.integers(0, 5, len(num_nodes))
+    edges = np.concatenate([ends, ends[::-1]], axis=1)
+    graphs = GraphSet.from_edges(num_nodes, edges, labels=labels, y=y, classes=tuple("abcde"))
+    check(BankGCN(3, 5, hidden_channels=40, num_layers=2), graphs.batch(random.permutation(len(num_nodes))))
+
+
+def test_nodes_that_look_alike_share_the_gradient_of_their_maximum() -> None:
+    torch.manual_seed(0)
+    ring = np.array([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
+    graphs = GraphSet.from_edges([4], ring, labels=[0, 0, 0, 0], label_widths=2, y=[1], classes=("a", "b"))
+    check(BankGCN(2, 2, hidden_channels=8, num_layers=2), graphs.batch())
+
+
+def test_the_gradient_is_scaled_and_added_to_what_is_there() -> None:
+    net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(5).batch()
+    plan, graphs = whole(net).plan, in_precision(batch.arrays, torch.float64)
+    theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()]).numpy()
+    once, more = np.zeros_like(theta), np.ones_like(theta)
+    loss = add_gradient(graphs, plan, theta, batch.y.numpy(), 1.0, once)
+    assert add_gradient(graphs, plan, theta, batch.y.numpy(), 0.25, more) == loss
+    np.testing.assert_allclose(more, 1 + once / 4, rtol=1e-12)
+
+
+def test_an_unknown_class_is_named_and_leaves_no_trace() -> None:
+    net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=1), smooth_or_alternating(4).batch()
+    theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()]).numpy()
+    gradient, graphs = np.zeros_like(theta), in_precision(batch.arrays, torch.float64)
+    with pytest.raises(IndexError, match="reach from 0 to 7, expected 0 to 1"):
+        add_gradient(graphs, whole(net).plan, theta, np.array([0, 7, 1, 1]), 1.0, gradient)
+    assert not gradient.any()
+
+
+def test_what_is_not_a_number_reaches_the_loss_of_its_graph_alone() -> None:
+    net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(3).batch()
+    graphs = in_precision(batch.arrays, torch.float64)
+    graphs.attributes[0] = np.nan
+    theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()]).numpy()
+    read = readouts(graphs, whole(net).plan, theta)
+    assert np.isnan(read[0]).any()
+    assert np.isfinite(read[1:]).all()
+    assert np.isnan(add_gradient(graphs, whole(net).plan, theta, batch.y.numpy(), 1.0, np.zeros_like(theta)))
+
+
+def test_a_graph_without_nodes_reads_zero() -> None:
+    net = BankGCN(2, 2, hidden_channels=8, num_layers=2)
+    graphs = GraphSet.from_edges([2, 0], [[0, 1], [1, 0]], labels=[0, 1], y=[0, 1], classes=("a", "b"))
+    check(net, graphs.batch())
+    passes = whole(net.double())
+    assert not passes.embedding(in_precision(graphs.batch().arrays, torch.float64))[1].any()
+
+
+def test_blocks_hold_whole_graphs_and_no_more_nodes_than_one_graph_needs() -> None:
+    ptr = np.cumsum([0, 10, 200, 50, 40, 7, 90, 0, 0])
+    begin, blocks = 0, []
+    while begin < len(ptr) - 1:
+        end = network.block_end(ptr, begin)
+        blocks.append((begin, end))
+        begin = end
+    assert blocks == [(0, 1), (1, 2), (2, 4), (4, 5), (5, 8)]
