@@ -93,15 +93,26 @@ def test_what_is_not_a_number_stays_so() -> None:
 
 
 def test_threads_are_for_much_work_and_large_blocks_for_any() -> None:
-    few, many, wide = (GraphShift.from_edges(ring(n), num_nodes=n).arrays for n in (100, 40_000, 40_000))
-    coefficients = np.ones((3, 64))
-    pieces = wide._replace(blocks=np.arange(0, 40_001, 20))  # as if it were a batch of small graphs
+    few, many = (GraphShift.from_edges(ring(n), num_nodes=n).arrays for n in (100, 40_000))
+    pieces = many._replace(blocks=np.arange(0, 40_001, 20))  # as if it were a batch of small graphs
+    coefficients = np.ones((3, 256))
     for num_threads, expected in ((1, [False, True, False]), (2, [False, True, True])):
         with on_threads(num_threads):
             if threads.available_threads() == num_threads:
-                found = [is_large(a, np.ones((len(a.rowptr) - 1, 64)), coefficients) for a in (few, many, pieces)]
+                found = [is_large(a, np.zeros((len(a.rowptr) - 1, 256)), coefficients) for a in (few, many, pieces)]
                 assert found == expected
-    assert not is_large(many, np.ones((40_000, 64)), coefficients[:1])  # order 0 moves nothing
+    assert not is_large(many, np.zeros((40_000, 256)), coefficients[:1])  # order 0 moves nothing
+
+
+def test_several_threads_are_used_if_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    hops = []
+    together = large_graph._forward_hop_together
+    monkeypatch.setattr(large_graph, "_forward_hop_together", lambda *a: (hops.append(a), together(*a)))
+    for num_threads in (1, 2):
+        with every_graph_is_large(num_threads):
+            expected = 3 if threads.available_threads() > 1 else 0
+            filtered(random_shift(8 * several_chunks), 3, 8, 8)
+        assert len(hops) == expected
 
 
 def test_pytorch_keeps_its_threads_and_numba_gets_its_own_back() -> None:
@@ -133,7 +144,7 @@ from bankgcn.bench.growth import random_shift
 from bankgcn.kernels.threads import available_threads
 from bankgcn.spectral import chebyshev
 shift = random_shift(2_000_000)
-x, c = torch.ones(shift.num_nodes, 8), torch.ones(3, 8)
+x, c = torch.ones(shift.num_nodes, 16), torch.ones(3, 16)
 expected = chebyshev.apply(shift, x, c).numpy()
 child = os.fork()
 if child == 0:  # where PyTorch's own threads are dead, too, so NumPy compares

@@ -23,17 +23,20 @@ from bankgcn.kernels.threads import available_threads, several_threads
 
 CHUNK = 512  # nodes
 LARGE_SIGNAL = 2**19  # bytes of a block's signal that no longer stay in the cache of a core
-WORTH_THREADS = 2**22  # multiplications that outweigh waking threads
+# Multiplications of a hop, some ten milliseconds of them: after each hop the threads wait for the last one, and on a
+# busy machine that one may have to wait for its turn, which takes almost as long.
+WORTH_THREADS = 2**24
 
 Floats = NDArray[np.floating]
 
 
 def is_large(shift: ShiftArrays, x: Floats, c: Floats) -> bool:
     """Whether a filter is better done hop by hop over all nodes than block by block."""
-    order = c.shape[0] - 1
-    if order > 0 and shift.col.size * x.shape[1] * order >= WORTH_THREADS and available_threads() > 1:
+    if c.shape[0] == 1:  # without hops nothing is gathered
+        return False
+    if _threads_for(shift, x) > 1:
         return True
-    return order > 0 and x.nbytes > LARGE_SIGNAL and np.diff(shift.blocks).max() * x[0].nbytes > LARGE_SIGNAL
+    return x.nbytes > LARGE_SIGNAL and np.diff(shift.blocks).max() * x[0].nbytes > LARGE_SIGNAL
 
 
 def forward(shift: ShiftArrays, x: Floats, c: Floats) -> Floats:
@@ -42,7 +45,7 @@ def forward(shift: ShiftArrays, x: Floats, c: Floats) -> Floats:
     out = np.empty_like(x)  # by NumPy, which asks for huge pages: first touching a large array is half its cost
     terms = (out, np.empty_like(x) if order > 1 else out)
     following = x
-    with several_threads(available_threads()) as together:
+    with several_threads(_threads_for(shift, x)) as together:
         one_hop = _forward_hop_together if together else _forward_hop
         for k in reversed(range(order)):
             one_hop(0, _num_chunks(x), *shift[:3], k, following, x, c, terms[k % 2])
@@ -58,12 +61,16 @@ def backward(shift: ShiftArrays, x: Floats, c: Floats, g: Floats) -> tuple[Float
     terms = (np.empty_like(x) if order > 2 else grad_x, np.empty_like(x) if order > 1 else grad_x)
     sums = np.empty((_num_chunks(x), *c.shape), x.dtype)
     previous = g
-    with several_threads(available_threads()) as together:
+    with several_threads(_threads_for(shift, x)) as together:
         one_hop = _backward_hop_together if together else _backward_hop
         for k in range(1, order + 1):
             one_hop(0, len(sums), *shift[:3], k, previous, x, c, g, terms[k % 2], grad_x, sums)
             previous = terms[k % 2]
     return grad_x, sums.sum(0, dtype=np.float64).astype(x.dtype)
+
+
+def _threads_for(shift: ShiftArrays, x: Floats) -> int:
+    return available_threads() if shift.col.size * x.shape[1] >= WORTH_THREADS else 1
 
 
 def _num_chunks(x: Floats) -> int:
