@@ -22,13 +22,12 @@ def growth(*, max_edges: int = 10_000_000) -> dict[str, Any]:
         max_edges: Entries of the largest shift; the smallest has 100,000.
     """
     edges = [count for count in (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000) if count <= max_edges]
+    orders, widths = range(1, 9), (16, 32, 64, 128, 256)
     small = random_shift(200_000)
     return {
-        "edges": _fit(edges, (filter_seconds(random_shift(count), order=2, channels=16) for count in edges)),
-        "order": _fit(range(1, 9), (filter_seconds(small, order=order, channels=32) for order in range(1, 9))),
-        "width": _fit(
-            (16, 32, 64, 128, 256), (filter_seconds(small, order=2, channels=c) for c in (16, 32, 64, 128, 256))
-        ),
+        "edges": _fit(edges, [FilterCase(random_shift(count), order=2, channels=16) for count in edges]),
+        "order": _fit(orders, [FilterCase(small, order=order, channels=32) for order in orders]),
+        "width": _fit(widths, [FilterCase(small, order=2, channels=width) for width in widths]),
     }
 
 
@@ -42,20 +41,25 @@ def random_shift(entries: int, degree: int = 8, seed: int = 0) -> GraphShift:
     return GraphShift.from_edges(edges, num_nodes=num_nodes, dtype=torch.float32)
 
 
-def filter_seconds(shift: GraphShift, order: int, channels: int) -> float:
-    """Median seconds of a filter and its gradients."""
-    x = torch.randn(shift.num_nodes, channels, requires_grad=True)
-    c = torch.randn(order + 1, channels, requires_grad=True)
-    g = torch.randn(shift.num_nodes, channels)
-    times = []
-    for _ in range(REPETITIONS + 1):
+class FilterCase:
+    """A filter and its gradients, to be timed."""
+
+    def __init__(self, shift: GraphShift, order: int, channels: int):
+        self.shift = shift
+        self.x = torch.randn(shift.num_nodes, channels, requires_grad=True)
+        self.c = torch.randn(order + 1, channels, requires_grad=True)
+        self.g = torch.randn(shift.num_nodes, channels)
+
+    def seconds(self) -> float:
+        """Of one forward and one backward pass."""
         started = time.perf_counter()
-        torch.autograd.grad(chebyshev.apply(shift, x, c), (x, c), g)
-        times.append(time.perf_counter() - started)
-    return median(times[1:])
+        torch.autograd.grad(chebyshev.apply(self.shift, self.x, self.c), (self.x, self.c), self.g)
+        return time.perf_counter() - started
 
 
-def _fit(sizes: Iterable[int], seconds: Iterable[float]) -> dict[str, Any]:
-    size, spent = list(sizes), list(seconds)
+def _fit(sizes: Iterable[int], cases: list[FilterCase]) -> dict[str, Any]:
+    """Median seconds of each case, which take turns: whatever else the machine does meets all sizes alike."""
+    rounds = [[case.seconds() for case in cases] for _ in range(REPETITIONS + 1)][1:]  # the first one warms up
+    size, spent = list(sizes), [median(times) for times in zip(*rounds, strict=True)]
     slope = float(np.polyfit(np.log(size), np.log(spent), 1)[0]) if len(size) > 1 else float("nan")
     return {"sizes": size, "seconds": spent, "exponent": slope}

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bankgcn.kernels import fused_for
+from bankgcn.kernels import fused_for, operators_for
 from bankgcn.nn.readout import graph_max, graph_mean
 
 
@@ -47,8 +47,12 @@ def activate_and_read(
     Returns:
         Signals of shape ``(num_nodes, channels)``, and one or two readouts of shape ``(num_graphs, channels)``.
     """
-    if fused_for(h, batch) and batch.dtype == torch.int64:
-        return _FusedActivation.apply(h, batch, num_graphs, normalize, with_max)
+    if batch.dtype == torch.int64:
+        if fused_for(h, batch):
+            return _FusedActivation.apply(h, batch, num_graphs, normalize, with_max)
+        if operators_for(h, batch):
+            x, _, mean, highest = torch.ops.bankgcn.activate_and_read(h, batch, num_graphs, normalize, with_max)
+            return (x, mean, highest) if with_max else (x, mean)
     return _plain(h, batch, num_graphs, normalize, with_max)
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
-from bankgcn.kernels import fused_for
+from bankgcn.kernels import fused_for, operators_for
 from bankgcn.spectral.shift import GraphShift
 
 
@@ -38,8 +38,11 @@ def apply(shift: GraphShift | Callable[[Tensor], Tensor], x: Tensor, coefficient
         raise ValueError(f"{x.size(1)} channels cannot be divided among {coefficients.size(1)} filters")
     if shift.weight.requires_grad and torch.is_grad_enabled():
         return _combine(shift, x, _per_channel(coefficients, x.size(1)))
-    if x.dtype == coefficients.dtype == shift.dtype and fused_for(x, coefficients, shift.weight):
-        return _FusedFilter.apply(shift, x, coefficients)
+    if x.dtype == coefficients.dtype == shift.dtype:
+        if fused_for(x, coefficients, shift.weight):
+            return _FusedFilter.apply(shift, x, coefficients)
+        if operators_for(x, coefficients, shift.weight):
+            return torch.ops.bankgcn.filter_bank(shift.rowptr, shift.col, shift.weight, x, coefficients)
     wide = _per_channel(coefficients, x.size(1))
     return _SelfAdjointFilter.apply(shift.rowptr, shift.col, shift.weight, shift.row, x, wide)
 
