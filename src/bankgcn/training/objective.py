@@ -14,7 +14,9 @@ def embedding_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
     """Representation of each graph: filter banks share the shift that the set keeps, others take the edges."""
     if net.takes_shift:
         return net.graph_embedding(batch.x, batch.shift, batch.batch, batch_size=batch.num_graphs)
-    return net.graph_embedding(batch.x, batch.edge_index, batch.batch, batch.edge_weight, batch_size=batch.num_graphs)
+    sparse = net.takes_adjacency and batch.device.type == "cpu"  # measured there alone
+    edges = batch.adjacency if sparse else batch.edge_index
+    return net.graph_embedding(batch.x, edges, batch.batch, batch.edge_weight, batch_size=batch.num_graphs)
 
 
 def logits_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
