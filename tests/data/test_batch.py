@@ -40,6 +40,8 @@ def test_a_batch_equals_what_pyg_collates(drawn: RandomSet, data: st.DataObject)
     ).coalesce()
     proper = adjacency.indices()[0] != adjacency.indices()[1]
     assert torch.equal(batch.edge_index, adjacency.indices()[:, proper])
+    assert torch.equal(batch.adjacency.to_sparse_coo().indices(), batch.edge_index)
+    assert torch.equal(batch.adjacency.values(), torch.ones(batch.edge_index.size(1)).float())
     weight = torch.ones(int(proper.sum())).float() if batch.edge_weight is None else batch.edge_weight
     torch.testing.assert_close(weight, adjacency.values()[proper])
 
@@ -132,7 +134,7 @@ def test_a_batch_moves_to_a_device_with_all_its_fields() -> None:
     batch = ten_graphs().batch()
     assert batch.to("cpu") is batch
     moved = batch.to("meta")
-    for tensor in (moved.x, moved.shift.weight, moved.ptr, moved.batch, moved.y, moved.edge_index):
+    for tensor in (moved.x, moved.shift.weight, moved.ptr, moved.batch, moved.y, moved.edge_index, moved.adjacency):
         assert tensor is not None
         assert tensor.device.type == "meta"
 

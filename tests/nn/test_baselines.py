@@ -7,8 +7,10 @@ import pytest
 import torch
 
 import oracles
-from bankgcn.nn import CONVS, layer_parameters, width_for_budget
-from strategies import ring, signals
+from bankgcn.data import GraphSet
+from bankgcn.nn import CONVS, GraphNetwork, layer_parameters, width_for_budget
+from bankgcn.training.objective import embedding_of
+from strategies import disjoint_union, ring, signals
 
 PUBLISHED = {"gcn": 4160, "sage": 8256, "gin": 8320, "gat": 4288}
 
@@ -61,6 +63,98 @@ def test_heads_of_gat_share_the_width() -> None:
     assert conv(signals(6, 5), ring(6)).shape == (6, 64)
     with pytest.raises(ValueError, match="out_channels=60 does not divide into heads=8"):
         CONVS["gat"](5, 60)
+
+
+def twins(conv: str) -> tuple[GraphNetwork, GraphNetwork]:
+    """A network by name, which may prepare the edges for its layers, and one whose layers are left to themselves."""
+    nets = []
+    for choice in (conv, CONVS[conv]):
+        torch.manual_seed(7)
+        nets.append(GraphNetwork(3, 2, hidden_channels=16, conv=choice))
+    return nets[0], nets[1]
+
+
+def logits_and_gradients(
+    net: GraphNetwork, edges: torch.Tensor, weight: torch.Tensor | None, batch: torch.Tensor
+) -> list[torch.Tensor]:
+    """Logits, and the gradients of signals, weights and parameters of something that all logits matter to."""
+    x = signals(len(batch), 3).requires_grad_()
+    weight = None if weight is None else weight.clone().requires_grad_()
+    logits = net(x, edges, batch, weight, batch_size=4)
+    wanted = [x, *net.parameters()] + ([] if weight is None else [weight])
+    return [logits, *torch.autograd.grad((logits * signals(4, 2, seed=1)).sum(), wanted)]
+
+
+def awkward_batch() -> tuple[torch.Tensor, torch.Tensor]:
+    """Edges and batch of two rings, a graph without edges and a node alone."""
+    none = torch.empty(2, 0, dtype=torch.long)
+    return disjoint_union([ring(5), none, none, ring(6)], [5, 3, 1, 6])
+
+
+DIRECTED = torch.tensor([[0, 2, 2, 7, 9, 9, 4], [1, 0, 0, 8, 9, 10, 12]])  # with a duplicate and a self-loop
+
+
+@pytest.mark.parametrize(("conv", "weighted"), [("gcn", False), ("gcn", True), ("sage", False)])
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_network_gives_what_its_layers_would_by_themselves(conv: str, weighted: bool, directed: bool) -> None:
+    net, plain = twins(conv)
+    edges, batch = awkward_batch()
+    edges = DIRECTED if directed else edges
+    weight = 0.5 + signals(edges.size(1), 1).abs().squeeze() if weighted else None
+    for one, other in zip(
+        logits_and_gradients(net, edges, weight, batch), logits_and_gradients(plain, edges, weight, batch), strict=True
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_networks_start_alike_whoever_prepares_the_edges(conv: str) -> None:
+    one, other = (net.state_dict() for net in twins(conv))
+    assert list(one) == list(other)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_gcn_normalises_once_for_all_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch_geometric.nn.conv import gcn_conv
+
+    calls, original = [], gcn_conv.gcn_norm
+    monkeypatch.setattr(gcn_conv, "gcn_norm", lambda *a, **k: calls.append(1) or original(*a, **k))
+    for net, expected in zip(twins("gcn"), (1, 4), strict=True):
+        calls.clear()
+        net(signals(5, 3), ring(5))
+        assert len(calls) == expected
+
+
+def test_sage_takes_an_adjacency_for_the_edges() -> None:
+    net, plain = twins("sage")
+    edges, batch = awkward_batch()
+    for some in (edges, edges[:, :0]):
+        ones = torch.ones(some.size(1), dtype=torch.float32)  # as batches have it; the network is in double precision
+        adjacency = torch.sparse_coo_tensor(some, ones, (15, 15)).to_sparse_csr()
+        for one, other in zip(
+            logits_and_gradients(net, adjacency, None, batch),
+            logits_and_gradients(plain, some, None, batch),
+            strict=True,
+        ):
+            torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+
+
+def test_batches_hand_the_adjacency_to_whom_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.set_default_dtype(torch.float32)  # as graphs are stored
+    attributes = signals(5, 3).float().numpy()
+    batch = GraphSet.from_edges(np.array([4, 1]), ring(4).numpy(), attributes=attributes).batch()
+    taken = []
+    original = GraphNetwork.graph_embedding
+    monkeypatch.setattr(
+        GraphNetwork,
+        "graph_embedding",
+        lambda self, x, e, *a, **k: taken.append(e.layout) or original(self, x, e, *a, **k),
+    )
+    for conv, pooling in (("sage", None), ("sage", "topk"), ("gin", None)):
+        net = GraphNetwork(3, 2, conv=conv, pooling=pooling)
+        expected = original(net, batch.x, batch.edge_index, batch.batch)
+        torch.testing.assert_close(embedding_of(net, batch), expected)
+    assert taken == [torch.sparse_csr, torch.strided, torch.strided]
 
 
 @pytest.mark.parametrize("conv", CONVS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -104,6 +105,20 @@ class GraphBatch:
         """The edges, each in both directions, sorted: shape ``(2, num_entries)``; no self-loops, no duplicates."""
         row = np.arange(self.num_nodes).repeat(self._degree)
         return self._tensor(np.stack([row, self._col]))
+
+    @cached_property
+    def adjacency(self) -> Tensor:
+        """The edges without their weights as a ``torch.sparse`` matrix in CSR form: 1 for each entry."""
+        rowptr, ones = pointers(self._degree), np.ones(len(self._col), np.float32)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+            return torch.sparse_csr_tensor(
+                self._tensor(rowptr),
+                self._tensor(self._col),
+                self._tensor(ones),
+                (self.num_nodes, self.num_nodes),
+                check_invariants=False,
+            )
 
     @cached_property
     def edge_weight(self) -> Tensor | None:

@@ -23,11 +23,11 @@ class NodewiseLinear(nn.Linear):
         return super().forward(x)
 
 
-def gcn(in_channels: int, out_channels: int) -> nn.Module:
-    """GCN: the renormalised first-order filter."""
+def gcn(in_channels: int, out_channels: int, normalize: bool = True) -> nn.Module:
+    """GCN: the renormalised first-order filter; without ``normalize`` it takes edges that are :func:`renormalised`."""
     from torch_geometric.nn import GCNConv
 
-    return GCNConv(in_channels, out_channels)
+    return GCNConv(in_channels, out_channels, normalize=normalize)
 
 
 def sage(in_channels: int, out_channels: int) -> nn.Module:
@@ -71,5 +71,17 @@ CONVS: dict[str, ConvFactory] = {
     "mlp": NodewiseLinear,
 }
 
+
+def renormalised(x: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> tuple:
+    """Edges with self-loops and GCN's weights, as ``GCNConv(normalize=True)`` makes them anew in every layer."""
+    from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+    edges = gcn_norm(edge_index, edge_weight, x.size(0), dtype=x.dtype)
+    return edges if isinstance(edges, tuple) else (edges,)  # a SparseTensor of torch_sparse holds its weights itself
+
+
 WEIGHTED = {"bank", "gcn", "cheb", "mlp"}
 """The convolutions that take edge weights (the MLP by ignoring edges altogether)."""
+
+FASTER_SPARSE = {"sage"}
+"""The convolutions that take a sparse adjacency for the edges and are faster with it, forward and backward."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from bankgcn.choices import pick
 from bankgcn.nn.activation import ACTIVATIONS, READOUTS, activate_and_read
 from bankgcn.nn.bank_conv import BankConv
-from bankgcn.nn.baselines import CONVS, WEIGHTED, ConvFactory
+from bankgcn.nn.baselines import CONVS, FASTER_SPARSE, WEIGHTED, ConvFactory, renormalised
 from bankgcn.nn.diversity import mutual_coherence
 from bankgcn.nn.pooling import POOLINGS
 from bankgcn.spectral.basis import Basis
@@ -63,9 +63,11 @@ class GraphNetwork(nn.Module):
             raise ValueError(f"num_layers={num_layers}: expected at least 1")
         make_conv = pick(CONVS, conv, "convolution") if isinstance(conv, str) else conv
         self.encoder = encoder
+        self._normalizes_once = conv == "gcn"
+        left_out = {"normalize": False} if self._normalizes_once else {}
         widths = [in_channels] + [hidden_channels] * num_layers
         self.convs = nn.ModuleList(
-            make_conv(width, next_width, **(conv_options or {})) for width, next_width in pairwise(widths)
+            make_conv(width, next_width, **(conv_options or {}), **left_out) for width, next_width in pairwise(widths)
         )
         self.pools = nn.ModuleList()
         if pooling is not None:
@@ -76,6 +78,7 @@ class GraphNetwork(nn.Module):
         self.with_max = pick(READOUTS, readout, "readout")
         self.predict = nn.Linear(num_layers * (1 + self.with_max) * hidden_channels, out_channels)
         self._takes_weights = not isinstance(conv, str) or conv in WEIGHTED
+        self._faster_sparse = isinstance(conv, str) and conv in FASTER_SPARSE
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
@@ -142,6 +145,11 @@ class GraphNetwork(nn.Module):
         """Whether a :class:`GraphShift` may be passed for the edges: for filter banks without pooling."""
         return isinstance(self.convs[0], BankConv) and not self.pools
 
+    @property
+    def takes_adjacency(self) -> bool:
+        """Whether a ``torch.sparse`` adjacency in CSR form, without weights, is better passed for the edges."""
+        return self._faster_sparse and not self.pools
+
     def coherence(self, reduction: Literal["sum", "mean"] = "sum") -> Tensor:
         r""":math:`\Omega` over the layers, for the objective (Eq. 20); 0 if no layer has a filter bank."""
         banks: dict[torch.Size, list[Tensor]] = {}  # of one shape, stacked: fewer and larger operations
@@ -154,12 +162,16 @@ class GraphNetwork(nn.Module):
         return pick(REDUCTIONS, reduction, "reduction")(omegas)
 
     def _edges(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None) -> tuple:
-        """What the convolutions take besides the signal; for filter banks the shift, built once for all layers."""
+        """What the convolutions take besides the signal: a bank's shift and GCN's weights, made once for all layers."""
         if isinstance(edge_index, GraphShift) and self.pools:
             raise ValueError("pooling makes new graphs from the edges: pass edge_index, not a GraphShift")
         if not isinstance(self.convs[0], BankConv):
             if isinstance(edge_index, GraphShift):
                 raise ValueError(f"{type(self.convs[0]).__name__} takes edge_index, not a GraphShift")
+            if self._normalizes_once:
+                return renormalised(x, edge_index, edge_weight)
+            if self.takes_adjacency and edge_index.layout == torch.sparse_csr:
+                edge_index = edge_index.to(x.dtype)
             return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
         return (GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype),)
 

@@ -21,7 +21,9 @@ def embedding_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
         return passes.embedding(batch.arrays)
     if net.takes_shift:
         return net.graph_embedding(batch.x, batch.shift, batch.batch, batch_size=batch.num_graphs)
-    return net.graph_embedding(batch.x, batch.edge_index, batch.batch, batch.edge_weight, batch_size=batch.num_graphs)
+    sparse = net.takes_adjacency and batch.device.type == "cpu"  # measured there alone
+    edges = batch.adjacency if sparse else batch.edge_index
+    return net.graph_embedding(batch.x, edges, batch.batch, batch.edge_weight, batch_size=batch.num_graphs)
 
 
 def whole_takes(passes: WholeNetwork, batch: GraphBatch) -> bool:
