@@ -61,7 +61,18 @@ def test_filter_banks_with_linear_projections(net: GraphNetwork) -> None:
         replaced(),
         normalised(),
     ],
-    ids="baseline,mlp,pooling,encoder,lazy,half precision,subclass,hook,mixed,parametrised".split(","),
+    ids=[
+        "baseline",
+        "mlp",
+        "pooling",
+        "encoder",
+        "lazy",
+        "half precision",
+        "subclass",
+        "hook",
+        "mixed",
+        "parametrised",
+    ],
 )
 def test_anything_else_goes_layer_by_layer(net: GraphNetwork) -> None:
     assert whole(net) is None
