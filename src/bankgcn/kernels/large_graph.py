@@ -42,7 +42,7 @@ def is_large(shift: ShiftArrays, x: Floats, c: Floats) -> bool:
 def forward(shift: ShiftArrays, x: Floats, c: Floats) -> Floats:
     """Sum of c[k] * T_k(L~) x, for an order of at least 1."""
     order = c.shape[0] - 1
-    out = np.empty_like(x)  # by NumPy, which asks for huge pages: first touching a large array is half its cost
+    out = np.empty_like(x)  # by NumPy, which asks the system for huge pages where numba does not
     terms = (out, np.empty_like(x) if order > 1 else out)
     following = x
     with several_threads(_threads_for(shift, x)) as together:
