@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +16,9 @@ from typer.testing import CliRunner
 from bankgcn.bench import OURS, PEERS, PRODUCTS, measure_case
 from bankgcn.bench.cases import CASES, Case, random_graphs
 from bankgcn.bench.growth import growth, random_shift
-from bankgcn.bench.measure import OurTraining, peak_bytes
-from bankgcn.bench.peers import PlainNetwork, plain_bank_conv
+from bankgcn.bench.measure import OurTraining
+from bankgcn.bench.memory import peak_bytes
+from bankgcn.bench.peers import PlainNetwork, PlainTraining, plain_bank_conv
 from bankgcn.cli import app
 from bankgcn.data.convert import to_pyg
 from bankgcn.nn import BankGCN
@@ -71,11 +74,32 @@ def test_a_case_is_measured_in_turns_and_reported_as_ratios() -> None:
     assert set(values["peak_bytes"]) == {OURS, "PyG GCN", "PyG BankGCN"}
 
 
-def test_memory_of_a_step_grows_with_the_batch() -> None:
-    graphs = random_graphs(64, 40, 50, 4, 2)
-    small, large = (peak_bytes(OurTraining(graphs, batch_size)) for batch_size in (8, 64))
-    assert large > 4 * small
-    assert small > 8 * 40 * 64 * 4  # at least the signals of one layer
+class Allocating:
+    """A training that asks for some memory and gives it back."""
+
+    def __init__(self, mebibytes: int, make: Callable[[int], object]):
+        self.bytes, self.make = mebibytes << 20, make
+
+    def steps(self) -> Iterator[None]:
+        self.make(self.bytes)
+        yield
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
+@pytest.mark.parametrize("make", [lambda size: torch.ones(size // 4), lambda size: np.ones(size // 8)])
+def test_the_memory_of_a_step_counts_whoever_asks_for_it(make: Callable[[int], object]) -> None:
+    assert peak_bytes(Allocating(48, make)) == pytest.approx(48 << 20, rel=0.1)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
+def test_our_step_needs_less_memory_than_the_plain_one() -> None:
+    graphs = random_graphs(64, 200, 250, 4, 2)
+    assert peak_bytes(OurTraining(graphs, 64)) < peak_bytes(PlainTraining("PyG ChebNet", graphs, 64)) / 3
+
+
+def test_elsewhere_the_memory_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert peak_bytes(Allocating(1, np.ones)) is None
 
 
 def test_growth_is_fitted_by_a_power_law() -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from statistics import median
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from bankgcn.bench.cases import Case
+from bankgcn.bench.memory import Steps, peak_bytes
 from bankgcn.bench.peers import HIDDEN, LAYERS, PEERS, PlainTraining
 from bankgcn.data.convert import to_pyg
 from bankgcn.data.graphs import GraphSet
@@ -22,13 +21,6 @@ from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.fitting import Training
 
 OURS, PRODUCTS = "ours", "matrix products"
-
-
-class Steps(Protocol):
-    """Something that trains, a step at a time."""
-
-    def steps(self) -> Iterator[None]:
-        """One epoch; a step is done whenever this yields."""
 
 
 class OurTraining:
@@ -83,7 +75,7 @@ class CaseResult:
     Args:
         name: Of the case.
         seconds: Of an epoch, by contender: one for each repetition.
-        peak_bytes: Memory that a training step adds, by contender.
+        peak_bytes: Memory that a training step adds, by contender, where the system tells.
         notes: Of the graphs.
     """
 
@@ -145,7 +137,8 @@ def measure_case(
             if repetition:
                 seconds[contender].append(elapsed)
     peaks = {contender: peak_bytes(training) for contender, training in contenders.items() if contender != PRODUCTS}
-    return CaseResult(name, seconds, peaks, graphs.notes)
+    known = {contender: peak for contender, peak in peaks.items() if peak is not None}
+    return CaseResult(name, seconds, known, graphs.notes)
 
 
 def _epoch_seconds(training: Steps, max_steps: int | None) -> float:
@@ -153,35 +146,6 @@ def _epoch_seconds(training: Steps, max_steps: int | None) -> float:
     for _ in islice(training.steps(), max_steps):
         pass
     return time.perf_counter() - started
-
-
-def peak_bytes(training: Steps) -> int:
-    """Most bytes that PyTorch held at a time during one step, beyond those at its start."""
-    from torch.profiler import ProfilerActivity, profile
-
-    steps = training.steps()
-    with _silenced_stderr(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-        next(steps)
-    held = peak = 0
-    events = profiler.profiler.kineto_results.events()
-    for event in sorted((e for e in events if e.name() == "[memory]"), key=lambda e: e.start_ns()):
-        held += event.nbytes()
-        peak = max(peak, held)
-    return peak
-
-
-@contextmanager
-def _silenced_stderr() -> Iterator[None]:
-    """The profiler tells of itself on the file descriptor, where Python cannot ask it not to."""
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(nowhere)
-        os.close(kept)
 
 
 def batching_seconds(graphs: GraphSet, batch_size: int, repetitions: int = 5) -> dict[str, list[float]]:

@@ -81,7 +81,7 @@ def _bench_case(
 
 
 def _table(result: Any) -> Table:
-    from bankgcn.bench import OURS, PRODUCTS
+    from bankgcn.bench import OURS
 
     table = Table(title=f"{result.name}: one training epoch", title_justify="left", box=None, pad_edge=False)
     table.add_column("")
@@ -90,7 +90,7 @@ def _table(result: Any) -> Table:
     ours = result.medians[OURS]
     for name, times in result.seconds.items():
         factor = result.medians[name] / ours
-        memory = f"{result.peak_bytes[name] / 2**20:.1f} MiB" if name != PRODUCTS else ""
+        memory = f"{result.peak_bytes[name] / 2**20:.1f} MiB" if name in result.peak_bytes else ""
         figures = (result.medians[name], min(times), max(times))
         table.add_row(name, *(f"{seconds:.3f} s" for seconds in figures), f"{factor:.2f}", memory)
     return table

@@ -1,0 +1,60 @@
+"""The memory that a training step adds to the process, whoever asks for it: PyTorch, NumPy or compiled code."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+from statistics import median
+from typing import Protocol
+
+from bankgcn.training.memory import MMAP_THRESHOLD, TRIM_THRESHOLD, reuse_memory
+
+GLIBC_DEFAULT = 128 << 10  # bytes, of both thresholds
+STEPS = 5
+RESET_PEAK = "5"  # what /proc/self/clear_refs takes it for; see proc(5)
+
+
+class Steps(Protocol):
+    """Something that trains, a step at a time."""
+
+    def steps(self) -> Iterator[None]:
+        """One epoch; a step is done whenever this yields."""
+
+
+def peak_bytes(training: Steps) -> int | None:
+    """Most bytes that the process held at a time during a step, beyond those at its start: the median of some steps.
+
+    Freed memory goes back to the system meanwhile, as it does unless a process asks for something else, so that what a
+    step could use again counts for every contender alike. ``None`` where the system does not tell.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    libc = ctypes.CDLL(None)
+    for threshold in (MMAP_THRESHOLD, TRIM_THRESHOLD):
+        libc.mallopt(threshold, GLIBC_DEFAULT)
+    steps = (None for _ in cycle([None]) for _ in training.steps())
+    next(steps)
+    peaks = []
+    try:
+        for _ in range(STEPS):
+            gc.collect()
+            libc.malloc_trim(0)
+            Path("/proc/self/clear_refs").write_text(RESET_PEAK)
+            before = _bytes("VmRSS")
+            next(steps)
+            peaks.append(_bytes("VmHWM") - before)
+    except OSError:  # not every kernel lets itself be asked
+        return None
+    finally:
+        reuse_memory.cache_clear()
+        reuse_memory()
+    return round(median(peaks))
+
+
+def _bytes(field: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
