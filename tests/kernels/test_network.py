@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from bankgcn.data import GraphBatch, GraphSet
 from bankgcn.data.generated import smooth_or_alternating
 from bankgcn.kernels import network, use_kernels
-from bankgcn.kernels.network import Graphs, add_gradient, readouts
+from bankgcn.kernels.network import Adam, Graphs, add_gradient, readouts, train
 from bankgcn.nn import BankGCN
 from bankgcn.nn.whole import whole
 from bankgcn.spectral import GraphShift
@@ -47,7 +48,7 @@ def at_once(net: BankGCN, batch: GraphBatch, dtype: torch.dtype) -> Outcome:
     graphs = in_precision(batch.arrays, dtype)
     theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()])
     gradient = torch.zeros_like(theta)
-    loss = passes.add_task_gradient(graphs, batch.y.numpy(), theta, 1.0, gradient)
+    loss = add_gradient(graphs, passes.plan, theta.numpy(), batch.y.numpy(), gradient.numpy())
     return Outcome(passes.embedding(graphs), torch.tensor(loss, dtype=dtype), gradient)
 
 
@@ -117,34 +118,69 @@ def test_nodes_that_look_alike_share_the_gradient_of_their_maximum() -> None:
     check(BankGCN(2, 2, hidden_channels=8, num_layers=2), graphs.batch())
 
 
+def parameters(net: BankGCN) -> np.ndarray:
+    return torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()]).numpy()
+
+
 def test_the_gradient_is_scaled_and_added_to_what_is_there() -> None:
     net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(5).batch()
-    plan, graphs = whole(net).plan, in_precision(batch.arrays, torch.float64)
-    theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()]).numpy()
+    plan, graphs, theta = whole(net).plan, in_precision(batch.arrays, torch.float64), parameters(net)
     once, more = np.zeros_like(theta), np.ones_like(theta)
-    loss = add_gradient(graphs, plan, theta, batch.y.numpy(), 1.0, once)
-    assert add_gradient(graphs, plan, theta, batch.y.numpy(), 0.25, more) == loss
+    loss = add_gradient(graphs, plan, theta, batch.y.numpy(), once, gamma=0.3)
+    assert add_gradient(graphs, plan, theta, batch.y.numpy(), more, scale=0.25, gamma=0.3) == loss
     np.testing.assert_allclose(more, 1 + once / 4, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.01])
+def test_steps_are_those_of_adam(weight_decay: float) -> None:
+    torch.manual_seed(0)
+    net, batch, gamma = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(20).batch(), 0.3
+    plan, theta = whole(net).plan, parameters(net)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01, weight_decay=weight_decay)
+    cuts, losses = np.array([0, 8, 16, 20]), []
+    for start, end in pairwise(cuts):
+        optimizer.zero_grad()
+        part = batch.source.batch(slice(start, end))
+        shift = part.shift.to(torch.float64)
+        loss = F.cross_entropy(net(part.x.double(), shift, part.batch, batch_size=end - start), part.y)
+        (loss + gamma * net.coherence()).backward()
+        optimizer.step()
+        losses.append(loss.item())
+    mean, square, gradient = np.zeros_like(theta), np.zeros_like(theta), np.zeros_like(theta)
+    for chosen, number in ((cuts[:3], 1), (cuts[2:], 3)):  # two steps at once, then one more
+        some = in_precision(batch.source.batch(slice(chosen[0], chosen[-1])).arrays, torch.float64)
+        adam = Adam(mean, square, number, 0.01, (0.9, 0.999), 1e-8, weight_decay)
+        y = batch.y.numpy()[chosen[0] : chosen[-1]]
+        met = train(some, chosen - chosen[0], plan, theta, y, gradient, adam, gamma=gamma)
+        np.testing.assert_allclose(met, losses[number - 1 : number - 1 + len(met)], rtol=1e-10)
+    np.testing.assert_allclose(theta, parameters(net), rtol=1e-9, atol=1e-12)
+    expected = torch.cat([parameter.grad.reshape(-1) for parameter in net.parameters()])
+    if not weight_decay:
+        np.testing.assert_allclose(gradient, expected, rtol=1e-8, atol=1e-12)
 
 
 def test_an_unknown_class_is_named_and_leaves_no_trace() -> None:
     net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=1), smooth_or_alternating(4).batch()
-    theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()]).numpy()
-    gradient, graphs = np.zeros_like(theta), in_precision(batch.arrays, torch.float64)
+    theta, graphs = parameters(net), in_precision(batch.arrays, torch.float64)
+    gradient, y = np.zeros_like(theta), np.array([0, 7, 1, 1])
     with pytest.raises(IndexError, match="reach from 0 to 7, expected 0 to 1"):
-        add_gradient(graphs, whole(net).plan, theta, np.array([0, 7, 1, 1]), 1.0, gradient)
+        add_gradient(graphs, whole(net).plan, theta, y, gradient)
+    adam = Adam(gradient, gradient, 1, 0.1, (0.9, 0.999), 1e-8, 0.0)
+    with pytest.raises(IndexError, match="reach from 0 to 7, expected 0 to 1"):
+        train(graphs, np.array([0, 4]), whole(net).plan, theta, y, gradient, adam)
     assert not gradient.any()
+    np.testing.assert_array_equal(theta, parameters(net))
 
 
 def test_what_is_not_a_number_reaches_the_loss_of_its_graph_alone() -> None:
     net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(3).batch()
     graphs = in_precision(batch.arrays, torch.float64)
     graphs.attributes[0] = np.nan
-    theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()]).numpy()
+    theta = parameters(net)
     read = readouts(graphs, whole(net).plan, theta)
     assert np.isnan(read[0]).any()
     assert np.isfinite(read[1:]).all()
-    assert np.isnan(add_gradient(graphs, whole(net).plan, theta, batch.y.numpy(), 1.0, np.zeros_like(theta)))
+    assert np.isnan(add_gradient(graphs, whole(net).plan, theta, batch.y.numpy(), np.zeros_like(theta)))
 
 
 def test_a_graph_without_nodes_reads_zero() -> None:
@@ -159,7 +195,7 @@ def test_blocks_hold_whole_graphs_and_no_more_nodes_than_one_graph_needs() -> No
     ptr = np.cumsum([0, 10, 200, 50, 40, 7, 90, 0, 0])
     begin, blocks = 0, []
     while begin < len(ptr) - 1:
-        end = network.block_end(ptr, begin)
+        end = network.block_end(ptr, begin, len(ptr) - 1)
         blocks.append((begin, end))
         begin = end
     assert blocks == [(0, 1), (1, 2), (2, 4), (4, 5), (5, 8)]

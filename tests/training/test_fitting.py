@@ -158,23 +158,24 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path: Path, epoc
 
 def test_an_interrupt_within_an_epoch_loses_only_that_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = tmp_path / "training.safetensors"
+    monkeypatch.setattr(Learner, "steps_at_once", lambda *_: 1)
     net, result = run()
     calls = []
 
-    learn = Learner.learn
+    train = Learner.train
 
     def interrupted(*arguments):
         calls.append(1)
         if len(calls) == 13:  # five batches an epoch: in the middle of the third
             raise KeyboardInterrupt
-        return learn(*arguments)
+        return train(*arguments)
 
-    monkeypatch.setattr(Learner, "learn", interrupted)
+    monkeypatch.setattr(Learner, "train", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(checkpoint=checkpoint)
     _, values = load_tensors(checkpoint)
     assert len(values["epochs"]) == 2
-    monkeypatch.undo()
+    monkeypatch.setattr(Learner, "train", train)
     resumed, again = run(checkpoint=checkpoint)
     assert again == result
     assert same_weights(resumed, net)

@@ -33,12 +33,44 @@ def test_one_pass_and_autograd_agree(gamma: float, coherence: str) -> None:
     for on in (True, False):
         learner = Learner(network(), config)
         with use_kernels(on):
-            loss = learner.learn(batch, share=0.5)
+            loss = learner.add_gradient(batch, share=0.5)
         outcomes.append((loss, learner.parameters.gradient))
     (loss, gradient), (expected_loss, expected) = outcomes
-    torch.testing.assert_close(loss, expected_loss)
+    torch.testing.assert_close(torch.tensor(loss), expected_loss)
     torch.testing.assert_close(gradient, expected, rtol=1e-5, atol=1e-5 * expected.abs().max().item())
     assert expected.abs().max() > 0
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.01])
+def test_steps_by_passes_and_by_autograd_agree(weight_decay: float) -> None:
+    config = TrainConfig(batch_size=8, gamma=0.3, weight_decay=weight_decay, learning_rate=0.01)
+    graphs, outcomes = smooth_or_alternating(20), []
+    for on in (True, False):
+        learner = Learner(network(), config)
+        with use_kernels(on):
+            at_once = learner.steps_at_once(graphs)
+            losses = [loss for batch in graphs.batches(8 * at_once) for loss in learner.train(batch)]
+        state = learner.optimizer.state[learner.parameters.vector]
+        outcomes.append((at_once, torch.tensor(losses), learner.parameters.vector.detach(), state))
+    (many, losses, vector, state), (one, expected_losses, expected, expected_state) = outcomes
+    assert many > one == 1
+    torch.testing.assert_close(losses, expected_losses)
+    torch.testing.assert_close(vector, expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(state["exp_avg"], expected_state["exp_avg"], rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(state["exp_avg_sq"], expected_state["exp_avg_sq"], rtol=1e-3, atol=1e-7)
+    assert state["step"] == expected_state["step"] == 3
+
+
+def test_either_way_goes_on_where_the_other_stopped() -> None:
+    config, batch, outcomes = TrainConfig(batch_size=20), smooth_or_alternating(20).batch(), []
+    for order in ((True, False), (False, True), (True, True)):
+        learner = Learner(network(), config)
+        for on in order:
+            with use_kernels(on):
+                learner.train(batch)
+        outcomes.append(learner.parameters.vector.detach())
+    torch.testing.assert_close(outcomes[0], outcomes[2], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(outcomes[1], outcomes[2], rtol=1e-4, atol=1e-5)
 
 
 def test_representations_agree() -> None:
@@ -55,7 +87,7 @@ def test_only_filter_banks_that_learn_altogether_take_the_pass() -> None:
     frozen.predict.bias.requires_grad_(False)
     learner = Learner(frozen, TrainConfig())
     assert learner._whole is None
-    learner.learn(smooth_or_alternating(5).batch())
+    learner.add_gradient(smooth_or_alternating(5).batch())
     assert learner.parameters.gradient.numel() == sum(p.numel() for p in frozen.parameters()) - 2
 
 
@@ -63,7 +95,7 @@ def test_only_filter_banks_that_learn_altogether_take_the_pass() -> None:
 def test_gradients_of_a_baseline_land_in_the_vector(conv: str) -> None:
     batch = smooth_or_alternating(10).batch()
     learner, alone = Learner(network(conv), TrainConfig()), network(conv)
-    learner.learn(batch)
+    learner.add_gradient(batch)
     from bankgcn.training.objective import objective
 
     objective(alone, batch, TrainConfig())[0].backward()
@@ -88,5 +120,5 @@ def test_a_network_shares_the_vector_until_it_is_released() -> None:
 
 def test_a_share_of_nothing_is_no_step() -> None:
     learner = Learner(network(), replace(TrainConfig(), gamma=0.0))
-    learner.learn(smooth_or_alternating(4).batch(), share=0.0)
+    learner.add_gradient(smooth_or_alternating(4).batch(), share=0.0)
     assert not learner.parameters.gradient.any()

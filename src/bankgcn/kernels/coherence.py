@@ -3,15 +3,13 @@ r"""The mutual coherence :math:`\Omega` of several filter banks, and its gradien
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bankgcn.kernels.activation import EPSILON
-from bankgcn.kernels.compiler import compiled
+from bankgcn.kernels.compiler import part
 
 
-def add_coherence_gradient(
-    banks: NDArray[np.int64], terms: int, theta: NDArray[np.floating], scale: float, gradient: NDArray[np.floating]
-) -> None:
+@part
+def add_coherence_gradient(banks, terms, theta, scale, gradient):
     r"""Add the gradient of ``scale`` times the sum of :math:`\Omega` over some banks to what is there.
 
     Args:
@@ -21,11 +19,6 @@ def add_coherence_gradient(
         scale: What the sum is multiplied by.
         gradient: As long as ``theta``.
     """
-    _add(banks, terms, theta, scale, gradient)
-
-
-@compiled
-def _add(banks, terms, theta, scale, gradient):
     for number in range(banks.shape[0]):
         start, filters = banks[number]
         unit = np.empty((filters, terms), theta.dtype)
@@ -56,7 +49,7 @@ def _add(banks, terms, theta, scale, gradient):
                     _turn(unit, q, p, cosine[p, q], divisor, share, gradient, start)
 
 
-@compiled
+@part
 def _turn(unit, p, q, cosine, divisor, share, gradient, start):
     """Add the gradient of ``share`` times the cosine between filters p and q, with respect to p."""
     terms = unit.shape[1]

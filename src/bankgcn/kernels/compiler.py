@@ -14,6 +14,7 @@ from numba.core import event
 PATIENCE = 2.0  # seconds after which somebody who waits should be told what for
 # Reassociation and fused multiply-add let loops be vectorised; NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+OPTIONS: dict[str, Any] = {"fastmath": FASTMATH, "nogil": True, "error_model": "numpy"}  # nor does division by 0 raise
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -28,15 +29,15 @@ def compiled_parallel(function: Callable[..., Any]) -> Any:
 
 def part(function: Callable[..., Any]) -> Any:
     """A function that only compiled ones call: it is compiled and kept with them."""
-    return numba.njit(fastmath=FASTMATH, nogil=True)(function)
+    return numba.njit(**OPTIONS)(function)
 
 
 def _compile(function: Callable[..., Any], parallel: bool = False) -> Any:
     try:
-        return numba.njit(fastmath=FASTMATH, nogil=True, parallel=parallel, cache=True)(function)
+        return numba.njit(**OPTIONS, parallel=parallel, cache=True)(function)
     except RuntimeError:  # numba found no folder that it may write to
         _word.kept = False
-        return numba.njit(fastmath=FASTMATH, nogil=True, parallel=parallel)(function)
+        return numba.njit(**OPTIONS, parallel=parallel)(function)
 
 
 class SlowCompilation(event.Listener):

@@ -16,19 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.kernels.activation import AFTER, BEFORE, EPSILON, NONE
+from bankgcn.kernels.adam import adam_step
+from bankgcn.kernels.coherence import add_coherence_gradient
 from bankgcn.kernels.compiler import compiled, part
 from bankgcn.kernels.vector import (
     PAIR,
+    ROW,
     STRIP,
     fma,
     higher,
     load,
     load_pair,
+    load_row,
     minus,
     over,
     pair_of,
     plus,
     rectified,
+    row_of,
     store,
     strip_of,
     times,
@@ -38,6 +43,7 @@ from bankgcn.kernels.vector import (
 )
 
 NODES_AT_ONCE = 96  # graphs are taken together up to this number of nodes
+GAP = 192  # bytes behind each row: an odd number of lines of the cache, and what a row of registers may reach beyond
 ROWS = 6  # of a tile of a matrix product: with two registers each, as many as stay in sixteen
 
 
@@ -112,13 +118,36 @@ class Plan:
 
     Args:
         shape: What it is made of.
-        filters: Number of filters of each layer.
+        banks: Where the coefficients of each layer start among the parameters, and the number of its filters.
         basis: Chebyshev coefficients of the polynomials that the learned coefficients belong to, one in each row.
     """
 
     shape: Shape
-    filters: NDArray[np.int64]
+    banks: NDArray[np.int64]
     basis: NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Adam:
+    """What Adam knows and is told; the arrays are changed by every step.
+
+    Args:
+        mean: Moving mean of the gradients.
+        square: Moving mean of their squares.
+        number: Of the next step, from 1.
+        rate: Size of the steps.
+        betas: How much of each mean stays in a step.
+        epsilon: What is added to the root of the squares.
+        weight_decay: Weight of the parameters in the gradient.
+    """
+
+    mean: NDArray[np.floating]
+    square: NDArray[np.floating]
+    number: int
+    rate: float
+    betas: tuple[float, float]
+    epsilon: float
+    weight_decay: float
 
 
 def readouts(graphs: Graphs, plan: Plan, theta: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -129,9 +158,9 @@ def readouts(graphs: Graphs, plan: Plan, theta: NDArray[np.floating]) -> NDArray
         plan: The network.
         theta: Its parameters, one after another in torch's order.
     """
-    shape = plan.shape
-    read = np.empty((len(graphs.ptr) - 1, shape.layers * shape.parts * shape.hidden), theta.dtype)
-    _pass(graphs, shape, plan.filters, plan.basis, theta, np.empty(0, np.int64), 1.0, read, np.empty(0, theta.dtype))
+    count, shape = len(graphs.ptr) - 1, plan.shape
+    read = np.empty((count, shape.layers * shape.parts * shape.hidden), theta.dtype)
+    _run(graphs, np.array([0, count]), plan, theta, read=read)
     return read
 
 
@@ -140,29 +169,114 @@ def add_gradient(
     plan: Plan,
     theta: NDArray[np.floating],
     y: NDArray[np.int64],
-    scale: float,
     gradient: NDArray[np.floating],
+    *,
+    scale: float = 1.0,
+    gamma: float = 0.0,
 ) -> float:
-    """The mean cross-entropy of the graphs; ``scale`` times its gradient is added to what is there.
+    r"""The mean cross-entropy of the graphs; the gradient of the objective (Eq. 20) is added to what is there.
 
     Args:
         graphs: The graphs, one at least.
         plan: The network.
         theta: Its parameters, one after another in torch's order.
         y: Class of each graph.
-        scale: What the gradient is multiplied by.
         gradient: As long as ``theta``.
+        scale: What the gradient is multiplied by.
+        gamma: Weight of :math:`\Omega` of each layer in the objective.
 
     Raises:
         IndexError: A class is out of range.
     """
-    shape, nothing = plan.shape, np.empty((0, 0), theta.dtype)
-    loss = _pass(graphs, shape, plan.filters, plan.basis, theta, y, scale, nothing, gradient)
-    if loss < 0:
+    _check_classes(y, plan)
+    losses = np.empty(1, theta.dtype)
+    _run(graphs, np.array([0, len(y)]), plan, theta, y, losses, gradient, scale=scale, gamma=gamma)
+    return float(losses[0])
+
+
+def train(
+    graphs: Graphs,
+    cuts: NDArray[np.int64],
+    plan: Plan,
+    theta: NDArray[np.floating],
+    y: NDArray[np.int64],
+    gradient: NDArray[np.floating],
+    adam: Adam,
+    *,
+    gamma: float = 0.0,
+) -> NDArray[np.floating]:
+    r"""Take a step of Adam for each batch; return the mean cross-entropy of each as it was met.
+
+    Args:
+        graphs: The graphs of all batches, one batch after another.
+        cuts: Where each batch starts among them, and last their number.
+        plan: The network.
+        theta: Its parameters, one after another in torch's order; they are changed.
+        y: Class of each graph.
+        gradient: As long as ``theta``; holds the gradient of the last step afterwards.
+        adam: What the steps are taken with.
+        gamma: Weight of :math:`\Omega` of each layer in the objective.
+
+    Raises:
+        IndexError: A class is out of range; nothing was changed.
+    """
+    _check_classes(y, plan)
+    losses = np.empty(len(cuts) - 1, theta.dtype)
+    _run(graphs, cuts, plan, theta, y, losses, gradient, adam, gamma=gamma)
+    return losses
+
+
+def _run(
+    graphs: Graphs,
+    cuts: NDArray[np.int64],
+    plan: Plan,
+    theta: NDArray[np.floating],
+    y: NDArray[np.int64] | None = None,
+    losses: NDArray[np.floating] | None = None,
+    gradient: NDArray[np.floating] | None = None,
+    adam: Adam | None = None,
+    *,
+    scale: float = 1.0,
+    gamma: float = 0.0,
+    read: NDArray[np.floating] | None = None,
+) -> None:
+    """Run the pass; what is not given is passed as an array without elements."""
+    none = np.empty(0, theta.dtype)
+    mean = square = none
+    constants = np.empty(0)
+    if adam is not None:
+        mean, square = adam.mean, adam.square
+        constants = np.array([adam.number, adam.rate, *adam.betas, adam.epsilon, adam.weight_decay])
+    _pass(
+        graphs,
+        cuts,
+        plan.shape,
+        plan.banks,
+        plan.basis,
+        theta,
+        np.empty(0, np.int64) if y is None else y,
+        scale,
+        gamma,
+        np.empty((0, 0), theta.dtype) if read is None else read,
+        none if losses is None else losses,
+        none if gradient is None else gradient,
+        mean,
+        square,
+        constants,
+    )
+
+
+def _check_classes(y: NDArray[np.int64], plan: Plan) -> None:
+    if len(y) and not 0 <= y.min() <= y.max() < plan.shape.classes:
         raise IndexError(
-            f"the classes of the graphs reach from {y.min()} to {y.max()}, expected 0 to {shape.classes - 1}"
+            f"the classes of the graphs reach from {y.min()} to {y.max()}, expected 0 to {plan.shape.classes - 1}"
         )
-    return loss
+
+
+@part
+def _width(array):
+    """Number of columns that are computed with; a gap follows, so that rows do not compete for places in the cache."""
+    return array.shape[1] - GAP // array.itemsize
 
 
 @part
@@ -171,52 +285,50 @@ def _up(count, multiple):
 
 
 @part
-def _parameters(shape, width, dtype):
+def _parameters(shape, width, wide, dtype):
     return Parameters(
-        entry=np.zeros((_up(shape.inputs, ROWS), width), dtype),
-        onward=np.zeros((shape.layers, width, width), dtype),
-        back=np.zeros((shape.layers, _up(width, ROWS), width), dtype),
-        bias=np.zeros((shape.layers + 1, width), dtype),
-        c=np.zeros((shape.layers, shape.order + 1, width), dtype),
-        head=np.zeros((shape.classes * shape.layers * shape.parts, width), dtype),
+        entry=np.zeros((_up(shape.inputs, ROWS), wide), dtype),
+        onward=np.zeros((shape.layers, width, wide), dtype),
+        back=np.zeros((shape.layers, _up(width, ROWS), wide), dtype),
+        bias=np.zeros((shape.layers + 1, wide), dtype),
+        c=np.zeros((shape.layers, shape.order + 1, wide), dtype),
+        head=np.zeros((shape.classes * shape.layers * shape.parts, wide), dtype),
         head_bias=np.zeros((1, shape.classes), dtype),
     )
 
 
 @part
-def _space(shape, width, attributes, nodes, graphs, dtype):
-    nodes = _up(nodes + 1, ROWS)
+def _space(shape, wide, attributes, nodes, graphs, dtype):
+    nodes = _up(nodes, ROWS)
     return Space(
         attributes=np.zeros((nodes, _up(attributes, ROWS)), dtype),
-        r=np.zeros((shape.layers, nodes, width), dtype),
-        h=np.zeros((shape.layers, nodes, width), dtype),
-        x=np.zeros((shape.layers, nodes, width), dtype),
+        r=np.zeros((shape.layers, nodes, wide), dtype),
+        h=np.zeros((shape.layers, nodes, wide), dtype),
+        x=np.zeros((shape.layers, nodes, wide), dtype),
         factor=np.zeros((shape.layers, nodes), dtype),
-        hops=np.zeros((3, nodes, width), dtype),
-        read=np.zeros((graphs * shape.layers * shape.parts, width), dtype),
+        hops=np.zeros((3, nodes, wide), dtype),
+        read=np.zeros((graphs * shape.layers * shape.parts, wide), dtype),
         logits=np.zeros((1, shape.classes), dtype),
-        grad_h=np.zeros((nodes, width), dtype),
-        grad_r=np.zeros((nodes, width), dtype),
-        grad_x=np.zeros((nodes, width), dtype),
-        grad_read=np.zeros((graphs * shape.layers * shape.parts, width), dtype),
+        grad_h=np.zeros((nodes, wide), dtype),
+        grad_r=np.zeros((nodes, wide), dtype),
+        grad_x=np.zeros((nodes, wide), dtype),
+        grad_read=np.zeros((graphs * shape.layers * shape.parts, wide), dtype),
     )
 
 
 @part
-def _read_parameters(shape, filters, basis, theta, width):
-    """The parameters as the passes take them, from all of them one after another, in torch's order."""
-    net = _parameters(shape, width, theta.dtype)
+def _read_parameters(shape, banks, basis, theta, net):
+    """Lay the parameters out as the passes take them, from all of them one after another, in torch's order."""
     hidden, at = shape.hidden, 0
     for layer in range(shape.layers):
-        terms, share = basis.shape[0], hidden // filters[layer]
+        terms, share = basis.shape[0], hidden // banks[layer, 1]
         for j in range(hidden):
             alpha = at + j // share * terms
             for k in range(shape.order + 1):
+                net.c[layer, k, j] = 1 if k == 0 and shape.shortcut else 0
                 for m in range(terms):
                     net.c[layer, k, j] += theta[alpha + m] * basis[m, k]
-            if shape.shortcut:
-                net.c[layer, 0, j] += 1
-        at += filters[layer] * terms
+        at += banks[layer, 1] * terms
         inner = shape.inputs if layer == 0 else hidden
         for j in range(hidden):
             for q in range(inner):
@@ -238,21 +350,20 @@ def _read_parameters(shape, filters, basis, theta, width):
     at += rows * hidden
     for k in range(shape.classes):
         net.head_bias[0, k] = theta[at + k]
-    return net
 
 
 @part
-def _add_gradient(shape, filters, basis, gradient, out):
+def _add_gradient(shape, banks, basis, gradient, out):
     """Add the gradients to those of all parameters one after another."""
     hidden, at = shape.hidden, 0
     for layer in range(shape.layers):
-        terms, share = basis.shape[0], hidden // filters[layer]
+        terms, share = basis.shape[0], hidden // banks[layer, 1]
         for j in range(hidden):
             alpha = at + j // share * terms
             for m in range(terms):
                 for k in range(shape.order + 1):
                     out[alpha + m] += gradient.c[layer, k, j] * basis[m, k]
-        at += filters[layer] * terms
+        at += banks[layer, 1] * terms
         inner = shape.inputs if layer == 0 else hidden
         for j in range(hidden):
             for q in range(inner):
@@ -272,31 +383,43 @@ def _add_gradient(shape, filters, basis, gradient, out):
 
 
 @compiled
-def block_end(graph_ptr, begin):
-    """The graph after the last one that is taken together with ``begin``."""
-    end, last = begin + 1, graph_ptr.shape[0] - 1
+def block_end(graph_ptr, begin, last):
+    """The graph after the last one that is taken together with ``begin``, up to ``last``."""
+    end = begin + 1
     while end < last and end - begin < NODES_AT_ONCE and graph_ptr[end + 1] - graph_ptr[begin] <= NODES_AT_ONCE:
         end += 1
     return end
 
 
 @part
-def _largest_block(graph_ptr):
+def _largest_block(graph_ptr, cuts):
     """Most nodes and most graphs of a block."""
-    nodes, graphs, begin = np.int64(0), np.int64(1), np.int64(0)
-    while begin < graph_ptr.shape[0] - 1:
-        end = block_end(graph_ptr, begin)
-        nodes = max(nodes, graph_ptr[end] - graph_ptr[begin])
-        graphs = max(graphs, end - begin)
-        begin = end
+    nodes, graphs = np.int64(0), np.int64(1)
+    for step in range(cuts.shape[0] - 1):
+        begin = cuts[step]
+        while begin < cuts[step + 1]:
+            end = block_end(graph_ptr, begin, cuts[step + 1])
+            nodes = max(nodes, graph_ptr[end] - graph_ptr[begin])
+            graphs = max(graphs, end - begin)
+            begin = end
     return nodes, graphs
+
+
+@part
+def _clear(gradient):
+    gradient.entry[:] = 0
+    gradient.back[:] = 0
+    gradient.bias[:] = 0
+    gradient.c[:] = 0
+    gradient.head[:] = 0
+    gradient.head_bias[:] = 0
 
 
 @part
 def _product(a, b, rows, inner, bias, at, out):
     """``out = a b + bias[at]`` for the first rows, tile by tile; rows up to the end of the last tile are written."""
     lanes = PAIR // a.itemsize
-    for j in range(0, out.shape[1], lanes):
+    for j in range(0, _width(out), lanes):
         start = load_pair(bias, at, j)
         for i in range(0, rows, ROWS):
             c0 = c1 = c2 = c3 = c4 = c5 = start
@@ -320,12 +443,11 @@ def _product(a, b, rows, inner, bias, at, out):
 def _add_outer(a, b, rows, out):
     """``out += a^T b`` over the first rows: the gradient of a matrix.
 
-    Where the number of its rows is no multiple of a tile's, the last tile reads past the end of a row of ``a``, which
-    is the start of the next one, and what comes of it lands in rows of ``out`` that nobody reads.
+    Where the number of its rows is no multiple of a tile's, the last tile reads the gap behind the rows of ``a``.
     """
     lanes = PAIR // a.itemsize
-    for i in range(0, out.shape[0], ROWS):
-        for j in range(0, out.shape[1], lanes):
+    for j in range(0, _width(out), lanes):
+        for i in range(0, out.shape[0], ROWS):
             c0 = c1 = c2 = c3 = c4 = c5 = pair_of(out.dtype.type(0))
             for q in range(rows):
                 v = load_pair(b, q, j)
@@ -350,7 +472,7 @@ def _look_up(labels, first, rows, table, out):
     for i in range(rows):
         for column in range(labels.shape[1]):
             label = labels[first + i, column]
-            for j in range(0, out.shape[1], lanes):
+            for j in range(0, _width(out), lanes):
                 store(out, i, j, plus(load(out, i, j), load(table, label, j)))
 
 
@@ -361,93 +483,67 @@ def _spread_out(labels, first, rows, gradient, table):
     for i in range(rows):
         for column in range(labels.shape[1]):
             label = labels[first + i, column]
-            for j in range(0, table.shape[1], lanes):
+            for j in range(0, _width(table), lanes):
                 store(table, label, j, plus(load(table, label, j), load(gradient, i, j)))
 
 
 @part
-def _filter(rowptr, col, weight, first, rows, x, c, hops, out):
-    """``out = sum_k c[k] T_k(L~) x``, for the first rows; a strip of columns goes through all hops, then the next."""
-    order, zero = c.shape[0] - 1, strip_of(x.dtype.type(0))
-    for j in range(0, x.shape[1], STRIP // x.itemsize):
+def _filter(rowptr, col, weight, first, rows, x, c, hops, out, signal, grad_c):
+    """``out = sum_k c[k] T_k(L~) x``, for the first rows; with a ``grad_c``, ``grad_c[k] += <T_k(L~) x, signal>``.
+
+    The second is for the gradient ``x`` of what was made of a ``signal``; its sums are those of each column.
+    """
+    order, back, zero = c.shape[0] - 1, grad_c.shape[0] > 0, row_of(x.dtype.type(0))
+    for j in range(0, _width(x), ROW // x.itemsize):
+        if back:
+            s = zero
+            for i in range(rows):
+                s = fma(load_row(x, i, j), load_row(signal, i, j), s)
+            store(grad_c, 0, j, plus(s, load_row(grad_c, 0, j)))
         if order == 0:
             for i in range(rows):
-                store(out, i, j, times(load(c, 0, j), load(x, i, j)))
+                store(out, i, j, times(load_row(c, 0, j), load_row(x, i, j)))
         for k in range(1, order + 1):
             current = x if k == 1 else hops[(k - 1) % 3]
             previous = x if k == 2 else hops[(k - 2) % 3]
-            following = hops[k % 3]
-            for i in range(rows):
-                t = zero
-                for e in range(rowptr[first + i], rowptr[first + i + 1]):
-                    t = fma(weight[e], load(current, col[e] - first, j), t)
-                if k == 1:
-                    sofar = times(load(c, 0, j), load(x, i, j))
-                else:
-                    t = minus(plus(t, t), load(previous, i, j))
-                    sofar = load(out, i, j)
-                store(out, i, j, fma(load(c, k, j), t, sofar))
-                if k < order:
-                    store(following, i, j, t)
-
-
-@part
-def _filter_back(rowptr, col, weight, first, rows, g, c, hops, out, x, grad_c):
-    """The same filter of the gradient ``g``, and ``grad_c[k] += <T_k(L~) g, x>``, column by column."""
-    order, zero = c.shape[0] - 1, strip_of(x.dtype.type(0))
-    for j in range(0, x.shape[1], STRIP // x.itemsize):
-        s = zero
-        for i in range(rows):
-            v = load(g, i, j)
-            s = fma(v, load(x, i, j), s)
-            if order == 0:
-                store(out, i, j, times(load(c, 0, j), v))
-        store(grad_c, 0, j, plus(s, load(grad_c, 0, j)))
-        for k in range(1, order + 1):
-            current = g if k == 1 else hops[(k - 1) % 3]
-            previous = g if k == 2 else hops[(k - 2) % 3]
             following = hops[k % 3]
             s = zero
             for i in range(rows):
                 t = zero
                 for e in range(rowptr[first + i], rowptr[first + i + 1]):
-                    t = fma(weight[e], load(current, col[e] - first, j), t)
+                    t = fma(weight[e], load_row(current, col[e] - first, j), t)
                 if k == 1:
-                    sofar = times(load(c, 0, j), load(g, i, j))
+                    sofar = times(load_row(c, 0, j), load_row(x, i, j))
                 else:
-                    t = minus(plus(t, t), load(previous, i, j))
-                    sofar = load(out, i, j)
-                store(out, i, j, fma(load(c, k, j), t, sofar))
+                    t = minus(plus(t, t), load_row(previous, i, j))
+                    sofar = load_row(out, i, j)
+                store(out, i, j, fma(load_row(c, k, j), t, sofar))
                 if k < order:
                     store(following, i, j, t)
-                s = fma(t, load(x, i, j), s)
-            store(grad_c, k, j, plus(s, load(grad_c, k, j)))
+                if back:
+                    s = fma(t, load_row(signal, i, j), s)
+            if back:
+                store(grad_c, k, j, plus(s, load_row(grad_c, k, j)))
 
 
 @part
 def _activate(h, start, rows, mode, with_max, factor, x, read, at):
-    """Activate the rows of a graph, in ``h`` and ``x``; write mean and maximum to ``read[at]`` and ``read[at + 1]``.
-
-    ``h`` becomes what the derivative needs of it: its rows, scaled.
-    """
-    lanes, zero = STRIP // h.itemsize, strip_of(h.dtype.type(0))
+    """Activate the rows of a graph; write their mean and maximum to ``read[at]`` and ``read[at + 1]``."""
     for i in range(start, start + rows):
         factor[i] = 1
         if mode != NONE:
-            squares = zero
-            for j in range(0, h.shape[1], lanes):
-                v = load(h, i, j)
+            squares = row_of(h.dtype.type(0))
+            for j in range(0, _width(h), ROW // h.itemsize):
+                v = load_row(h, i, j)
                 if mode == AFTER:
                     v = rectified(v)
                 squares = fma(v, v, squares)
-            factor[i] = h.dtype.type(1 / max(np.sqrt(total(squares)), EPSILON))
+            factor[i] = h.dtype.type(1) / max(np.sqrt(total(squares)), h.dtype.type(EPSILON))
     share = h.dtype.type(1 / max(rows, 1))
-    for j in range(0, h.shape[1], lanes):
-        highest = sums = zero
+    for j in range(0, _width(h), STRIP // h.itemsize):
+        highest = sums = strip_of(h.dtype.type(0))
         for i in range(start, start + rows):
-            unit = times(factor[i], load(h, i, j))
-            active = rectified(unit)
-            store(h, i, j, unit)
+            active = rectified(times(factor[i], load(h, i, j)))
             store(x, i, j, active)
             sums = plus(sums, active)
             highest = higher(active, highest)
@@ -457,21 +553,21 @@ def _activate(h, start, rows, mode, with_max, factor, x, read, at):
 
 
 @part
-def _activate_back(unit, x, start, rows, mode, with_max, factor, read, grad_read, at, has_grad, gradient, out):
+def _activate_back(h, x, start, rows, mode, with_max, factor, read, grad_read, at, has_grad, gradient, out):
     """Gradient of the rows of a graph before the activation, from those of its rows after it and of its readout."""
-    lanes, zero, one = STRIP // x.itemsize, strip_of(x.dtype.type(0)), x.dtype.type(1)
+    lanes, one = STRIP // x.itemsize, x.dtype.type(1)
     limit = 1 / x.dtype.type(EPSILON)
     share = x.dtype.type(1 / max(rows, 1))
-    for j in range(0, x.shape[1], lanes):
+    for j in range(0, _width(x), lanes):
         store(grad_read, at, j, times(share, load(grad_read, at, j)))
         if with_max:
-            ties, highest = zero, load(read, at + 1, j)
+            ties, highest = strip_of(x.dtype.type(0)), load(read, at + 1, j)
             for i in range(start, start + rows):
                 ties = plus(ties, where_equal(load(x, i, j), highest, one))
             store(grad_read, at + 1, j, over(load(grad_read, at + 1, j), higher(ties, one)))
     for i in range(start, start + rows):
-        along = zero
-        for j in range(0, x.shape[1], lanes):
+        along = strip_of(x.dtype.type(0))
+        for j in range(0, _width(x), lanes):
             v, g = load(x, i, j), load(grad_read, at, j)
             if with_max:
                 g = plus(g, where_equal(v, load(read, at + 1, j), load(grad_read, at + 1, j)))
@@ -485,9 +581,12 @@ def _activate_back(unit, x, start, rows, mode, with_max, factor, read, grad_read
         across = -total(along)
         if factor[i] >= limit:  # too short to normalise: the divisor is a constant
             across = x.dtype.type(0)
-        for j in range(0, x.shape[1], lanes):
-            direction = load(unit, i, j) if mode == BEFORE else load(x, i, j)
-            store(out, i, j, times(factor[i], fma(across, direction, load(out, i, j))))
+        for j in range(0, _width(x), lanes):
+            if mode == BEFORE:
+                g = fma(across * factor[i], load(h, i, j), load(out, i, j))
+            else:
+                g = fma(across, load(x, i, j), load(out, i, j))
+            store(out, i, j, times(factor[i], g))
 
 
 @part
@@ -498,14 +597,15 @@ def _forward(graphs, shape, net, space, begin, end):
     for i in range(rows):
         for k in range(graphs.attributes.shape[1]):
             space.attributes[i, k] = graphs.attributes[first + i, k]
+    nothing = net.c[0, :0]
     for layer in range(shape.layers):
         r, h, x = space.r[layer], space.h[layer], space.x[layer]
         if layer == 0:
             _product(space.attributes, net.entry, rows, graphs.attributes.shape[1], net.bias, layer, r)
             _look_up(graphs.labels, first, rows, net.entry, r)
         else:
-            _product(space.x[layer - 1], net.onward[layer], rows, r.shape[1], net.bias, layer, r)
-        _filter(graphs.rowptr, graphs.col, graphs.weight, first, rows, r, net.c[layer], space.hops, h)
+            _product(space.x[layer - 1], net.onward[layer], rows, _width(r), net.bias, layer, r)
+        _filter(graphs.rowptr, graphs.col, graphs.weight, first, rows, r, net.c[layer], space.hops, h, r, nothing)
         for graph in range(begin, end):
             start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
             at = ((graph - begin) * shape.layers + layer) * shape.parts
@@ -538,7 +638,7 @@ def _backward(graphs, shape, net, gradient, space, begin, end):
                 space.grad_h,
             )
         r, grad_r = space.r[layer], space.grad_r
-        _filter_back(
+        _filter(
             graphs.rowptr,
             graphs.col,
             graphs.weight,
@@ -551,7 +651,7 @@ def _backward(graphs, shape, net, gradient, space, begin, end):
             r,
             gradient.c[layer],
         )
-        for j in range(0, grad_r.shape[1], lanes):
+        for j in range(0, _width(grad_r), lanes):
             s = strip_of(grad_r.dtype.type(0))
             for i in range(rows):
                 s = plus(s, load(grad_r, i, j))
@@ -561,7 +661,7 @@ def _backward(graphs, shape, net, gradient, space, begin, end):
             _spread_out(graphs.labels, first, rows, grad_r, gradient.entry)
         else:
             _add_outer(grad_r, space.x[layer - 1], rows, gradient.back[layer])
-            _product(grad_r, net.back[layer], rows, r.shape[1], net.bias, shape.layers, space.grad_x)
+            _product(grad_r, net.back[layer], rows, _width(r), net.bias, shape.layers, space.grad_x)
 
 
 @part
@@ -577,7 +677,7 @@ def _classify(shape, net, gradient, space, y, begin, end, share):
         for k in range(shape.classes):
             s = strip_of(space.r.dtype.type(0))
             for row in range(rows):
-                for j in range(0, space.read.shape[1], lanes):
+                for j in range(0, _width(space.read), lanes):
                     s = fma(load(net.head, k * rows + row, j), load(space.read, at + row, j), s)
             logits[k] = total(s) + net.head_bias[0, k]
             highest = max(highest, logits[k])
@@ -586,7 +686,7 @@ def _classify(shape, net, gradient, space, y, begin, end, share):
             exponentials += np.exp(logits[k] - highest)
         loss += highest + np.log(exponentials) - logits[y[graph]]
         for row in range(rows):
-            for j in range(0, space.read.shape[1], lanes):
+            for j in range(0, _width(space.read), lanes):
                 store(space.grad_read, at + row, j, strip_of(space.r.dtype.type(0)))
         for k in range(shape.classes):
             g = np.exp(logits[k] - highest) / exponentials
@@ -597,7 +697,7 @@ def _classify(shape, net, gradient, space, y, begin, end, share):
             v = space.r.dtype.type(g)
             for row in range(rows):
                 line = k * rows + row
-                for j in range(0, space.read.shape[1], lanes):
+                for j in range(0, _width(space.read), lanes):
                     read, head = load(space.read, at + row, j), load(net.head, line, j)
                     store(gradient.head, line, j, fma(v, read, load(gradient.head, line, j)))
                     store(space.grad_read, at + row, j, fma(v, head, load(space.grad_read, at + row, j)))
@@ -605,35 +705,42 @@ def _classify(shape, net, gradient, space, y, begin, end, share):
 
 
 @compiled
-def _pass(graphs, shape, filters, basis, theta, y, scale, read, grad_theta):
-    """Take all graphs through the network, a block at a time; return their mean loss, or -1 for an unknown class.
+def _pass(graphs, cuts, shape, banks, basis, theta, y, scale, gamma, read, losses, grad_theta, mean, square, constants):
+    """Take the graphs of each batch through the network, a block at a time: one function, hence compiled once.
 
-    Without classes ``y`` their readouts are written, else the gradients: one function, hence compiled once.
+    Without classes ``y`` their readouts are written; else the mean loss of each batch, and the gradient is added up.
+    With Adam's constants the gradient is that of each batch alone, and a step follows.
     """
-    learn = y.shape[0] > 0
+    learn, update = y.shape[0] > 0, constants.shape[0] > 0
     width = _up(shape.hidden, STRIP // theta.itemsize)
-    net = _read_parameters(shape, filters, basis, theta, width)
-    gradient = _parameters(shape, width, theta.dtype)
-    nodes, most = _largest_block(graphs.ptr)
-    space = _space(shape, width, graphs.attributes.shape[1], nodes, most, theta.dtype)
+    wide = width + GAP // theta.itemsize
+    net, gradient = _parameters(shape, width, wide, theta.dtype), _parameters(shape, width, wide, theta.dtype)
+    nodes, most = _largest_block(graphs.ptr, cuts)
+    space = _space(shape, wide, graphs.attributes.shape[1], nodes, most, theta.dtype)
     hidden, rows = shape.hidden, shape.layers * shape.parts
-    count = graphs.ptr.shape[0] - 1
-    loss, begin = 0.0, np.int64(0)
-    for graph in range(count if learn else 0):
-        if y[graph] < 0 or y[graph] >= shape.classes:
-            return -1.0
-    while begin < count:
-        end = block_end(graphs.ptr, begin)
-        _forward(graphs, shape, net, space, begin, end)
+    for step in range(cuts.shape[0] - 1):
+        _read_parameters(shape, banks, basis, theta, net)
+        begin, last = cuts[step], cuts[step + 1]
+        share, loss = 1 / max(last - begin, 1), 0.0
+        while begin < last:
+            end = block_end(graphs.ptr, begin, last)
+            _forward(graphs, shape, net, space, begin, end)
+            if learn:
+                loss += _classify(shape, net, gradient, space, y, begin, end, scale * share)
+                _backward(graphs, shape, net, gradient, space, begin, end)
+            else:
+                for graph in range(begin, end):
+                    for row in range(rows):
+                        for k in range(hidden):
+                            read[graph, row * hidden + k] = space.read[(graph - begin) * rows + row, k]
+            begin = end
         if learn:
-            loss += _classify(shape, net, gradient, space, y, begin, end, scale / count)
-            _backward(graphs, shape, net, gradient, space, begin, end)
-        else:
-            for graph in range(begin, end):
-                for row in range(rows):
-                    for k in range(hidden):
-                        read[graph, row * hidden + k] = space.read[(graph - begin) * rows + row, k]
-        begin = end
-    if learn:
-        _add_gradient(shape, filters, basis, gradient, grad_theta)
-    return loss / max(count, 1)
+            losses[step] = loss * share
+            if update:
+                grad_theta[:] = 0
+            _add_gradient(shape, banks, basis, gradient, grad_theta)
+            _clear(gradient)
+            if gamma != 0:
+                add_coherence_gradient(banks, basis.shape[0], theta, scale * gamma, grad_theta)
+        if update:
+            adam_step(theta, grad_theta, mean, square, constants, step)

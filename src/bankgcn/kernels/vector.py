@@ -15,6 +15,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
+ROW = 256  # bytes of a vector that ``load_row`` takes: eight registers
 STRIP = 128  # bytes of a vector that ``load`` takes: four registers
 PAIR = 64  # bytes of a vector that ``load_pair`` takes: two registers
 FLAGS = ("reassoc", "contract", "nsz", "arcp")  # as those of ``compiled``
@@ -53,6 +54,12 @@ def load(typingctx, array, i, j):
 
 
 @intrinsic
+def load_row(typingctx, array, i, j):
+    """The eight registers that start at ``array[i, j]``."""
+    return _load(array, ROW)
+
+
+@intrinsic
 def load_pair(typingctx, array, i, j):
     """The pair of registers that starts at ``array[i, j]``."""
     return _load(array, PAIR)
@@ -85,6 +92,12 @@ def store(typingctx, array, i, j, value):
 def strip_of(typingctx, number):
     """A strip that has this number everywhere."""
     return _filled(number, STRIP)
+
+
+@intrinsic
+def row_of(typingctx, number):
+    """Eight registers that have this number everywhere."""
+    return _filled(number, ROW)
 
 
 @intrinsic

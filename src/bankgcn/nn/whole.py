@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bankgcn.kernels import fused_for
@@ -22,17 +21,12 @@ class WholeNetwork:
     """The passes through a network; make one with :func:`whole`.
 
     Args:
-        net: The network, whose parameters are looked up whenever they are needed.
+        net: The network.
         plan: What it is made of.
     """
 
     def __init__(self, net: GraphNetwork, plan: Plan):
         self.net, self.plan = net, plan
-        terms, start, banks = len(plan.basis), 0, []
-        for conv in net.convs:
-            banks.append((start, conv.num_subspaces))
-            start += sum(parameter.numel() for parameter in conv.parameters())
-        self._banks, self._terms = np.array(banks), terms
 
     def embedding(self, graphs: Graphs) -> Tensor:
         r"""The representation :math:`h_{\mathcal G}` of every graph, without a record for a backward pass."""
@@ -40,28 +34,6 @@ class WholeNetwork:
 
         theta = torch.cat([parameter.detach().reshape(-1) for parameter in self.net.parameters()])
         return torch.from_numpy(readouts(graphs, self.plan, theta.numpy()))
-
-    def add_task_gradient(
-        self, graphs: Graphs, y: NDArray[np.int64], theta: Tensor, scale: float, out: Tensor
-    ) -> float:
-        """The mean cross-entropy of the graphs; ``scale`` times its gradient is added to ``out``.
-
-        Args:
-            graphs: The graphs, one at least.
-            y: Their classes.
-            theta: The parameters of the network in one vector, in order.
-            scale: What the gradient is multiplied by.
-            out: Gradients of the parameters, likewise.
-        """
-        from bankgcn.kernels.network import add_gradient
-
-        return add_gradient(graphs, self.plan, theta.numpy(), y, scale, out.numpy())
-
-    def add_coherence_gradient(self, theta: Tensor, scale: float, out: Tensor) -> None:
-        r"""Add ``scale`` times the gradient of the sum of :math:`\Omega` over the layers to ``out``."""
-        from bankgcn.kernels.coherence import add_coherence_gradient
-
-        add_coherence_gradient(self._banks, self._terms, theta.numpy(), scale, out.numpy())
 
 
 def whole(net: GraphNetwork) -> WholeNetwork | None:
@@ -111,4 +83,8 @@ def _plan(net: GraphNetwork) -> Plan:
         bias=first.project.bias is not None,
         shortcut=first.shortcut,
     )
-    return Plan(shape, np.array([conv.num_subspaces for conv in net.convs]), basis)
+    banks, start = [], 0
+    for conv in net.convs:
+        banks.append((start, conv.num_subspaces))
+        start += sum(parameter.numel() for parameter in conv.parameters())  # alpha is the first of them
+    return Plan(shape, np.array(banks), basis)

@@ -65,9 +65,7 @@ class Training:
         self.generator, self.world = generator, world or World()
         self.learner = Learner(net, config)
         self.device = self.learner.parameters.vector.device
-        self.optimizer = torch.optim.Adam(
-            [self.learner.parameters.vector], lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
-        )
+        self.optimizer = self.learner.optimizer
         self.schedule = None
         if config.decay_patience is not None:
             self.schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
@@ -92,10 +90,10 @@ class Training:
 
     def run_epoch(self) -> Epoch:
         """Pass once over the training graphs, and look at the validation graphs."""
-        total = torch.zeros((), device=self.device)
+        total: Tensor | float = 0.0
         for loss in self.steps():
-            total += loss
-        train_loss = self.world.add(total).item() / len(self.train)
+            total = total + loss
+        train_loss = self.world.add(torch.as_tensor(total, device=self.device)).item() / len(self.train)
         valid = self._validate()
         with torch.no_grad():
             coherence = self.net.coherence("mean").item()
@@ -122,14 +120,19 @@ class Training:
         assert ended is not None
         return FitResult(self.best, tuple(self.epochs), ended)
 
-    def steps(self) -> Iterator[Tensor]:
+    def steps(self) -> Iterator[Tensor | float]:
         """One step for every batch; each yields the sum of this process's task losses, which nobody waits for."""
-        batch_size = self.config.batch_size * self.world.size
+        if self.world.size == 1:
+            several = self.config.batch_size * self.learner.steps_at_once(self.train)
+            for batches in self.train.batches(several, shuffle=True, generator=self.generator):
+                yield from self.learner.train(batches.to(self.device))
+            return
         gradient = self.learner.parameters.gradient
+        batch_size = self.config.batch_size * self.world.size
         for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
             batch, share = self.world.part(whole.to(self.device))
             gradient.zero_()
-            total = self.learner.learn(batch, share) if batch.num_graphs else torch.zeros((), device=self.device)
+            total = self.learner.add_gradient(batch, share) if batch.num_graphs else 0.0
             self.world.add(gradient)
             self.optimizer.step()
             yield total

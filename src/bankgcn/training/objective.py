@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bankgcn.data.batch import GraphBatch
+from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.nn.whole import WholeNetwork, whole
 from bankgcn.training.config import TrainConfig
@@ -17,7 +18,7 @@ LARGEST_WHOLE = 1 << 15  # nodes of a graph that is passed through as a whole: i
 def embedding_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
     """Representation of each graph: filter banks share the shift that the set keeps, others take the edges."""
     passes = None if torch.is_grad_enabled() else whole(net)
-    if passes is not None and whole_takes(passes, batch):
+    if passes is not None and whole_takes(passes, batch.source):
         return passes.embedding(batch.arrays)
     if net.takes_shift:
         return net.graph_embedding(batch.x, batch.shift, batch.batch, batch_size=batch.num_graphs)
@@ -26,14 +27,13 @@ def embedding_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
     return net.graph_embedding(batch.x, edges, batch.batch, batch.edge_weight, batch_size=batch.num_graphs)
 
 
-def whole_takes(passes: WholeNetwork, batch: GraphBatch) -> bool:
-    """Whether the pass through the whole network takes this batch: in its precision, of its width, of small graphs."""
-    source, weight = batch.source, passes.net.predict.weight
+def whole_takes(passes: WholeNetwork, graphs: GraphSet) -> bool:
+    """Whether the pass through the whole network takes these graphs: in its precision, of its width, not too large."""
     return (
-        weight.dtype == torch.float32  # as graphs are stored
-        and source.num_features == passes.plan.shape.inputs
-        and (source.y is None or source.y.dtype.kind == "i")
-        and source.largest <= LARGEST_WHOLE
+        passes.net.predict.weight.dtype == torch.float32  # as graphs are stored
+        and graphs.num_features == passes.plan.shape.inputs
+        and (graphs.y is None or graphs.y.dtype.kind == "i")
+        and graphs.largest <= LARGEST_WHOLE
     )
 
 
