@@ -6,15 +6,14 @@ import ctypes
 import gc
 import sys
 from collections.abc import Iterator
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
-from statistics import median
 from typing import Protocol
 
 from bankgcn.training.memory import MMAP_THRESHOLD, TRIM_THRESHOLD, reuse_memory
 
 GLIBC_DEFAULT = 128 << 10  # bytes, of both thresholds
-STEPS = 5
+STEPS = 20  # more than are taken at once
 RESET_PEAK = "5"  # what /proc/self/clear_refs takes it for; see proc(5)
 
 
@@ -26,7 +25,7 @@ class Steps(Protocol):
 
 
 def peak_bytes(training: Steps) -> int | None:
-    """Most bytes that the process held at a time during a step, beyond those at its start: the median of some steps.
+    """Most bytes that the process held at a time during some steps, beyond those at their start.
 
     Freed memory goes back to the system meanwhile, as it does unless a process asks for something else, so that what a
     step could use again counts for every contender alike. ``None`` where the system does not tell.
@@ -36,23 +35,20 @@ def peak_bytes(training: Steps) -> int | None:
     libc = ctypes.CDLL(None)
     for threshold in (MMAP_THRESHOLD, TRIM_THRESHOLD):
         libc.mallopt(threshold, GLIBC_DEFAULT)
-    steps = (None for _ in cycle([None]) for _ in training.steps())
-    next(steps)
-    peaks = []
     try:
-        for _ in range(STEPS):
-            gc.collect()
-            libc.malloc_trim(0)
-            Path("/proc/self/clear_refs").write_text(RESET_PEAK)
-            before = _bytes("VmRSS")
-            next(steps)
-            peaks.append(_bytes("VmHWM") - before)
+        next(training.steps())  # what is made once is there now
+        gc.collect()
+        libc.malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text(RESET_PEAK)
+        before = _bytes("VmRSS")
+        for _ in islice((None for _ in cycle([None]) for _ in training.steps()), STEPS):
+            pass
+        return _bytes("VmHWM") - before
     except OSError:  # not every kernel lets itself be asked
         return None
     finally:
         reuse_memory.cache_clear()
         reuse_memory()
-    return round(median(peaks))
 
 
 def _bytes(field: str) -> int:
