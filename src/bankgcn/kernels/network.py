@@ -106,9 +106,8 @@ class Space(NamedTuple):
     hops: NDArray[np.floating]
     read: NDArray[np.floating]
     logits: NDArray[np.floating]
-    grad_h: NDArray[np.floating]
+    grad: NDArray[np.floating]
     grad_r: NDArray[np.floating]
-    grad_x: NDArray[np.floating]
     grad_read: NDArray[np.floating]
 
 
@@ -298,20 +297,21 @@ def _parameters(shape, width, wide, dtype):
 
 
 @part
-def _space(shape, wide, attributes, nodes, graphs, dtype):
+def _space(shape, wide, attributes, nodes, graphs, learn, dtype):
     nodes = _up(nodes, ROWS)
+    kept = shape.layers if learn else 2  # the way back needs all layers, the way there the last two
+    hops = min(max(shape.order - 1, 1), 3)
     return Space(
         attributes=np.zeros((nodes, _up(attributes, ROWS)), dtype),
-        r=np.zeros((shape.layers, nodes, wide), dtype),
-        h=np.zeros((shape.layers, nodes, wide), dtype),
-        x=np.zeros((shape.layers, nodes, wide), dtype),
-        factor=np.zeros((shape.layers, nodes), dtype),
-        hops=np.zeros((3, nodes, wide), dtype),
+        r=np.zeros((kept, nodes, wide), dtype),
+        h=np.zeros((kept, nodes, wide), dtype),
+        x=np.zeros((kept, nodes, wide), dtype),
+        factor=np.zeros((kept, nodes), dtype),
+        hops=np.zeros((hops, nodes, wide), dtype),
         read=np.zeros((graphs * shape.layers * shape.parts, wide), dtype),
         logits=np.zeros((1, shape.classes), dtype),
-        grad_h=np.zeros((nodes, wide), dtype),
-        grad_r=np.zeros((nodes, wide), dtype),
-        grad_x=np.zeros((nodes, wide), dtype),
+        grad=np.zeros((nodes if learn else 0, wide), dtype),
+        grad_r=np.zeros((nodes if learn else 0, wide), dtype),
         grad_read=np.zeros((graphs * shape.layers * shape.parts, wide), dtype),
     )
 
@@ -488,8 +488,8 @@ def _spread_out(labels, first, rows, gradient, table):
 
 
 @part
-def _filter(rowptr, col, weight, first, rows, x, c, hops, out, signal, grad_c):
-    """``out = sum_k c[k] T_k(L~) x``, for the first rows; with a ``grad_c``, ``grad_c[k] += <T_k(L~) x, signal>``.
+def _filter(rowptr, col, weight, first, start, rows, x, c, hops, out, signal, grad_c):
+    """``out = sum_k c[k] T_k(L~) x`` for the rows of a graph; with a ``grad_c``, ``grad_c[k] += <T_k(L~) x, signal>``.
 
     The second is for the gradient ``x`` of what was made of a ``signal``; its sums are those of each column.
     """
@@ -497,18 +497,18 @@ def _filter(rowptr, col, weight, first, rows, x, c, hops, out, signal, grad_c):
     for j in range(0, _width(x), ROW // x.itemsize):
         if back:
             s = zero
-            for i in range(rows):
+            for i in range(start, start + rows):
                 s = fma(load_row(x, i, j), load_row(signal, i, j), s)
             store(grad_c, 0, j, plus(s, load_row(grad_c, 0, j)))
         if order == 0:
-            for i in range(rows):
+            for i in range(start, start + rows):
                 store(out, i, j, times(load_row(c, 0, j), load_row(x, i, j)))
         for k in range(1, order + 1):
-            current = x if k == 1 else hops[(k - 1) % 3]
-            previous = x if k == 2 else hops[(k - 2) % 3]
-            following = hops[k % 3]
+            current = x if k == 1 else hops[(k - 2) % 3]
+            previous = x if k <= 2 else hops[(k - 3) % 3]
+            following = hops[(k - 1) % hops.shape[0]]
             s = zero
-            for i in range(rows):
+            for i in range(start, start + rows):
                 t = zero
                 for e in range(rowptr[first + i], rowptr[first + i + 1]):
                     t = fma(weight[e], load_row(current, col[e] - first, j), t)
@@ -553,8 +553,11 @@ def _activate(h, start, rows, mode, with_max, factor, x, read, at):
 
 
 @part
-def _activate_back(h, x, start, rows, mode, with_max, factor, read, grad_read, at, has_grad, gradient, out):
-    """Gradient of the rows of a graph before the activation, from those of its rows after it and of its readout."""
+def _activate_back(h, x, start, rows, mode, with_max, factor, read, grad_read, at, above, grad):
+    """Turn ``grad`` from the gradient of a graph's rows after the activation into that of its rows before it.
+
+    The gradient of its readout adds to the former; without layers ``above`` there is nothing else.
+    """
     lanes, one = STRIP // x.itemsize, x.dtype.type(1)
     limit = 1 / x.dtype.type(EPSILON)
     share = x.dtype.type(1 / max(rows, 1))
@@ -571,11 +574,11 @@ def _activate_back(h, x, start, rows, mode, with_max, factor, read, grad_read, a
             v, g = load(x, i, j), load(grad_read, at, j)
             if with_max:
                 g = plus(g, where_equal(v, load(read, at + 1, j), load(grad_read, at + 1, j)))
-            if has_grad:
-                g = plus(g, load(gradient, i, j))
+            if above:
+                g = plus(g, load(grad, i, j))
             g = where_positive(v, g)
             along = fma(g, v, along)
-            store(out, i, j, g)
+            store(grad, i, j, g)
         if mode == NONE:
             continue
         across = -total(along)
@@ -583,33 +586,42 @@ def _activate_back(h, x, start, rows, mode, with_max, factor, read, grad_read, a
             across = x.dtype.type(0)
         for j in range(0, _width(x), lanes):
             if mode == BEFORE:
-                g = fma(across * factor[i], load(h, i, j), load(out, i, j))
+                g = fma(across * factor[i], load(h, i, j), load(grad, i, j))
             else:
-                g = fma(across, load(x, i, j), load(out, i, j))
-            store(out, i, j, times(factor[i], g))
+                g = fma(across, load(x, i, j), load(grad, i, j))
+            store(grad, i, j, times(factor[i], g))
 
 
 @part
 def _forward(graphs, shape, net, space, begin, end):
-    """Take the graphs from ``begin`` to ``end`` through all layers."""
+    """Take the graphs from ``begin`` to ``end`` through all layers.
+
+    Between products each graph is filtered and activated by itself, while its rows are in the first cache.
+    """
     first = graphs.ptr[begin]
     rows = graphs.ptr[end] - first
     for i in range(rows):
         for k in range(graphs.attributes.shape[1]):
             space.attributes[i, k] = graphs.attributes[first + i, k]
-    nothing = net.c[0, :0]
+    kept, nothing = space.x.shape[0], net.c[0, :0]
     for layer in range(shape.layers):
-        r, h, x = space.r[layer], space.h[layer], space.x[layer]
+        r, h, x, factor = (
+            space.r[layer % kept],
+            space.h[layer % kept],
+            space.x[layer % kept],
+            space.factor[layer % kept],
+        )
         if layer == 0:
             _product(space.attributes, net.entry, rows, graphs.attributes.shape[1], net.bias, layer, r)
             _look_up(graphs.labels, first, rows, net.entry, r)
         else:
-            _product(space.x[layer - 1], net.onward[layer], rows, _width(r), net.bias, layer, r)
-        _filter(graphs.rowptr, graphs.col, graphs.weight, first, rows, r, net.c[layer], space.hops, h, r, nothing)
+            _product(space.x[(layer - 1) % kept], net.onward[layer], rows, _width(r), net.bias, layer, r)
+        c = net.c[layer]
         for graph in range(begin, end):
             start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
             at = ((graph - begin) * shape.layers + layer) * shape.parts
-            _activate(h, start, size, shape.mode, shape.parts > 1, space.factor[layer], x, space.read, at)
+            _filter(graphs.rowptr, graphs.col, graphs.weight, first, start, size, r, c, space.hops, h, r, nothing)
+            _activate(h, start, size, shape.mode, shape.parts > 1, factor, x, space.read, at)
 
 
 @part
@@ -617,51 +629,31 @@ def _backward(graphs, shape, net, gradient, space, begin, end):
     """Take the gradients of the readouts of these graphs back through all layers, and add up those of the network."""
     first = graphs.ptr[begin]
     rows = graphs.ptr[end] - first
-    lanes = STRIP // space.r.itemsize
+    lanes, grad, grad_r = STRIP // space.r.itemsize, space.grad, space.grad_r
     for layer in range(shape.layers - 1, -1, -1):
+        r, h, x, factor = space.r[layer], space.h[layer], space.x[layer], space.factor[layer]
+        c, grad_c = net.c[layer], gradient.c[layer]
         for graph in range(begin, end):
             start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
             at = ((graph - begin) * shape.layers + layer) * shape.parts
+            above = layer < shape.layers - 1
             _activate_back(
-                space.h[layer],
-                space.x[layer],
-                start,
-                size,
-                shape.mode,
-                shape.parts > 1,
-                space.factor[layer],
-                space.read,
-                space.grad_read,
-                at,
-                layer < shape.layers - 1,
-                space.grad_x,
-                space.grad_h,
+                h, x, start, size, shape.mode, shape.parts > 1, factor, space.read, space.grad_read, at, above, grad
             )
-        r, grad_r = space.r[layer], space.grad_r
-        _filter(
-            graphs.rowptr,
-            graphs.col,
-            graphs.weight,
-            first,
-            rows,
-            space.grad_h,
-            net.c[layer],
-            space.hops,
-            grad_r,
-            r,
-            gradient.c[layer],
-        )
-        for j in range(0, _width(grad_r), lanes):
-            s = strip_of(grad_r.dtype.type(0))
-            for i in range(rows):
-                s = plus(s, load(grad_r, i, j))
-            store(gradient.bias, layer, j, plus(s, load(gradient.bias, layer, j)))
+            _filter(
+                graphs.rowptr, graphs.col, graphs.weight, first, start, size, grad, c, space.hops, grad_r, r, grad_c
+            )
+            for j in range(0, _width(grad_r), lanes):
+                s = strip_of(grad_r.dtype.type(0))
+                for i in range(start, start + size):
+                    s = plus(s, load(grad_r, i, j))
+                store(gradient.bias, layer, j, plus(s, load(gradient.bias, layer, j)))
         if layer == 0:
             _add_outer(space.attributes, grad_r, rows, gradient.entry[: space.attributes.shape[1]])
             _spread_out(graphs.labels, first, rows, grad_r, gradient.entry)
         else:
             _add_outer(grad_r, space.x[layer - 1], rows, gradient.back[layer])
-            _product(grad_r, net.back[layer], rows, _width(r), net.bias, shape.layers, space.grad_x)
+            _product(grad_r, net.back[layer], rows, _width(r), net.bias, shape.layers, grad)
 
 
 @part
@@ -716,7 +708,7 @@ def _pass(graphs, cuts, shape, banks, basis, theta, y, scale, gamma, read, losse
     wide = width + GAP // theta.itemsize
     net, gradient = _parameters(shape, width, wide, theta.dtype), _parameters(shape, width, wide, theta.dtype)
     nodes, most = _largest_block(graphs.ptr, cuts)
-    space = _space(shape, wide, graphs.attributes.shape[1], nodes, most, theta.dtype)
+    space = _space(shape, wide, graphs.attributes.shape[1], nodes, most, learn, theta.dtype)
     hidden, rows = shape.hidden, shape.layers * shape.parts
     for step in range(cuts.shape[0] - 1):
         _read_parameters(shape, banks, basis, theta, net)
