@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "kernels": {"choices"},
     "spectral": {"choices", "kernels"},
     "nn": {"choices", "kernels", "spectral"},
-    "data": {"choices", "spectral"},
+    "data": {"choices", "kernels", "spectral"},
     "training": {"choices", "kernels", "spectral", "nn", "data"},
     "experiments": {"choices", "kernels", "spectral", "nn", "data", "training"},
     "report": {"choices", "experiments"},

@@ -13,7 +13,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from bankgcn.bench import OURS, PEERS, PRODUCTS, measure_case
+from bankgcn.bench import OURS, PEERS, PRODUCTS, measure, measure_case
 from bankgcn.bench.cases import CASES, Case, random_graphs
 from bankgcn.bench.growth import growth, random_shift
 from bankgcn.bench.measure import OurTraining
@@ -27,6 +27,18 @@ from bankgcn.nn import BankGCN
 @pytest.fixture(autouse=True)
 def _single_precision(_double_precision: None) -> None:
     torch.set_default_dtype(torch.float32)
+
+
+@pytest.fixture(autouse=True)
+def _short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "TURN", 0.0)
+
+
+def test_a_turn_lasts_its_time_and_counts_as_one_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10))
+    monkeypatch.setattr(measure.time, "perf_counter", lambda: 0.25 * next(clock))
+    monkeypatch.setattr(measure, "TURN", 1.0)
+    assert measure._epoch_seconds(Allocating(1, lambda size: None), None) == 0.25  # four epochs of a quarter
 
 
 def test_the_plain_network_computes_what_ours_does() -> None:

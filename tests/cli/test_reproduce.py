@@ -109,7 +109,7 @@ def test_ctrl_c_says_that_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
 def test_failed_runs_are_told_and_the_table_is_printed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     from bankgcn.nn import baselines
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ImportError("no PyG here")
 
     monkeypatch.setitem(baselines.CONVS, "gcn", broken)

@@ -21,6 +21,7 @@ from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.fitting import Training
 
 OURS, PRODUCTS = "ours", "matrix products"
+TURN = 1.0  # seconds that each contender has at least before the next one's turn
 
 
 class OurTraining:
@@ -122,7 +123,7 @@ def measure_case(
         case: How it is trained on.
         graphs: Its graphs.
         peers: Names in ``PEERS``.
-        repetitions: Epochs of each contender; one before them is not counted.
+        repetitions: Turns of each contender, of an epoch or a second; one before them is not counted.
         max_steps: Steps per epoch at most.
         on_epoch: Called before each epoch.
     """
@@ -142,10 +143,15 @@ def measure_case(
 
 
 def _epoch_seconds(training: Steps, max_steps: int | None) -> float:
-    started = time.perf_counter()
-    for _ in islice(training.steps(), max_steps):
-        pass
-    return time.perf_counter() - started
+    """Seconds of an epoch, as a mean over a whole turn: a short epoch alone would be at the mercy of a moment."""
+    started, epochs = time.perf_counter(), 0
+    while True:
+        for _ in islice(training.steps(), max_steps):
+            pass
+        epochs += 1
+        elapsed = time.perf_counter() - started
+        if elapsed >= TURN:
+            return elapsed / epochs
 
 
 def batching_seconds(graphs: GraphSet, batch_size: int, repetitions: int = 5) -> dict[str, list[float]]:

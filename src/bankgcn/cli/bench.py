@@ -24,7 +24,7 @@ ALL = "NCI1,ENZYMES,DD,CIFAR-10,ogbg-molhiv"
 
 def bench(
     cases: Annotated[str, typer.Option(help="Datasets, separated by commas.")] = ALL,
-    repetitions: Annotated[int, typer.Option(min=1, help="Epochs of each contender that are timed.")] = 5,
+    repetitions: Annotated[int, typer.Option(min=1, help="Timed turns of each contender: an epoch, or a second.")] = 5,
     max_steps: Annotated[int | None, typer.Option(min=1, help="Steps per epoch at most, for a quick look.")] = None,
     max_edges: Annotated[
         int, typer.Option(help="Largest graph of the growth measurements, in directed edges; 0 leaves them out.")
@@ -67,7 +67,7 @@ def _bench_case(
         loading = time.perf_counter() - started
 
         def tell(contender: str, repetition: int) -> None:
-            status.update(f"{name}: {contender}, epoch {repetition} of {repetitions}")
+            status.update(f"{name}: {contender}, turn {repetition} of {repetitions}")
 
         result = measure_case(name, case, graphs, repetitions=repetitions, max_steps=max_steps, on_epoch=tell)
         batching = batching_seconds(graphs, case.batch_size)
