@@ -22,7 +22,22 @@ from torch.profiler import ProfilerActivity, profile
 from bankgcn.bench import case_named
 from bankgcn.bench.measure import OurTraining
 from bankgcn.data.graphs import GraphSet
-from bankgcn.kernels import network, use_kernels
+from bankgcn.kernels import use_kernels
+from bankgcn.kernels.block import (
+    activate,
+    activate_back,
+    add_outer,
+    block_end,
+    classify,
+    filter_rows,
+    largest_block,
+    product,
+    read_parameters,
+    room_for_block,
+    room_for_parameters,
+    take_back,
+    take_forward,
+)
 from bankgcn.nn.whole import whole
 
 PLAIN, LAYERS, WHOLE = "plain operations", "fused layers", "whole network"
@@ -66,53 +81,43 @@ def print_profile(training: OurTraining, way: str, top: int) -> None:
         print(f"  {event.self_cpu_time_total / 1000:8.1f}  {event.count:6}  {event.key}")
 
 
-_block_end, _space, _parameters = network.block_end, network._space, network._parameters
-_read_parameters, _largest_block = network._read_parameters, network._largest_block
-_product, _add_outer, _filter = network._product, network._add_outer, network._filter
-_activate, _activate_back = network._activate, network._activate_back
-_forward, _classify, _backward = network._forward, network._classify, network._backward
-STRIP, GAP = network.STRIP, network.GAP
-
-
 @numba.njit
 def run_part(part, graphs, cuts, shape, banks, basis, theta, y):
     """Run one part of the pass on all blocks of a batch."""
-    width = (shape.hidden * theta.itemsize + STRIP - 1) // STRIP * STRIP // theta.itemsize
-    wide = width + GAP // theta.itemsize
-    net, gradient = _parameters(shape, width, wide, theta.dtype), _parameters(shape, width, wide, theta.dtype)
-    _read_parameters(shape, banks, basis, theta, net)
-    nodes, most = _largest_block(graphs.ptr, cuts)
-    space = _space(shape, wide, graphs.attributes.shape[1], nodes, most, True, theta.dtype)
+    net, gradient = room_for_parameters(shape, theta.dtype), room_for_parameters(shape, theta.dtype)
+    read_parameters(shape, banks, basis, theta, net)
+    nodes, most = largest_block(graphs.ptr, cuts)
+    space = room_for_block(shape, graphs.attributes.shape[1], nodes, most, True, theta.dtype)
     nothing, begin, last = net.c[0, :0], cuts[0], cuts[-1]
     r, h, x, c, factor = space.r[1], space.h[1], space.x[1], net.c[1], space.factor[1]
     while begin < last:
-        end = _block_end(graphs.ptr, begin, last)
+        end = block_end(graphs.ptr, begin, last)
         first = graphs.ptr[begin]
         rows = graphs.ptr[end] - first
         if part == 1:
-            _product(x, net.onward[1], rows, width, net.bias, 1, r)
+            product(x, net.onward[1], rows, shape.hidden, net.bias, 1, r)
         elif part == 2:
-            _add_outer(space.grad_r, x, rows, gradient.back[1])
+            add_outer(space.grad_r, x, rows, gradient.back[1])
         elif part == 7:
-            _forward(graphs, shape, net, space, begin, end)
+            take_forward(graphs, shape, net, space, begin, end)
         elif part == 8:
-            _classify(shape, net, gradient, space, y, begin, end, 1.0)
+            classify(shape, net, gradient, space, y, begin, end, 1.0)
         elif part == 9:
-            _backward(graphs, shape, net, gradient, space, begin, end)
+            take_back(graphs, shape, net, gradient, space, begin, end)
         for graph in range(begin, end):
             start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
             at = (graph - begin) * shape.layers * shape.parts
-            edges = graphs.rowptr, graphs.col, graphs.weight
+            rowptr, col, weight = graphs.rowptr, graphs.col, graphs.weight
             if part == 3:
-                _filter(edges[0], edges[1], edges[2], first, start, size, r, c, space.hops, h, r, nothing)
+                filter_rows(rowptr, col, weight, first, start, size, r, c, space.hops, h, r, nothing)
             elif part == 4:
                 hops, grad_c = space.hops, gradient.c[1]
-                _filter(edges[0], edges[1], edges[2], first, start, size, space.grad, c, hops, space.grad_r, r, grad_c)
+                filter_rows(rowptr, col, weight, first, start, size, space.grad, c, hops, space.grad_r, r, grad_c)
             elif part == 5:
-                _activate(h, start, size, shape.mode, shape.parts > 1, factor, x, space.read, at)
+                activate(h, start, size, shape.mode, shape.parts > 1, factor, x, space.read, at)
             elif part == 6:
                 with_max, read, grad_read = shape.parts > 1, space.read, space.grad_read
-                _activate_back(h, x, start, size, shape.mode, with_max, factor, read, grad_read, at, True, space.grad)
+                activate_back(h, x, start, size, shape.mode, with_max, factor, read, grad_read, at, True, space.grad)
         begin = end
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from bankgcn.data import GraphBatch, GraphSet
 from bankgcn.data.generated import smooth_or_alternating
-from bankgcn.kernels import network, use_kernels
+from bankgcn.kernels import use_kernels
+from bankgcn.kernels.block import block_end
 from bankgcn.kernels.network import Adam, Graphs, add_gradient, readouts, train
 from bankgcn.nn import BankGCN
 from bankgcn.nn.whole import whole
@@ -195,7 +196,7 @@ def test_blocks_hold_whole_graphs_and_no_more_nodes_than_one_graph_needs() -> No
     ptr = np.cumsum([0, 10, 200, 50, 40, 7, 90, 0, 0])
     begin, blocks = 0, []
     while begin < len(ptr) - 1:
-        end = network.block_end(ptr, begin, len(ptr) - 1)
+        end = block_end(ptr, begin, len(ptr) - 1)
         blocks.append((begin, end))
         begin = end
     assert blocks == [(0, 1), (1, 2), (2, 4), (4, 5), (5, 8)]

@@ -85,7 +85,8 @@ class Learner:
 
     def _plan_for(self, graphs: GraphSet) -> Plan | None:
         """The network as a whole, if these graphs can go through it at once."""
-        if self._whole is None or graphs.y is None or not fused_for(self.parameters.vector):
+        classes = graphs.y is not None and graphs.y.dtype.kind == "i"
+        if self._whole is None or not classes or not fused_for(self.parameters.vector):
             return None
         return self._whole.plan if whole_takes(self._whole, graphs) else None
 

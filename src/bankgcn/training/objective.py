@@ -32,7 +32,6 @@ def whole_takes(passes: WholeNetwork, graphs: GraphSet) -> bool:
     return (
         passes.net.predict.weight.dtype == torch.float32  # as graphs are stored
         and graphs.num_features == passes.plan.shape.inputs
-        and (graphs.y is None or graphs.y.dtype.kind == "i")
         and graphs.largest <= LARGEST_WHOLE
     )
 

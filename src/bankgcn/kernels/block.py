@@ -1,0 +1,513 @@
+r"""What happens to a few small graphs at a time on their way through a network and back, in compiled code.
+
+A block of graphs, about a hundred nodes, stays in the cache. Inside it all rows are padded to whole vectors, and a gap
+follows them; both are zero and stay zero.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.kernels.activation import AFTER, BEFORE, EPSILON, NONE
+from bankgcn.kernels.compiler import compiled, part
+from bankgcn.kernels.vector import (
+    PAIR,
+    ROW,
+    STRIP,
+    fma,
+    higher,
+    load,
+    load_pair,
+    load_row,
+    minus,
+    over,
+    pair_of,
+    plus,
+    rectified,
+    row_of,
+    store,
+    strip_of,
+    times,
+    total,
+    where_equal,
+    where_positive,
+)
+
+NODES_AT_ONCE = 96  # graphs are taken together up to this number of nodes
+GAP = 192  # bytes behind each row: an odd number of lines of the cache, and what a row of registers may reach beyond
+ROWS = 6  # of a tile of a matrix product: with two registers each, as many as stay in sixteen
+
+
+class Parameters(NamedTuple):
+    """Parameters of a network, or gradients of them, padded.
+
+    ``entry`` is the first matrix, input by output; ``back`` are the others, output by input, as torch has them, and
+    ``onward`` their transposes. The last row of ``bias`` is zero.
+    """
+
+    entry: NDArray[np.floating]
+    onward: NDArray[np.floating]
+    back: NDArray[np.floating]
+    bias: NDArray[np.floating]
+    c: NDArray[np.floating]
+    head: NDArray[np.floating]
+    head_bias: NDArray[np.floating]
+
+
+class Space(NamedTuple):
+    """Room for what a block of graphs needs on its way there and back.
+
+    There are the projected signals ``r`` of each layer, the filtered ones ``h`` and the activated ones ``x``.
+    """
+
+    attributes: NDArray[np.floating]
+    r: NDArray[np.floating]
+    h: NDArray[np.floating]
+    x: NDArray[np.floating]
+    factor: NDArray[np.floating]
+    hops: NDArray[np.floating]
+    read: NDArray[np.floating]
+    logits: NDArray[np.floating]
+    grad: NDArray[np.floating]
+    grad_r: NDArray[np.floating]
+    grad_read: NDArray[np.floating]
+
+
+@part
+def _width(array):
+    """Number of columns that are computed with; a gap follows, so that rows do not compete for places in the cache."""
+    return array.shape[1] - GAP // array.itemsize
+
+
+@part
+def _up(count, multiple):
+    return (count + multiple - 1) // multiple * multiple
+
+
+@part
+def _widths(shape, dtype):
+    """Columns of a row without and with the gap behind them."""
+    itemsize = np.empty(0, dtype).itemsize
+    width = _up(shape.hidden, STRIP // itemsize)
+    return width, width + GAP // itemsize
+
+
+@part
+def room_for_parameters(shape, dtype):
+    """Parameters that are zero."""
+    width, wide = _widths(shape, dtype)
+    return Parameters(
+        entry=np.zeros((_up(shape.inputs, ROWS), wide), dtype),
+        onward=np.zeros((shape.layers, width, wide), dtype),
+        back=np.zeros((shape.layers, _up(width, ROWS), wide), dtype),
+        bias=np.zeros((shape.layers + 1, wide), dtype),
+        c=np.zeros((shape.layers, shape.order + 1, wide), dtype),
+        head=np.zeros((shape.classes * shape.layers * shape.parts, wide), dtype),
+        head_bias=np.zeros((1, shape.classes), dtype),
+    )
+
+
+@part
+def room_for_block(shape, attributes, nodes, graphs, learn, dtype):
+    """Room for blocks of up to so many nodes and graphs."""
+    wide = _widths(shape, dtype)[1]
+    nodes = _up(nodes, ROWS)
+    kept = shape.layers if learn else 2  # the way back needs all layers, the way there the last two
+    hops = min(max(shape.order - 1, 1), 3)
+    return Space(
+        attributes=np.zeros((nodes, _up(attributes, ROWS)), dtype),
+        r=np.zeros((kept, nodes, wide), dtype),
+        h=np.zeros((kept, nodes, wide), dtype),
+        x=np.zeros((kept, nodes, wide), dtype),
+        factor=np.zeros((kept, nodes), dtype),
+        hops=np.zeros((hops, nodes, wide), dtype),
+        read=np.zeros((graphs * shape.layers * shape.parts, wide), dtype),
+        logits=np.zeros((1, shape.classes), dtype),
+        grad=np.zeros((nodes if learn else 0, wide), dtype),
+        grad_r=np.zeros((nodes if learn else 0, wide), dtype),
+        grad_read=np.zeros((graphs * shape.layers * shape.parts, wide), dtype),
+    )
+
+
+@part
+def read_parameters(shape, banks, basis, theta, net):
+    """Lay the parameters out as the passes take them, from all of them one after another, in torch's order."""
+    hidden, at = shape.hidden, 0
+    for layer in range(shape.layers):
+        terms, share = basis.shape[0], hidden // banks[layer, 1]
+        for j in range(hidden):
+            alpha = at + j // share * terms
+            for k in range(shape.order + 1):
+                net.c[layer, k, j] = 1 if k == 0 and shape.shortcut else 0
+                for m in range(terms):
+                    net.c[layer, k, j] += theta[alpha + m] * basis[m, k]
+        at += banks[layer, 1] * terms
+        inner = shape.inputs if layer == 0 else hidden
+        for j in range(hidden):
+            for q in range(inner):
+                value = theta[at + j * inner + q]
+                if layer == 0:
+                    net.entry[q, j] = value
+                else:
+                    net.onward[layer, q, j] = value
+                    net.back[layer, j, q] = value
+        at += hidden * inner
+        if shape.bias:
+            for j in range(hidden):
+                net.bias[layer, j] = theta[at + j]
+            at += hidden
+    rows = shape.classes * shape.layers * shape.parts
+    for row in range(rows):
+        for j in range(hidden):
+            net.head[row, j] = theta[at + row * hidden + j]
+    at += rows * hidden
+    for k in range(shape.classes):
+        net.head_bias[0, k] = theta[at + k]
+
+
+@part
+def write_gradient(shape, banks, basis, gradient, out):
+    """Add the gradients to those of all parameters one after another."""
+    hidden, at = shape.hidden, 0
+    for layer in range(shape.layers):
+        terms, share = basis.shape[0], hidden // banks[layer, 1]
+        for j in range(hidden):
+            alpha = at + j // share * terms
+            for m in range(terms):
+                for k in range(shape.order + 1):
+                    out[alpha + m] += gradient.c[layer, k, j] * basis[m, k]
+        at += banks[layer, 1] * terms
+        inner = shape.inputs if layer == 0 else hidden
+        for j in range(hidden):
+            for q in range(inner):
+                out[at + j * inner + q] += gradient.entry[q, j] if layer == 0 else gradient.back[layer, j, q]
+        at += hidden * inner
+        if shape.bias:
+            for j in range(hidden):
+                out[at + j] += gradient.bias[layer, j]
+            at += hidden
+    rows = shape.classes * shape.layers * shape.parts
+    for row in range(rows):
+        for j in range(hidden):
+            out[at + row * hidden + j] += gradient.head[row, j]
+    at += rows * hidden
+    for k in range(shape.classes):
+        out[at + k] += gradient.head_bias[0, k]
+
+
+@compiled
+def block_end(graph_ptr, begin, last):
+    """The graph after the last one that is taken together with ``begin``, up to ``last``."""
+    end = begin + 1
+    while end < last and end - begin < NODES_AT_ONCE and graph_ptr[end + 1] - graph_ptr[begin] <= NODES_AT_ONCE:
+        end += 1
+    return end
+
+
+@part
+def largest_block(graph_ptr, cuts):
+    """Most nodes and most graphs of a block."""
+    nodes, graphs = np.int64(0), np.int64(1)
+    for step in range(cuts.shape[0] - 1):
+        begin = cuts[step]
+        while begin < cuts[step + 1]:
+            end = block_end(graph_ptr, begin, cuts[step + 1])
+            nodes = max(nodes, graph_ptr[end] - graph_ptr[begin])
+            graphs = max(graphs, end - begin)
+            begin = end
+    return nodes, graphs
+
+
+@part
+def clear(gradient):
+    """Set gradients to zero."""
+    gradient.entry[:] = 0
+    gradient.back[:] = 0
+    gradient.bias[:] = 0
+    gradient.c[:] = 0
+    gradient.head[:] = 0
+    gradient.head_bias[:] = 0
+
+
+@part
+def product(a, b, rows, inner, bias, at, out):
+    """``out = a b + bias[at]`` for the first rows, tile by tile; rows up to the end of the last tile are written."""
+    lanes = PAIR // a.itemsize
+    for j in range(0, _width(out), lanes):
+        start = load_pair(bias, at, j)
+        for i in range(0, rows, ROWS):
+            c0 = c1 = c2 = c3 = c4 = c5 = start
+            for q in range(inner):
+                v = load_pair(b, q, j)
+                c0 = fma(a[i, q], v, c0)
+                c1 = fma(a[i + 1, q], v, c1)
+                c2 = fma(a[i + 2, q], v, c2)
+                c3 = fma(a[i + 3, q], v, c3)
+                c4 = fma(a[i + 4, q], v, c4)
+                c5 = fma(a[i + 5, q], v, c5)
+            store(out, i, j, c0)
+            store(out, i + 1, j, c1)
+            store(out, i + 2, j, c2)
+            store(out, i + 3, j, c3)
+            store(out, i + 4, j, c4)
+            store(out, i + 5, j, c5)
+
+
+@part
+def add_outer(a, b, rows, out):
+    """``out += a^T b`` over the first rows: the gradient of a matrix.
+
+    Where the number of its rows is no multiple of a tile's, the last tile reads the gap behind the rows of ``a``.
+    """
+    lanes = PAIR // a.itemsize
+    for j in range(0, _width(out), lanes):
+        for i in range(0, out.shape[0], ROWS):
+            c0 = c1 = c2 = c3 = c4 = c5 = pair_of(out.dtype.type(0))
+            for q in range(rows):
+                v = load_pair(b, q, j)
+                c0 = fma(a[q, i], v, c0)
+                c1 = fma(a[q, i + 1], v, c1)
+                c2 = fma(a[q, i + 2], v, c2)
+                c3 = fma(a[q, i + 3], v, c3)
+                c4 = fma(a[q, i + 4], v, c4)
+                c5 = fma(a[q, i + 5], v, c5)
+            store(out, i, j, plus(c0, load_pair(out, i, j)))
+            store(out, i + 1, j, plus(c1, load_pair(out, i + 1, j)))
+            store(out, i + 2, j, plus(c2, load_pair(out, i + 2, j)))
+            store(out, i + 3, j, plus(c3, load_pair(out, i + 3, j)))
+            store(out, i + 4, j, plus(c4, load_pair(out, i + 4, j)))
+            store(out, i + 5, j, plus(c5, load_pair(out, i + 5, j)))
+
+
+@part
+def _look_up(labels, first, rows, table, out):
+    """Add the rows of the table that the labels name: the product with their one-hot columns."""
+    lanes = STRIP // table.itemsize
+    for i in range(rows):
+        for column in range(labels.shape[1]):
+            label = labels[first + i, column]
+            for j in range(0, _width(out), lanes):
+                store(out, i, j, plus(load(out, i, j), load(table, label, j)))
+
+
+@part
+def _spread_out(labels, first, rows, gradient, table):
+    """Add each row of the gradient to the rows of the table that its labels name."""
+    lanes = STRIP // table.itemsize
+    for i in range(rows):
+        for column in range(labels.shape[1]):
+            label = labels[first + i, column]
+            for j in range(0, _width(table), lanes):
+                store(table, label, j, plus(load(table, label, j), load(gradient, i, j)))
+
+
+@part
+def filter_rows(rowptr, col, weight, first, start, rows, x, c, hops, out, signal, grad_c):
+    """``out = sum_k c[k] T_k(L~) x`` for the rows of a graph; with a ``grad_c``, ``grad_c[k] += <T_k(L~) x, signal>``.
+
+    The second is for the gradient ``x`` of what was made of a ``signal``; its sums are those of each column.
+    """
+    order, back, zero = c.shape[0] - 1, grad_c.shape[0] > 0, row_of(x.dtype.type(0))
+    for j in range(0, _width(x), ROW // x.itemsize):
+        if back:
+            s = zero
+            for i in range(start, start + rows):
+                s = fma(load_row(x, i, j), load_row(signal, i, j), s)
+            store(grad_c, 0, j, plus(s, load_row(grad_c, 0, j)))
+        if order == 0:
+            for i in range(start, start + rows):
+                store(out, i, j, times(load_row(c, 0, j), load_row(x, i, j)))
+        for k in range(1, order + 1):
+            current = x if k == 1 else hops[(k - 2) % 3]
+            previous = x if k <= 2 else hops[(k - 3) % 3]
+            following = hops[(k - 1) % hops.shape[0]]
+            s = zero
+            for i in range(start, start + rows):
+                t = zero
+                for e in range(rowptr[first + i], rowptr[first + i + 1]):
+                    t = fma(weight[e], load_row(current, col[e] - first, j), t)
+                if k == 1:
+                    sofar = times(load_row(c, 0, j), load_row(x, i, j))
+                else:
+                    t = minus(plus(t, t), load_row(previous, i, j))
+                    sofar = load_row(out, i, j)
+                store(out, i, j, fma(load_row(c, k, j), t, sofar))
+                if k < order:
+                    store(following, i, j, t)
+                if back:
+                    s = fma(t, load_row(signal, i, j), s)
+            if back:
+                store(grad_c, k, j, plus(s, load_row(grad_c, k, j)))
+
+
+@part
+def activate(h, start, rows, mode, with_max, factor, x, read, at):
+    """Activate the rows of a graph; write their mean and maximum to ``read[at]`` and ``read[at + 1]``."""
+    for i in range(start, start + rows):
+        factor[i] = 1
+        if mode != NONE:
+            squares = row_of(h.dtype.type(0))
+            for j in range(0, _width(h), ROW // h.itemsize):
+                v = load_row(h, i, j)
+                if mode == AFTER:
+                    v = rectified(v)
+                squares = fma(v, v, squares)
+            factor[i] = h.dtype.type(1) / max(np.sqrt(total(squares)), h.dtype.type(EPSILON))
+    share = h.dtype.type(1 / max(rows, 1))
+    for j in range(0, _width(h), STRIP // h.itemsize):
+        highest = sums = strip_of(h.dtype.type(0))
+        for i in range(start, start + rows):
+            active = rectified(times(factor[i], load(h, i, j)))
+            store(x, i, j, active)
+            sums = plus(sums, active)
+            highest = higher(active, highest)
+        store(read, at, j, times(share, sums))
+        if with_max:
+            store(read, at + 1, j, highest)
+
+
+@part
+def activate_back(h, x, start, rows, mode, with_max, factor, read, grad_read, at, above, grad):
+    """Turn ``grad`` from the gradient of a graph's rows after the activation into that of its rows before it.
+
+    The gradient of its readout adds to the former; without layers ``above`` there is nothing else.
+    """
+    lanes, one = STRIP // x.itemsize, x.dtype.type(1)
+    limit = 1 / x.dtype.type(EPSILON)
+    share = x.dtype.type(1 / max(rows, 1))
+    for j in range(0, _width(x), lanes):
+        store(grad_read, at, j, times(share, load(grad_read, at, j)))
+        if with_max:
+            ties, highest = strip_of(x.dtype.type(0)), load(read, at + 1, j)
+            for i in range(start, start + rows):
+                ties = plus(ties, where_equal(load(x, i, j), highest, one))
+            store(grad_read, at + 1, j, over(load(grad_read, at + 1, j), higher(ties, one)))
+    for i in range(start, start + rows):
+        along = strip_of(x.dtype.type(0))
+        for j in range(0, _width(x), lanes):
+            v, g = load(x, i, j), load(grad_read, at, j)
+            if with_max:
+                g = plus(g, where_equal(v, load(read, at + 1, j), load(grad_read, at + 1, j)))
+            if above:
+                g = plus(g, load(grad, i, j))
+            g = where_positive(v, g)
+            along = fma(g, v, along)
+            store(grad, i, j, g)
+        if mode == NONE:
+            continue
+        across = -total(along)
+        if factor[i] >= limit:  # too short to normalise: the divisor is a constant
+            across = x.dtype.type(0)
+        for j in range(0, _width(x), lanes):
+            if mode == BEFORE:
+                g = fma(across * factor[i], load(h, i, j), load(grad, i, j))
+            else:
+                g = fma(across, load(x, i, j), load(grad, i, j))
+            store(grad, i, j, times(factor[i], g))
+
+
+@part
+def take_forward(graphs, shape, net, space, begin, end):
+    """Take the graphs from ``begin`` to ``end`` through all layers.
+
+    Between products each graph is filtered and activated by itself, while its rows are in the first cache.
+    """
+    first = graphs.ptr[begin]
+    rows = graphs.ptr[end] - first
+    for i in range(rows):
+        for k in range(graphs.attributes.shape[1]):
+            space.attributes[i, k] = graphs.attributes[first + i, k]
+    kept, nothing = space.x.shape[0], net.c[0, :0]
+    for layer in range(shape.layers):
+        r, h, x, factor = (
+            space.r[layer % kept],
+            space.h[layer % kept],
+            space.x[layer % kept],
+            space.factor[layer % kept],
+        )
+        if layer == 0:
+            product(space.attributes, net.entry, rows, graphs.attributes.shape[1], net.bias, layer, r)
+            _look_up(graphs.labels, first, rows, net.entry, r)
+        else:
+            product(space.x[(layer - 1) % kept], net.onward[layer], rows, _width(r), net.bias, layer, r)
+        c = net.c[layer]
+        for graph in range(begin, end):
+            start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
+            at = ((graph - begin) * shape.layers + layer) * shape.parts
+            filter_rows(graphs.rowptr, graphs.col, graphs.weight, first, start, size, r, c, space.hops, h, r, nothing)
+            activate(h, start, size, shape.mode, shape.parts > 1, factor, x, space.read, at)
+
+
+@part
+def take_back(graphs, shape, net, gradient, space, begin, end):
+    """Take the gradients of the readouts of these graphs back through all layers, and add up those of the network."""
+    first = graphs.ptr[begin]
+    rows = graphs.ptr[end] - first
+    lanes, grad, grad_r = STRIP // space.r.itemsize, space.grad, space.grad_r
+    for layer in range(shape.layers - 1, -1, -1):
+        r, h, x, factor = space.r[layer], space.h[layer], space.x[layer], space.factor[layer]
+        c, grad_c = net.c[layer], gradient.c[layer]
+        for graph in range(begin, end):
+            start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
+            at = ((graph - begin) * shape.layers + layer) * shape.parts
+            above = layer < shape.layers - 1
+            activate_back(
+                h, x, start, size, shape.mode, shape.parts > 1, factor, space.read, space.grad_read, at, above, grad
+            )
+            filter_rows(
+                graphs.rowptr, graphs.col, graphs.weight, first, start, size, grad, c, space.hops, grad_r, r, grad_c
+            )
+            for j in range(0, _width(grad_r), lanes):
+                s = strip_of(grad_r.dtype.type(0))
+                for i in range(start, start + size):
+                    s = plus(s, load(grad_r, i, j))
+                store(gradient.bias, layer, j, plus(s, load(gradient.bias, layer, j)))
+        if layer == 0:
+            add_outer(space.attributes, grad_r, rows, gradient.entry[: space.attributes.shape[1]])
+            _spread_out(graphs.labels, first, rows, grad_r, gradient.entry)
+        else:
+            add_outer(grad_r, space.x[layer - 1], rows, gradient.back[layer])
+            product(grad_r, net.back[layer], rows, _width(r), net.bias, shape.layers, grad)
+
+
+@part
+def classify(shape, net, gradient, space, y, begin, end, share):
+    """Cross-entropy of the graphs, and its gradient with respect to their readouts and the last layer."""
+    lanes = STRIP // space.r.itemsize
+    rows = shape.layers * shape.parts
+    loss = 0.0
+    logits = space.logits[0]
+    for graph in range(begin, end):
+        at = (graph - begin) * rows
+        highest = -np.inf
+        for k in range(shape.classes):
+            s = strip_of(space.r.dtype.type(0))
+            for row in range(rows):
+                for j in range(0, _width(space.read), lanes):
+                    s = fma(load(net.head, k * rows + row, j), load(space.read, at + row, j), s)
+            logits[k] = total(s) + net.head_bias[0, k]
+            highest = max(highest, logits[k])
+        exponentials = 0.0
+        for k in range(shape.classes):
+            exponentials += np.exp(logits[k] - highest)
+        loss += highest + np.log(exponentials) - logits[y[graph]]
+        for row in range(rows):
+            for j in range(0, _width(space.read), lanes):
+                store(space.grad_read, at + row, j, strip_of(space.r.dtype.type(0)))
+        for k in range(shape.classes):
+            g = np.exp(logits[k] - highest) / exponentials
+            if k == y[graph]:
+                g -= 1
+            g *= share
+            gradient.head_bias[0, k] += g
+            v = space.r.dtype.type(g)
+            for row in range(rows):
+                line = k * rows + row
+                for j in range(0, _width(space.read), lanes):
+                    read, head = load(space.read, at + row, j), load(net.head, line, j)
+                    store(gradient.head, line, j, fma(v, read, load(gradient.head, line, j)))
+                    store(space.grad_read, at + row, j, fma(v, head, load(space.grad_read, at + row, j)))
+    return loss
