@@ -18,6 +18,7 @@ class RandomSet:
     singles: list[RandomGraph]
     weighted: bool
     seed: int
+    signals: bool = True  # or all nodes have the same
 
     @property
     def num_nodes(self) -> np.ndarray:
@@ -38,11 +39,12 @@ class RandomSet:
 
     @property
     def attributes(self) -> np.ndarray:
-        return np.random.default_rng(self.seed).normal(size=(self.num_nodes.sum(), 2)).astype(np.float32)
+        drawn = np.random.default_rng(self.seed).normal(size=(self.num_nodes.sum(), 2)).astype(np.float32)
+        return drawn if self.signals else np.ones_like(drawn)
 
     @property
     def labels(self) -> np.ndarray:
-        return np.random.default_rng(self.seed).integers(0, 3, size=(self.num_nodes.sum(), 2))
+        return np.random.default_rng(self.seed).integers(0, 3 if self.signals else 1, size=(self.num_nodes.sum(), 2))
 
     @property
     def y(self) -> np.ndarray:
@@ -67,7 +69,7 @@ class RandomSet:
 
 @st.composite
 def graph_sets(draw: st.DrawFn, min_graphs: int = 0, max_graphs: int = 5) -> RandomSet:
-    """Sets of no graph and up, with duplicated edges, self-loops, isolated nodes."""
+    """Sets of no graph and up, with duplicated edges, self-loops, isolated nodes, and nodes that are alike."""
     weighted = draw(st.booleans())
     singles = draw(st.lists(graphs(max_nodes=6, weighted=weighted), min_size=min_graphs, max_size=max_graphs))
-    return RandomSet(singles, weighted, draw(st.integers(0, 99)))
+    return RandomSet(singles, weighted, draw(st.integers(0, 99)), draw(st.booleans()))

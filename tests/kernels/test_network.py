@@ -55,7 +55,11 @@ def at_once(net: BankGCN, batch: GraphBatch, dtype: torch.dtype) -> Outcome:
 
 def in_precision(graphs: Graphs, dtype: torch.dtype) -> Graphs:
     number = {torch.float64: np.float64, torch.float32: np.float32}[dtype]
-    return graphs._replace(weight=graphs.weight.astype(number), attributes=graphs.attributes.astype(number))
+    return graphs._replace(
+        weight=graphs.weight.astype(number),
+        attributes=graphs.attributes.astype(number),
+        alike=graphs.alike.astype(number),
+    )
 
 
 def check(net: BankGCN, batch: GraphBatch) -> None:

@@ -44,7 +44,7 @@ class OurTraining:
 
 
 class MatrixProducts:
-    """The dense products of such a training and nothing else: what no implementation can do without.
+    """The dense products of such a training and nothing else: what nobody who computes with every node can do without.
 
     Args:
         graphs: What it would train on.

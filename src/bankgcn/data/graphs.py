@@ -213,8 +213,15 @@ class GraphSet:
 
     @cached_property
     def arrays(self) -> FlatArrays:
-        """The fields that a network looks at, as compiled passes take them."""
-        from bankgcn.kernels.collate import FlatArrays
+        """The graphs as compiled passes take them, with one node for all that no network can tell apart."""
+        from bankgcn.kernels.fold import fold
+
+        return fold(self.flat)
+
+    @property
+    def flat(self) -> FlatArrays:
+        """The fields that a network looks at."""
+        from bankgcn.kernels.flat_arrays import FlatArrays, read_only
 
         nodes = len(self.degree)
         attributes = np.empty((nodes, 0), np.float32) if self.attributes is None else self.attributes
@@ -229,8 +236,9 @@ class GraphSet:
             attributes,
             labels,
             label_start,
+            np.empty(0, np.float32),
         )
-        return FlatArrays(*map(_read_only, fields))
+        return FlatArrays(*map(read_only, fields))
 
     @cached_property
     def largest(self) -> int:
@@ -336,12 +344,6 @@ class GraphSet:
     def _numbers(self, indices: Indices) -> NDArray[np.int64]:
         index = indices.numpy() if isinstance(indices, Tensor) else indices
         return np.atleast_1d(np.arange(len(self))[index])
-
-
-def _read_only(array: NDArray) -> NDArray:
-    view = np.ascontiguousarray(array).view(np.ndarray)
-    view.flags.writeable = False
-    return view
 
 
 def _members(ptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64] | slice:

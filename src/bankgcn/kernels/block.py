@@ -38,7 +38,7 @@ from bankgcn.kernels.vector import (
 
 NODES_AT_ONCE = 96  # graphs are taken together up to this number of nodes
 GAP = 192  # bytes behind each row: an odd number of lines of the cache, and what a row of registers may reach beyond
-ROWS = 6  # of a tile of a matrix product: with two registers each, as many as stay in sixteen
+ROWS = 4  # of a tile of a matrix product: with two registers each, enough to keep the processor busy
 
 
 class Parameters(NamedTuple):
@@ -102,7 +102,7 @@ def room_for_parameters(shape, dtype):
     return Parameters(
         entry=np.zeros((_up(shape.inputs, ROWS), wide), dtype),
         onward=np.zeros((shape.layers, width, wide), dtype),
-        back=np.zeros((shape.layers, _up(width, ROWS), wide), dtype),
+        back=np.zeros((shape.layers, width, wide), dtype),
         bias=np.zeros((shape.layers + 1, wide), dtype),
         c=np.zeros((shape.layers, shape.order + 1, wide), dtype),
         head=np.zeros((shape.classes * shape.layers * shape.parts, wide), dtype),
@@ -239,47 +239,36 @@ def product(a, b, rows, inner, bias, at, out):
     for j in range(0, _width(out), lanes):
         start = load_pair(bias, at, j)
         for i in range(0, rows, ROWS):
-            c0 = c1 = c2 = c3 = c4 = c5 = start
+            c0 = c1 = c2 = c3 = start
             for q in range(inner):
                 v = load_pair(b, q, j)
                 c0 = fma(a[i, q], v, c0)
                 c1 = fma(a[i + 1, q], v, c1)
                 c2 = fma(a[i + 2, q], v, c2)
                 c3 = fma(a[i + 3, q], v, c3)
-                c4 = fma(a[i + 4, q], v, c4)
-                c5 = fma(a[i + 5, q], v, c5)
             store(out, i, j, c0)
             store(out, i + 1, j, c1)
             store(out, i + 2, j, c2)
             store(out, i + 3, j, c3)
-            store(out, i + 4, j, c4)
-            store(out, i + 5, j, c5)
 
 
 @part
 def add_outer(a, b, rows, out):
-    """``out += a^T b`` over the first rows: the gradient of a matrix.
-
-    Where the number of its rows is no multiple of a tile's, the last tile reads the gap behind the rows of ``a``.
-    """
+    """``out += a^T b`` over the first rows: the gradient of a matrix."""
     lanes = PAIR // a.itemsize
     for j in range(0, _width(out), lanes):
         for i in range(0, out.shape[0], ROWS):
-            c0 = c1 = c2 = c3 = c4 = c5 = pair_of(out.dtype.type(0))
+            c0 = c1 = c2 = c3 = pair_of(out.dtype.type(0))
             for q in range(rows):
                 v = load_pair(b, q, j)
                 c0 = fma(a[q, i], v, c0)
                 c1 = fma(a[q, i + 1], v, c1)
                 c2 = fma(a[q, i + 2], v, c2)
                 c3 = fma(a[q, i + 3], v, c3)
-                c4 = fma(a[q, i + 4], v, c4)
-                c5 = fma(a[q, i + 5], v, c5)
             store(out, i, j, plus(c0, load_pair(out, i, j)))
             store(out, i + 1, j, plus(c1, load_pair(out, i + 1, j)))
             store(out, i + 2, j, plus(c2, load_pair(out, i + 2, j)))
             store(out, i + 3, j, plus(c3, load_pair(out, i + 3, j)))
-            store(out, i + 4, j, plus(c4, load_pair(out, i + 4, j)))
-            store(out, i + 5, j, plus(c5, load_pair(out, i + 5, j)))
 
 
 @part
@@ -302,6 +291,15 @@ def _spread_out(labels, first, rows, gradient, table):
             label = labels[first + i, column]
             for j in range(0, _width(table), lanes):
                 store(table, label, j, plus(load(table, label, j), load(gradient, i, j)))
+
+
+@part
+def _count_alike(alike, rows, x):
+    """Multiply each row by the number of nodes that it stands for, so that a sum over rows is one over nodes."""
+    for i in range(rows):
+        if alike[i] != 1:
+            for j in range(0, _width(x), STRIP // x.itemsize):
+                store(x, i, j, times(alike[i], load(x, i, j)))
 
 
 @part
@@ -344,9 +342,11 @@ def filter_rows(rowptr, col, weight, first, start, rows, x, c, hops, out, signal
 
 
 @part
-def activate(h, start, rows, mode, with_max, factor, x, read, at):
+def activate(h, start, rows, alike, mode, with_max, factor, x, read, at):
     """Activate the rows of a graph; write their mean and maximum to ``read[at]`` and ``read[at + 1]``."""
+    nodes = h.dtype.type(0)
     for i in range(start, start + rows):
+        nodes += alike[i]
         factor[i] = 1
         if mode != NONE:
             squares = row_of(h.dtype.type(0))
@@ -356,13 +356,13 @@ def activate(h, start, rows, mode, with_max, factor, x, read, at):
                     v = rectified(v)
                 squares = fma(v, v, squares)
             factor[i] = h.dtype.type(1) / max(np.sqrt(total(squares)), h.dtype.type(EPSILON))
-    share = h.dtype.type(1 / max(rows, 1))
+    share = 1 / max(nodes, h.dtype.type(1))
     for j in range(0, _width(h), STRIP // h.itemsize):
         highest = sums = strip_of(h.dtype.type(0))
         for i in range(start, start + rows):
             active = rectified(times(factor[i], load(h, i, j)))
             store(x, i, j, active)
-            sums = plus(sums, active)
+            sums = fma(alike[i], active, sums)
             highest = higher(active, highest)
         store(read, at, j, times(share, sums))
         if with_max:
@@ -370,20 +370,23 @@ def activate(h, start, rows, mode, with_max, factor, x, read, at):
 
 
 @part
-def activate_back(h, x, start, rows, mode, with_max, factor, read, grad_read, at, above, grad):
+def activate_back(h, x, start, rows, alike, mode, with_max, factor, read, grad_read, at, above, grad):
     """Turn ``grad`` from the gradient of a graph's rows after the activation into that of its rows before it.
 
     The gradient of its readout adds to the former; without layers ``above`` there is nothing else.
     """
     lanes, one = STRIP // x.itemsize, x.dtype.type(1)
     limit = 1 / x.dtype.type(EPSILON)
-    share = x.dtype.type(1 / max(rows, 1))
+    nodes = x.dtype.type(0)
+    for i in range(start, start + rows):
+        nodes += alike[i]
+    share = 1 / max(nodes, one)
     for j in range(0, _width(x), lanes):
         store(grad_read, at, j, times(share, load(grad_read, at, j)))
         if with_max:
             ties, highest = strip_of(x.dtype.type(0)), load(read, at + 1, j)
             for i in range(start, start + rows):
-                ties = plus(ties, where_equal(load(x, i, j), highest, one))
+                ties = plus(ties, where_equal(load(x, i, j), highest, alike[i]))
             store(grad_read, at + 1, j, over(load(grad_read, at + 1, j), higher(ties, one)))
     for i in range(start, start + rows):
         along = strip_of(x.dtype.type(0))
@@ -420,6 +423,7 @@ def take_forward(graphs, shape, net, space, begin, end):
     for i in range(rows):
         for k in range(graphs.attributes.shape[1]):
             space.attributes[i, k] = graphs.attributes[first + i, k]
+    alike = graphs.alike[first:]
     kept, nothing = space.x.shape[0], net.c[0, :0]
     for layer in range(shape.layers):
         r, h, x, factor = (
@@ -438,7 +442,7 @@ def take_forward(graphs, shape, net, space, begin, end):
             start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
             at = ((graph - begin) * shape.layers + layer) * shape.parts
             filter_rows(graphs.rowptr, graphs.col, graphs.weight, first, start, size, r, c, space.hops, h, r, nothing)
-            activate(h, start, size, shape.mode, shape.parts > 1, factor, x, space.read, at)
+            activate(h, start, size, alike, shape.mode, shape.parts > 1, factor, x, space.read, at)
 
 
 @part
@@ -446,31 +450,47 @@ def take_back(graphs, shape, net, gradient, space, begin, end):
     """Take the gradients of the readouts of these graphs back through all layers, and add up those of the network."""
     first = graphs.ptr[begin]
     rows = graphs.ptr[end] - first
+    alike = graphs.alike[first:]
     lanes, grad, grad_r = STRIP // space.r.itemsize, space.grad, space.grad_r
     for layer in range(shape.layers - 1, -1, -1):
         r, h, x, factor = space.r[layer], space.h[layer], space.x[layer], space.factor[layer]
         c, grad_c = net.c[layer], gradient.c[layer]
+        _count_alike(alike, rows, r)
         for graph in range(begin, end):
             start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
             at = ((graph - begin) * shape.layers + layer) * shape.parts
             above = layer < shape.layers - 1
             activate_back(
-                h, x, start, size, shape.mode, shape.parts > 1, factor, space.read, space.grad_read, at, above, grad
+                h,
+                x,
+                start,
+                size,
+                alike,
+                shape.mode,
+                shape.parts > 1,
+                factor,
+                space.read,
+                space.grad_read,
+                at,
+                above,
+                grad,
             )
             filter_rows(
                 graphs.rowptr, graphs.col, graphs.weight, first, start, size, grad, c, space.hops, grad_r, r, grad_c
             )
-            for j in range(0, _width(grad_r), lanes):
-                s = strip_of(grad_r.dtype.type(0))
-                for i in range(start, start + size):
-                    s = plus(s, load(grad_r, i, j))
-                store(gradient.bias, layer, j, plus(s, load(gradient.bias, layer, j)))
+        if layer > 0:
+            product(grad_r, net.back[layer], rows, _width(r), net.bias, shape.layers, grad)
+        _count_alike(alike, rows, grad_r)
+        for j in range(0, _width(grad_r), lanes):
+            s = strip_of(grad_r.dtype.type(0))
+            for i in range(rows):
+                s = plus(s, load(grad_r, i, j))
+            store(gradient.bias, layer, j, plus(s, load(gradient.bias, layer, j)))
         if layer == 0:
             add_outer(space.attributes, grad_r, rows, gradient.entry[: space.attributes.shape[1]])
             _spread_out(graphs.labels, first, rows, grad_r, gradient.entry)
         else:
             add_outer(grad_r, space.x[layer - 1], rows, gradient.back[layer])
-            product(grad_r, net.back[layer], rows, _width(r), net.bias, shape.layers, grad)
 
 
 @part

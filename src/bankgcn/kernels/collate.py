@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.kernels.compiler import compiled
+from bankgcn.kernels.flat_arrays import FlatArrays
 from bankgcn.kernels.network import Graphs
-
-
-class FlatArrays(NamedTuple):
-    """The fields of a ``GraphSet`` that a network looks at; ``label_start`` is the first column of each one-hot block.
-
-    A field that a set lacks is empty. All are read-only, so that it makes no difference for the compiler whether they
-    lie in a file or in memory.
-    """
-
-    node_ptr: NDArray[np.int64]
-    entry_ptr: NDArray[np.int64]
-    degree: NDArray[np.unsignedinteger]
-    neighbor: NDArray[np.unsignedinteger]
-    shift: NDArray[np.float32]
-    attributes: NDArray[np.float32]
-    labels: NDArray[np.unsignedinteger]
-    label_start: NDArray[np.int64]
 
 
 def collate(arrays: FlatArrays, indices: NDArray[np.integer]) -> Graphs:
@@ -44,6 +26,7 @@ def _gather(arrays, indices):
     col, weight = np.empty(entries, np.int64), np.empty(entries, arrays.shift.dtype)
     attributes = np.empty((nodes, columns), arrays.attributes.dtype)
     labels = np.empty((nodes, blocks), np.int64)
+    alike = np.ones(nodes, arrays.shift.dtype)
     node = entry = 0
     ptr[0] = rowptr[0] = 0
     for number, graph in enumerate(indices):
@@ -57,8 +40,10 @@ def _gather(arrays, indices):
                 attributes[node, k] = arrays.attributes[i, k]
             for k in range(blocks):
                 labels[node, k] = arrays.label_start[k] + arrays.labels[i, k]
+            if len(arrays.alike):
+                alike[node] = arrays.alike[i]
             entry += arrays.degree[i]
             node += 1
             rowptr[node] = entry
         ptr[number + 1] = node
-    return ptr, rowptr, col, weight, attributes, labels
+    return ptr, rowptr, col, weight, attributes, labels, alike

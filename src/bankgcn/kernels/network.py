@@ -35,6 +35,7 @@ class Graphs(NamedTuple):
 
     ``ptr`` says where the nodes of each graph start, ``rowptr``, ``col`` and ``weight`` are the shift. The signal of a
     node is its ``attributes``, then one-hot columns of which ``labels`` has the numbers, counted with the attributes.
+    A node stands for as many as ``alike`` says; see :mod:`bankgcn.kernels.fold`.
     """
 
     ptr: NDArray[np.int64]
@@ -43,6 +44,7 @@ class Graphs(NamedTuple):
     weight: NDArray[np.floating]
     attributes: NDArray[np.floating]
     labels: NDArray[np.int64]
+    alike: NDArray[np.floating]
 
 
 class Shape(NamedTuple):
