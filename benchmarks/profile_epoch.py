@@ -24,12 +24,11 @@ from bankgcn.bench.measure import OurTraining
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import use_kernels
 from bankgcn.kernels.block import (
-    activate,
-    activate_back,
+    activate_graph,
+    activate_graph_back,
     add_outer,
     block_end,
     classify,
-    filter_rows,
     largest_block,
     product,
     read_parameters,
@@ -38,6 +37,8 @@ from bankgcn.kernels.block import (
     take_back,
     take_forward,
 )
+from bankgcn.kernels.filter_rows import filter_rows
+from bankgcn.kernels.vector import row_of
 from bankgcn.nn.whole import whole
 
 PLAIN, LAYERS, WHOLE = "plain operations", "fused layers", "whole network"
@@ -90,6 +91,8 @@ def run_part(part, graphs, cuts, shape, banks, basis, theta, y):
     space = room_for_block(shape, graphs.attributes.shape[1], nodes, most, True, theta.dtype)
     nothing, begin, last = net.c[0, :0], cuts[0], cuts[-1]
     r, h, x, c, factor = space.r[1], space.h[1], space.x[1], net.c[1], space.factor[1]
+    rowptr, col, weight, hops, row = graphs.rowptr, graphs.col, graphs.weight, space.hops, row_of(theta.dtype.type(0))
+    grad, grad_r, grad_c = space.grad, space.grad_r, gradient.c[1]
     while begin < last:
         end = block_end(graphs.ptr, begin, last)
         first = graphs.ptr[begin]
@@ -107,18 +110,16 @@ def run_part(part, graphs, cuts, shape, banks, basis, theta, y):
         for graph in range(begin, end):
             start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
             at = (graph - begin) * shape.layers * shape.parts
-            rowptr, col, weight = graphs.rowptr, graphs.col, graphs.weight
             if part == 3:
-                filter_rows(rowptr, col, weight, first, start, size, r, c, space.hops, h, r, nothing)
+                filter_rows(row, rowptr, col, weight, first, start, size, r, 0, c, hops, h, r, nothing)
             elif part == 4:
-                hops, grad_c = space.hops, gradient.c[1]
-                filter_rows(rowptr, col, weight, first, start, size, space.grad, c, hops, space.grad_r, r, grad_c)
+                filter_rows(row, rowptr, col, weight, first, start, size, grad, 0, c, hops, grad_r, r, grad_c)
             elif part == 5:
-                activate(h, start, size, alike, shape.mode, shape.parts > 1, factor, x, space.read, at)
+                activate_graph(h, start, size, alike, shape.mode, shape.parts > 1, factor, x, space.read, at)
             elif part == 6:
                 with_max, read, grad_read = shape.parts > 1, space.read, space.grad_read
-                mode, grad = shape.mode, space.grad
-                activate_back(h, x, start, size, alike, mode, with_max, factor, read, grad_read, at, True, grad)
+                mode = shape.mode
+                activate_graph_back(h, x, start, size, alike, mode, with_max, factor, read, grad_read, at, True, grad)
         begin = end
 
 

@@ -13,7 +13,8 @@ NAN = float("nan")
 
 @numba.njit
 def operations(a, b, c, out):
-    x, y, z = v.load(a, 0, 0), v.load(b, 0, 0), v.load(c, 0, 0)
+    strip = v.strip_of(a[0, 0])
+    x, y, z = v.load(strip, a, 0, 0), v.load(strip, b, 0, 0), v.load(strip, c, 0, 0)
     number = a[0, 1]
     v.store(out, 0, 0, v.fma(x, y, z))
     v.store(out, 1, 0, v.fma(number, y, z))
@@ -28,8 +29,9 @@ def operations(a, b, c, out):
 
 @numba.njit
 def pairs(a, out):
-    x = v.load_pair(a, 1, 3)
-    v.store(out, 1, 2, v.plus(x, v.pair_of(a[0, 0])))
+    pair = v.pair_of(a[0, 0])
+    v.store(out, 1, 2, v.plus(v.load(pair, a, 1, 3), pair))
+    return v.lanes(pair)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -72,7 +74,7 @@ def test_pairs_begin_and_end_where_they_should(dtype: type) -> None:
     lanes = v.PAIR // np.dtype(dtype).itemsize
     a = np.arange(4 * lanes, dtype=dtype).reshape(2, -1)
     out = np.zeros((3, lanes + 5), dtype)
-    pairs(a, out)
+    assert pairs(a, out) == lanes
     expected = np.zeros_like(out)
     expected[1, 2 : 2 + lanes] = a[1, 3 : 3 + lanes] + a[0, 0]
     np.testing.assert_array_equal(out, expected)

@@ -2,6 +2,9 @@ r"""What happens to a few small graphs at a time on their way through a network 
 
 A block of graphs, about a hundred nodes, stays in the cache. Inside it all rows are padded to whole vectors, and a gap
 follows them; both are zero and stay zero.
+
+What is called for each graph is called from the function that holds the arrays: numba counts references to them in
+every function between, and for a graph of thirty nodes that is noticeable.
 """
 
 from __future__ import annotations
@@ -13,16 +16,14 @@ from numpy.typing import NDArray
 
 from bankgcn.kernels.activation import AFTER, BEFORE, EPSILON, NONE
 from bankgcn.kernels.compiler import compiled, part
+from bankgcn.kernels.filter_rows import filter_rows, room_for_hops
 from bankgcn.kernels.vector import (
-    PAIR,
     ROW,
     STRIP,
     fma,
     higher,
+    lanes,
     load,
-    load_pair,
-    load_row,
-    minus,
     over,
     pair_of,
     plus,
@@ -116,14 +117,13 @@ def room_for_block(shape, attributes, nodes, graphs, learn, dtype):
     wide = _widths(shape, dtype)[1]
     nodes = _up(nodes, ROWS)
     kept = shape.layers if learn else 2  # the way back needs all layers, the way there the last two
-    hops = min(max(shape.order - 1, 1), 3)
     return Space(
         attributes=np.zeros((nodes, _up(attributes, ROWS)), dtype),
         r=np.zeros((kept, nodes, wide), dtype),
         h=np.zeros((kept, nodes, wide), dtype),
         x=np.zeros((kept, nodes, wide), dtype),
         factor=np.zeros((kept, nodes), dtype),
-        hops=np.zeros((hops, nodes, wide), dtype),
+        hops=room_for_hops(shape.order, nodes, ROW // np.empty(0, dtype).itemsize, dtype),
         read=np.zeros((graphs * shape.layers * shape.parts, wide), dtype),
         logits=np.zeros((1, shape.classes), dtype),
         grad=np.zeros((nodes if learn else 0, wide), dtype),
@@ -235,13 +235,13 @@ def clear(gradient):
 @part
 def product(a, b, rows, inner, bias, at, out):
     """``out = a b + bias[at]`` for the first rows, tile by tile; rows up to the end of the last tile are written."""
-    lanes = PAIR // a.itemsize
-    for j in range(0, _width(out), lanes):
-        start = load_pair(bias, at, j)
+    pair = pair_of(a.dtype.type(0))
+    for j in range(0, _width(out), lanes(pair)):
+        start = load(pair, bias, at, j)
         for i in range(0, rows, ROWS):
             c0 = c1 = c2 = c3 = start
             for q in range(inner):
-                v = load_pair(b, q, j)
+                v = load(pair, b, q, j)
                 c0 = fma(a[i, q], v, c0)
                 c1 = fma(a[i + 1, q], v, c1)
                 c2 = fma(a[i + 2, q], v, c2)
@@ -255,112 +255,74 @@ def product(a, b, rows, inner, bias, at, out):
 @part
 def add_outer(a, b, rows, out):
     """``out += a^T b`` over the first rows: the gradient of a matrix."""
-    lanes = PAIR // a.itemsize
-    for j in range(0, _width(out), lanes):
+    pair = pair_of(a.dtype.type(0))
+    for j in range(0, _width(out), lanes(pair)):
         for i in range(0, out.shape[0], ROWS):
-            c0 = c1 = c2 = c3 = pair_of(out.dtype.type(0))
+            c0 = c1 = c2 = c3 = pair
             for q in range(rows):
-                v = load_pair(b, q, j)
+                v = load(pair, b, q, j)
                 c0 = fma(a[q, i], v, c0)
                 c1 = fma(a[q, i + 1], v, c1)
                 c2 = fma(a[q, i + 2], v, c2)
                 c3 = fma(a[q, i + 3], v, c3)
-            store(out, i, j, plus(c0, load_pair(out, i, j)))
-            store(out, i + 1, j, plus(c1, load_pair(out, i + 1, j)))
-            store(out, i + 2, j, plus(c2, load_pair(out, i + 2, j)))
-            store(out, i + 3, j, plus(c3, load_pair(out, i + 3, j)))
+            store(out, i, j, plus(c0, load(pair, out, i, j)))
+            store(out, i + 1, j, plus(c1, load(pair, out, i + 1, j)))
+            store(out, i + 2, j, plus(c2, load(pair, out, i + 2, j)))
+            store(out, i + 3, j, plus(c3, load(pair, out, i + 3, j)))
 
 
 @part
 def _look_up(labels, first, rows, table, out):
     """Add the rows of the table that the labels name: the product with their one-hot columns."""
-    lanes = STRIP // table.itemsize
+    strip = strip_of(table.dtype.type(0))
     for i in range(rows):
         for column in range(labels.shape[1]):
             label = labels[first + i, column]
-            for j in range(0, _width(out), lanes):
-                store(out, i, j, plus(load(out, i, j), load(table, label, j)))
+            for j in range(0, _width(out), lanes(strip)):
+                store(out, i, j, plus(load(strip, out, i, j), load(strip, table, label, j)))
 
 
 @part
 def _spread_out(labels, first, rows, gradient, table):
     """Add each row of the gradient to the rows of the table that its labels name."""
-    lanes = STRIP // table.itemsize
+    strip = strip_of(table.dtype.type(0))
     for i in range(rows):
         for column in range(labels.shape[1]):
             label = labels[first + i, column]
-            for j in range(0, _width(table), lanes):
-                store(table, label, j, plus(load(table, label, j), load(gradient, i, j)))
+            for j in range(0, _width(table), lanes(strip)):
+                store(table, label, j, plus(load(strip, table, label, j), load(strip, gradient, i, j)))
 
 
 @part
 def _count_alike(alike, rows, x):
     """Multiply each row by the number of nodes that it stands for, so that a sum over rows is one over nodes."""
+    strip = strip_of(x.dtype.type(0))
     for i in range(rows):
         if alike[i] != 1:
-            for j in range(0, _width(x), STRIP // x.itemsize):
-                store(x, i, j, times(alike[i], load(x, i, j)))
+            for j in range(0, _width(x), lanes(strip)):
+                store(x, i, j, times(alike[i], load(strip, x, i, j)))
 
 
 @part
-def filter_rows(rowptr, col, weight, first, start, rows, x, c, hops, out, signal, grad_c):
-    """``out = sum_k c[k] T_k(L~) x`` for the rows of a graph; with a ``grad_c``, ``grad_c[k] += <T_k(L~) x, signal>``.
-
-    The second is for the gradient ``x`` of what was made of a ``signal``; its sums are those of each column.
-    """
-    order, back, zero = c.shape[0] - 1, grad_c.shape[0] > 0, row_of(x.dtype.type(0))
-    for j in range(0, _width(x), ROW // x.itemsize):
-        if back:
-            s = zero
-            for i in range(start, start + rows):
-                s = fma(load_row(x, i, j), load_row(signal, i, j), s)
-            store(grad_c, 0, j, plus(s, load_row(grad_c, 0, j)))
-        if order == 0:
-            for i in range(start, start + rows):
-                store(out, i, j, times(load_row(c, 0, j), load_row(x, i, j)))
-        for k in range(1, order + 1):
-            current = x if k == 1 else hops[(k - 2) % 3]
-            previous = x if k <= 2 else hops[(k - 3) % 3]
-            following = hops[(k - 1) % hops.shape[0]]
-            s = zero
-            for i in range(start, start + rows):
-                t = zero
-                for e in range(rowptr[first + i], rowptr[first + i + 1]):
-                    t = fma(weight[e], load_row(current, col[e] - first, j), t)
-                if k == 1:
-                    sofar = times(load_row(c, 0, j), load_row(x, i, j))
-                else:
-                    t = minus(plus(t, t), load_row(previous, i, j))
-                    sofar = load_row(out, i, j)
-                store(out, i, j, fma(load_row(c, k, j), t, sofar))
-                if k < order:
-                    store(following, i, j, t)
-                if back:
-                    s = fma(t, load_row(signal, i, j), s)
-            if back:
-                store(grad_c, k, j, plus(s, load_row(grad_c, k, j)))
-
-
-@part
-def activate(h, start, rows, alike, mode, with_max, factor, x, read, at):
+def activate_graph(h, start, rows, alike, mode, with_max, factor, x, read, at):
     """Activate the rows of a graph; write their mean and maximum to ``read[at]`` and ``read[at + 1]``."""
-    nodes = h.dtype.type(0)
+    row, strip, nodes = row_of(h.dtype.type(0)), strip_of(h.dtype.type(0)), h.dtype.type(0)
     for i in range(start, start + rows):
         nodes += alike[i]
         factor[i] = 1
         if mode != NONE:
-            squares = row_of(h.dtype.type(0))
-            for j in range(0, _width(h), ROW // h.itemsize):
-                v = load_row(h, i, j)
+            squares = row
+            for j in range(0, _width(h), lanes(row)):
+                v = load(row, h, i, j)
                 if mode == AFTER:
                     v = rectified(v)
                 squares = fma(v, v, squares)
             factor[i] = h.dtype.type(1) / max(np.sqrt(total(squares)), h.dtype.type(EPSILON))
     share = 1 / max(nodes, h.dtype.type(1))
-    for j in range(0, _width(h), STRIP // h.itemsize):
-        highest = sums = strip_of(h.dtype.type(0))
+    for j in range(0, _width(h), lanes(strip)):
+        highest = sums = strip
         for i in range(start, start + rows):
-            active = rectified(times(factor[i], load(h, i, j)))
+            active = rectified(times(factor[i], load(strip, h, i, j)))
             store(x, i, j, active)
             sums = fma(alike[i], active, sums)
             highest = higher(active, highest)
@@ -370,32 +332,32 @@ def activate(h, start, rows, alike, mode, with_max, factor, x, read, at):
 
 
 @part
-def activate_back(h, x, start, rows, alike, mode, with_max, factor, read, grad_read, at, above, grad):
+def activate_graph_back(h, x, start, rows, alike, mode, with_max, factor, read, grad_read, at, above, grad):
     """Turn ``grad`` from the gradient of a graph's rows after the activation into that of its rows before it.
 
     The gradient of its readout adds to the former; without layers ``above`` there is nothing else.
     """
-    lanes, one = STRIP // x.itemsize, x.dtype.type(1)
+    strip, one = strip_of(x.dtype.type(0)), x.dtype.type(1)
     limit = 1 / x.dtype.type(EPSILON)
     nodes = x.dtype.type(0)
     for i in range(start, start + rows):
         nodes += alike[i]
     share = 1 / max(nodes, one)
-    for j in range(0, _width(x), lanes):
-        store(grad_read, at, j, times(share, load(grad_read, at, j)))
+    for j in range(0, _width(x), lanes(strip)):
+        store(grad_read, at, j, times(share, load(strip, grad_read, at, j)))
         if with_max:
-            ties, highest = strip_of(x.dtype.type(0)), load(read, at + 1, j)
+            ties, highest = strip, load(strip, read, at + 1, j)
             for i in range(start, start + rows):
-                ties = plus(ties, where_equal(load(x, i, j), highest, alike[i]))
-            store(grad_read, at + 1, j, over(load(grad_read, at + 1, j), higher(ties, one)))
+                ties = plus(ties, where_equal(load(strip, x, i, j), highest, alike[i]))
+            store(grad_read, at + 1, j, over(load(strip, grad_read, at + 1, j), higher(ties, one)))
     for i in range(start, start + rows):
-        along = strip_of(x.dtype.type(0))
-        for j in range(0, _width(x), lanes):
-            v, g = load(x, i, j), load(grad_read, at, j)
+        along = strip
+        for j in range(0, _width(x), lanes(strip)):
+            v, g = load(strip, x, i, j), load(strip, grad_read, at, j)
             if with_max:
-                g = plus(g, where_equal(v, load(read, at + 1, j), load(grad_read, at + 1, j)))
+                g = plus(g, where_equal(v, load(strip, read, at + 1, j), load(strip, grad_read, at + 1, j)))
             if above:
-                g = plus(g, load(grad, i, j))
+                g = plus(g, load(strip, grad, i, j))
             g = where_positive(v, g)
             along = fma(g, v, along)
             store(grad, i, j, g)
@@ -404,11 +366,11 @@ def activate_back(h, x, start, rows, alike, mode, with_max, factor, read, grad_r
         across = -total(along)
         if factor[i] >= limit:  # too short to normalise: the divisor is a constant
             across = x.dtype.type(0)
-        for j in range(0, _width(x), lanes):
+        for j in range(0, _width(x), lanes(strip)):
             if mode == BEFORE:
-                g = fma(across * factor[i], load(h, i, j), load(grad, i, j))
+                g = fma(across * factor[i], load(strip, h, i, j), load(strip, grad, i, j))
             else:
-                g = fma(across, load(x, i, j), load(grad, i, j))
+                g = fma(across, load(strip, x, i, j), load(strip, grad, i, j))
             store(grad, i, j, times(factor[i], g))
 
 
@@ -423,8 +385,9 @@ def take_forward(graphs, shape, net, space, begin, end):
     for i in range(rows):
         for k in range(graphs.attributes.shape[1]):
             space.attributes[i, k] = graphs.attributes[first + i, k]
-    alike = graphs.alike[first:]
-    kept, nothing = space.x.shape[0], net.c[0, :0]
+    ptr, rowptr, col, weight, alike = graphs.ptr, graphs.rowptr, graphs.col, graphs.weight, graphs.alike[first:]
+    hops, read, kept, nothing = space.hops, space.read, space.x.shape[0], net.c[0, :0]
+    row, with_max = row_of(hops.dtype.type(0)), shape.parts > 1
     for layer in range(shape.layers):
         r, h, x, factor = (
             space.r[layer % kept],
@@ -439,10 +402,11 @@ def take_forward(graphs, shape, net, space, begin, end):
             product(space.x[(layer - 1) % kept], net.onward[layer], rows, _width(r), net.bias, layer, r)
         c = net.c[layer]
         for graph in range(begin, end):
-            start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
+            start, size = ptr[graph] - first, ptr[graph + 1] - ptr[graph]
             at = ((graph - begin) * shape.layers + layer) * shape.parts
-            filter_rows(graphs.rowptr, graphs.col, graphs.weight, first, start, size, r, c, space.hops, h, r, nothing)
-            activate(h, start, size, alike, shape.mode, shape.parts > 1, factor, x, space.read, at)
+            for j in range(0, _width(r), lanes(row)):
+                filter_rows(row, rowptr, col, weight, first, start, size, r, j, c, hops, h, r, nothing)
+            activate_graph(h, start, size, alike, shape.mode, with_max, factor, x, read, at)
 
 
 @part
@@ -450,42 +414,29 @@ def take_back(graphs, shape, net, gradient, space, begin, end):
     """Take the gradients of the readouts of these graphs back through all layers, and add up those of the network."""
     first = graphs.ptr[begin]
     rows = graphs.ptr[end] - first
-    alike = graphs.alike[first:]
-    lanes, grad, grad_r = STRIP // space.r.itemsize, space.grad, space.grad_r
+    ptr, rowptr, col, weight, alike = graphs.ptr, graphs.rowptr, graphs.col, graphs.weight, graphs.alike[first:]
+    hops, read, grad_read, grad, grad_r = space.hops, space.read, space.grad_read, space.grad, space.grad_r
+    row, strip, with_max = row_of(grad.dtype.type(0)), strip_of(grad.dtype.type(0)), shape.parts > 1
     for layer in range(shape.layers - 1, -1, -1):
         r, h, x, factor = space.r[layer], space.h[layer], space.x[layer], space.factor[layer]
-        c, grad_c = net.c[layer], gradient.c[layer]
+        c, grad_c, above = net.c[layer], gradient.c[layer], layer < shape.layers - 1
         _count_alike(alike, rows, r)
         for graph in range(begin, end):
-            start, size = graphs.ptr[graph] - first, graphs.ptr[graph + 1] - graphs.ptr[graph]
+            start, size = ptr[graph] - first, ptr[graph + 1] - ptr[graph]
             at = ((graph - begin) * shape.layers + layer) * shape.parts
-            above = layer < shape.layers - 1
-            activate_back(
-                h,
-                x,
-                start,
-                size,
-                alike,
-                shape.mode,
-                shape.parts > 1,
-                factor,
-                space.read,
-                space.grad_read,
-                at,
-                above,
-                grad,
+            activate_graph_back(
+                h, x, start, size, alike, shape.mode, with_max, factor, read, grad_read, at, above, grad
             )
-            filter_rows(
-                graphs.rowptr, graphs.col, graphs.weight, first, start, size, grad, c, space.hops, grad_r, r, grad_c
-            )
+            for j in range(0, _width(r), lanes(row)):
+                filter_rows(row, rowptr, col, weight, first, start, size, grad, j, c, hops, grad_r, r, grad_c)
         if layer > 0:
             product(grad_r, net.back[layer], rows, _width(r), net.bias, shape.layers, grad)
         _count_alike(alike, rows, grad_r)
-        for j in range(0, _width(grad_r), lanes):
-            s = strip_of(grad_r.dtype.type(0))
+        for j in range(0, _width(grad_r), lanes(strip)):
+            s = strip
             for i in range(rows):
-                s = plus(s, load(grad_r, i, j))
-            store(gradient.bias, layer, j, plus(s, load(gradient.bias, layer, j)))
+                s = plus(s, load(strip, grad_r, i, j))
+            store(gradient.bias, layer, j, plus(s, load(strip, gradient.bias, layer, j)))
         if layer == 0:
             add_outer(space.attributes, grad_r, rows, gradient.entry[: space.attributes.shape[1]])
             _spread_out(graphs.labels, first, rows, grad_r, gradient.entry)
@@ -496,7 +447,7 @@ def take_back(graphs, shape, net, gradient, space, begin, end):
 @part
 def classify(shape, net, gradient, space, y, begin, end, share):
     """Cross-entropy of the graphs, and its gradient with respect to their readouts and the last layer."""
-    lanes = STRIP // space.r.itemsize
+    strip = strip_of(space.r.dtype.type(0))
     rows = shape.layers * shape.parts
     loss = 0.0
     logits = space.logits[0]
@@ -504,10 +455,10 @@ def classify(shape, net, gradient, space, y, begin, end, share):
         at = (graph - begin) * rows
         highest = -np.inf
         for k in range(shape.classes):
-            s = strip_of(space.r.dtype.type(0))
+            s = strip
             for row in range(rows):
-                for j in range(0, _width(space.read), lanes):
-                    s = fma(load(net.head, k * rows + row, j), load(space.read, at + row, j), s)
+                for j in range(0, _width(space.read), lanes(strip)):
+                    s = fma(load(strip, net.head, k * rows + row, j), load(strip, space.read, at + row, j), s)
             logits[k] = total(s) + net.head_bias[0, k]
             highest = max(highest, logits[k])
         exponentials = 0.0
@@ -515,8 +466,8 @@ def classify(shape, net, gradient, space, y, begin, end, share):
             exponentials += np.exp(logits[k] - highest)
         loss += highest + np.log(exponentials) - logits[y[graph]]
         for row in range(rows):
-            for j in range(0, _width(space.read), lanes):
-                store(space.grad_read, at + row, j, strip_of(space.r.dtype.type(0)))
+            for j in range(0, _width(space.read), lanes(strip)):
+                store(space.grad_read, at + row, j, strip)
         for k in range(shape.classes):
             g = np.exp(logits[k] - highest) / exponentials
             if k == y[graph]:
@@ -526,8 +477,8 @@ def classify(shape, net, gradient, space, y, begin, end, share):
             v = space.r.dtype.type(g)
             for row in range(rows):
                 line = k * rows + row
-                for j in range(0, _width(space.read), lanes):
-                    read, head = load(space.read, at + row, j), load(net.head, line, j)
-                    store(gradient.head, line, j, fma(v, read, load(gradient.head, line, j)))
-                    store(space.grad_read, at + row, j, fma(v, head, load(space.grad_read, at + row, j)))
+                for j in range(0, _width(space.read), lanes(strip)):
+                    read, head = load(strip, space.read, at + row, j), load(strip, net.head, line, j)
+                    store(gradient.head, line, j, fma(v, read, load(strip, gradient.head, line, j)))
+                    store(space.grad_read, at + row, j, fma(v, head, load(strip, space.grad_read, at + row, j)))
     return loss

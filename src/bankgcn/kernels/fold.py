@@ -22,43 +22,52 @@ _FIRST, _SECOND, _ODD = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB13311
 def fold(arrays: FlatArrays) -> FlatArrays:
     """The same graphs with one node for all that are alike; the given arrays if hardly any are."""
     attribute_bits, shift_bits = (array.view(f"u{array.itemsize}") for array in (arrays.attributes, arrays.shift))
-    colors, num_colors = _color(arrays, attribute_bits, shift_bits)
-    if num_colors.sum() >= (1 - WORTH) * len(colors):
+    num_nodes = np.diff(arrays.node_ptr)
+    colors, num_colors = np.empty(num_nodes.sum(), np.int64), np.empty_like(num_nodes)
+    _color(arrays, attribute_bits, shift_bits, num_nodes.max(initial=0), colors, num_colors)
+    nodes = num_colors.sum()
+    if nodes >= (1 - WORTH) * len(colors):
         return arrays
-    return FlatArrays(*map(read_only, _quotient(arrays, colors, num_colors)))
+    folded = FlatArrays(
+        node_ptr=np.append(0, np.cumsum(num_colors)),
+        entry_ptr=np.zeros_like(arrays.entry_ptr),
+        degree=np.empty(nodes, arrays.degree.dtype),
+        neighbor=np.empty_like(arrays.neighbor),
+        shift=np.empty_like(arrays.shift),
+        attributes=np.empty((nodes, arrays.attributes.shape[1]), arrays.attributes.dtype),
+        labels=np.empty((nodes, arrays.labels.shape[1]), arrays.labels.dtype),
+        label_start=arrays.label_start,
+        alike=np.zeros(nodes, arrays.shift.dtype),
+    )
+    entries = _join(arrays, colors, np.full(num_colors.max(), -1), folded)
+    used = folded._replace(neighbor=folded.neighbor[:entries].copy(), shift=folded.shift[:entries].copy())
+    return FlatArrays(*map(read_only, used))
 
 
 @compiled
-def _color(arrays, attribute_bits, shift_bits):
-    """The color of each node, from 0 in the order of the first nodes of a graph that have one; and their numbers."""
-    graphs, largest = len(arrays.node_ptr) - 1, 0
-    for graph in range(graphs):
-        largest = max(largest, arrays.node_ptr[graph + 1] - arrays.node_ptr[graph])
-    colors, num_colors = np.empty(arrays.node_ptr[graphs], np.int64), np.empty(graphs, np.int64)
+def _color(arrays, attribute_bits, shift_bits, largest, colors, num_colors):
+    """Write the color of each node, from 0 in the order of a graph's nodes, and the number of colors of each graph."""
     rowptr, sums = np.empty(largest + 1, np.int64), np.zeros(largest)
-    now, then = np.empty(largest, np.uint64), np.empty(largest, np.uint64)
-    for graph in range(graphs):
-        first, last = arrays.node_ptr[graph], arrays.node_ptr[graph + 1]
-        nodes = last - first
+    values, slots = np.empty((2, largest), np.uint64), np.empty(4 * largest + 1, np.int64)
+    standing = np.empty(largest, np.int64)
+    for graph in range(len(num_colors)):
+        first, nodes = arrays.node_ptr[graph], arrays.node_ptr[graph + 1] - arrays.node_ptr[graph]
+        own, now = colors[first : first + nodes], 0
         rowptr[0] = arrays.entry_ptr[graph]
         for i in range(nodes):
             rowptr[i + 1] = rowptr[i] + arrays.degree[first + i]
-            now[i] = _hash_signal(arrays.labels, attribute_bits, first + i)
-        distinct = _distinct(now[:nodes])
-        while distinct < nodes:
+            values[now, i] = _hash_signal(arrays.labels, attribute_bits, first + i)
+        before, distinct = 0, _number(values[now], nodes, own, slots)
+        while before < distinct < nodes:
             for i in range(nodes):
-                then[i] = _hash_surroundings(now, i, rowptr, arrays.neighbor, shift_bits)
-            now, then = then, now
-            before, distinct = distinct, _distinct(now[:nodes])
-            if distinct <= before:
-                break
-        own = colors[first:last]
-        num_colors[graph] = _number(now[:nodes], own)
-        if not _is_equitable(arrays, first, rowptr, own, num_colors[graph], sums):
-            num_colors[graph] = nodes  # two hashes were equal by chance, or sums differ by their rounding
+                values[1 - now, i] = _hash_surroundings(values[now], i, rowptr, arrays.neighbor, shift_bits)
+            now = 1 - now
+            before, distinct = distinct, _number(values[now], nodes, own, slots)
+        if distinct < nodes and not _is_equitable(arrays, first, rowptr, own, standing[:distinct], sums):
+            distinct = nodes  # two hashes were equal by chance, or sums differ by their rounding
             for i in range(nodes):
                 own[i] = i
-    return colors, num_colors
+        num_colors[graph] = distinct
 
 
 @part
@@ -89,37 +98,34 @@ def _hash_surroundings(colors, node, rowptr, neighbor, shift_bits):
 
 
 @part
-def _distinct(values):
-    ordered, count = np.sort(values), np.int64(len(values) > 0)
-    for i in range(1, len(ordered)):
-        count += ordered[i] != ordered[i - 1]
-    return count
-
-
-@part
-def _number(values, colors):
-    """Number the values in the order of their first appearance; return how many there are."""
-    order = np.argsort(values, kind="mergesort")  # which keeps the order of equal ones
-    for place in range(len(order)):
-        i = order[place]
-        if place > 0 and values[i] == values[order[place - 1]]:
-            colors[i] = colors[order[place - 1]]
-        else:
-            colors[i] = i
+def _number(values, nodes, colors, slots):
+    """Number the values in the order of their first appearance, by a table of hashes; return how many there are."""
+    size = 1
+    while size < 2 * nodes:
+        size *= 2
+    for slot in range(size):
+        slots[slot] = -1
     count = 0
-    for i in range(len(values)):
-        if colors[i] == i:
-            colors[i] = count
+    for i in range(nodes):
+        slot = np.int64(values[i] & np.uint64(size - 1))
+        while slots[slot] >= 0 and values[slots[slot]] != values[i]:
+            slot = (slot + 1) & (size - 1)
+        if slots[slot] < 0:
+            slots[slot], colors[i] = i, count
             count += 1
         else:
-            colors[i] = colors[colors[i]]
+            colors[i] = colors[slots[slot]]
     return count
 
 
 @part
-def _is_equitable(arrays, first, rowptr, colors, count, sums):
-    """Whether nodes of a color have equal signals, and equal sums of shift entries toward each color."""
-    standing = np.full(count, -1)
+def _is_equitable(arrays, first, rowptr, colors, standing, sums):
+    """Whether nodes of a color have equal signals, and equal sums of shift entries toward each color.
+
+    ``standing`` is room for a node of each color; ``sums`` are zero before and after.
+    """
+    for color in range(len(standing)):
+        standing[color] = -1
     for i in range(len(colors)):
         if standing[colors[i]] < 0:
             standing[colors[i]] = i
@@ -138,58 +144,45 @@ def _is_equitable(arrays, first, rowptr, colors, count, sums):
         same = True
         for node in (i, other):
             for e in range(rowptr[node], rowptr[node + 1]):
-                same = same and sums[colors[arrays.neighbor[e]]] == 0
-        for node in (i, other):
-            for e in range(rowptr[node], rowptr[node + 1]):
-                sums[colors[arrays.neighbor[e]]] = 0
+                color = colors[arrays.neighbor[e]]
+                same = same and sums[color] == 0
+                sums[color] = 0
         if not same:
             return False
     return True
 
 
 @compiled
-def _quotient(arrays, colors, num_colors):
-    """The graphs of the first nodes of each color."""
-    graphs, nodes = len(num_colors), num_colors.sum()
-    node_ptr, entry_ptr = np.zeros(graphs + 1, np.int64), np.zeros(graphs + 1, np.int64)
-    degree, alike = np.empty(nodes, arrays.degree.dtype), np.zeros(nodes, arrays.shift.dtype)
-    attributes = np.empty((nodes, arrays.attributes.shape[1]), arrays.attributes.dtype)
-    labels = np.empty((nodes, arrays.labels.shape[1]), arrays.labels.dtype)
-    neighbor, shift = np.empty_like(arrays.neighbor), np.empty_like(arrays.shift)
-    place = np.full(num_colors.max(), -1)  # of the entry toward each color, in the row that is being made
+def _join(arrays, colors, place, folded):
+    """Write the first node of each color as the one that stands for all; return the number of entries.
+
+    ``place`` is room for where the entry toward each color stands in the row that is being made.
+    """
     entries = 0
-    for graph in range(graphs):
-        first, last, start = arrays.node_ptr[graph], arrays.node_ptr[graph + 1], node_ptr[graph]
+    for graph in range(len(arrays.node_ptr) - 1):
+        first, last, start = arrays.node_ptr[graph], arrays.node_ptr[graph + 1], folded.node_ptr[graph]
         made, e = start, arrays.entry_ptr[graph]
         for i in range(first, last):
             row = e
             e += arrays.degree[i]
-            alike[start + colors[i]] += 1
+            folded.alike[start + colors[i]] += 1
             if start + colors[i] < made:
                 continue
-            attributes[made] = arrays.attributes[i]
-            labels[made] = arrays.labels[i]
+            for k in range(arrays.attributes.shape[1]):
+                folded.attributes[made, k] = arrays.attributes[i, k]
+            for k in range(arrays.labels.shape[1]):
+                folded.labels[made, k] = arrays.labels[i, k]
             begin = entries
             for old in range(row, e):
                 color = colors[first + arrays.neighbor[old]]
                 if place[color] < begin:
                     place[color] = entries
-                    neighbor[entries] = color
-                    shift[entries] = arrays.shift[old]
+                    folded.neighbor[entries] = color
+                    folded.shift[entries] = arrays.shift[old]
                     entries += 1
                 else:
-                    shift[place[color]] += arrays.shift[old]
-            degree[made] = entries - begin
+                    folded.shift[place[color]] += arrays.shift[old]
+            folded.degree[made] = entries - begin
             made += 1
-        node_ptr[graph + 1], entry_ptr[graph + 1] = made, entries
-    return (
-        node_ptr,
-        entry_ptr,
-        degree,
-        neighbor[:entries].copy(),
-        shift[:entries].copy(),
-        attributes,
-        labels,
-        arrays.label_start,
-        alike,
-    )
+        folded.entry_ptr[graph + 1] = entries
+    return entries

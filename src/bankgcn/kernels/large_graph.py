@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.kernels.compiler import compiled, compiled_parallel
-from bankgcn.kernels.shift_arrays import ShiftArrays, _shift_row
+from bankgcn.kernels.shift_arrays import ShiftArrays
 from bankgcn.kernels.threads import available_threads, several_threads
 
 CHUNK = 512  # nodes
@@ -77,60 +77,97 @@ def _num_chunks(x: Floats) -> int:
     return -(-x.shape[0] // CHUNK)
 
 
+@numba.njit(inline="always")
+def _shift_row(rowptr, col, weight, i, x, out):
+    """Row i of L~ x; up to four neighbours, which most meshes have, are summed without an intermediate result."""
+    start, end = rowptr[i], rowptr[i + 1]
+    channels = x.shape[1]
+    count = end - start
+    if count == 0:
+        for k in range(channels):
+            out[k] = 0
+    elif count == 1:
+        w0, j0 = weight[start], col[start]
+        for k in range(channels):
+            out[k] = w0 * x[j0, k]
+    elif count == 2:
+        w0, j0 = weight[start], col[start]
+        w1, j1 = weight[start + 1], col[start + 1]
+        for k in range(channels):
+            out[k] = w0 * x[j0, k] + w1 * x[j1, k]
+    elif count == 3:
+        w0, j0 = weight[start], col[start]
+        w1, j1 = weight[start + 1], col[start + 1]
+        w2, j2 = weight[start + 2], col[start + 2]
+        for k in range(channels):
+            out[k] = w0 * x[j0, k] + w1 * x[j1, k] + w2 * x[j2, k]
+    else:
+        w0, j0 = weight[start], col[start]
+        w1, j1 = weight[start + 1], col[start + 1]
+        w2, j2 = weight[start + 2], col[start + 2]
+        w3, j3 = weight[start + 3], col[start + 3]
+        for k in range(channels):
+            out[k] = w0 * x[j0, k] + w1 * x[j1, k] + w2 * x[j2, k] + w3 * x[j3, k]
+        for e in range(start + 4, end):
+            w0, j0 = weight[e], col[e]
+            for k in range(channels):
+                out[k] += w0 * x[j0, k]
+
+
 @compiled
 def _forward_hop(first, last, rowptr, col, weight, k, following, x, c, term):
     """Rows of b_k, or of the result if k is 0, for some chunks; ``term`` holds b_{k+2}."""
     order, channels = c.shape[0] - 1, x.shape[1]
-    row = np.empty((1, channels), x.dtype)
+    row = np.empty(channels, x.dtype)
     twice = x.dtype.type(1 if k == 0 else 2)
     for i in range(first * CHUNK, min(last * CHUNK, x.shape[0])):
-        _shift_row(rowptr, col, weight, i, following, 0, row, 0)
+        _shift_row(rowptr, col, weight, i, following, row)
         if k == order - 1:  # b_{k+1} is c_{k+1} x, of which only x was shifted
             for j in range(channels):
-                term[i, j] = c[k, j] * x[i, j] + twice * c[order, j] * row[0, j]
+                term[i, j] = c[k, j] * x[i, j] + twice * c[order, j] * row[j]
         elif k == order - 2:
             for j in range(channels):
-                term[i, j] = (c[k, j] - c[order, j]) * x[i, j] + twice * row[0, j]
+                term[i, j] = (c[k, j] - c[order, j]) * x[i, j] + twice * row[j]
         else:
             for j in range(channels):
-                term[i, j] = c[k, j] * x[i, j] + twice * row[0, j] - term[i, j]
+                term[i, j] = c[k, j] * x[i, j] + twice * row[j] - term[i, j]
 
 
 @compiled
 def _backward_hop(first, last, rowptr, col, weight, k, previous, x, c, g, term, grad_x, sums):
     """Rows of T_k(L~) g for some chunks, and what they add to the gradients; ``term`` holds T_{k-2}(L~) g."""
     order, channels = c.shape[0] - 1, x.shape[1]
-    row = np.empty((1, channels), x.dtype)
+    row = np.empty(channels, x.dtype)
     for chunk in range(first, last):
         sums[chunk, k] = 0
         if k == 1:
             sums[chunk, 0] = 0
         for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, x.shape[0])):
-            _shift_row(rowptr, col, weight, i, previous, 0, row, 0)
+            _shift_row(rowptr, col, weight, i, previous, row)
             if k == 1:
                 for j in range(channels):
                     sums[chunk, 0, j] += g[i, j] * x[i, j]
             elif k == 2:
                 for j in range(channels):
-                    row[0, j] = 2 * row[0, j] - g[i, j]
+                    row[j] = 2 * row[j] - g[i, j]
             else:
                 for j in range(channels):
-                    row[0, j] = 2 * row[0, j] - term[i, j]
+                    row[j] = 2 * row[j] - term[i, j]
             for j in range(channels):
-                sums[chunk, k, j] += row[0, j] * x[i, j]
+                sums[chunk, k, j] += row[j] * x[i, j]
             # The second hop adds the first three terms at once: the gradient is written and read once less.
             if k == 1 and order == 1:
                 for j in range(channels):
-                    grad_x[i, j] = c[0, j] * g[i, j] + c[1, j] * row[0, j]
+                    grad_x[i, j] = c[0, j] * g[i, j] + c[1, j] * row[j]
             elif k == 2:
                 for j in range(channels):
-                    grad_x[i, j] = c[0, j] * g[i, j] + c[1, j] * previous[i, j] + c[2, j] * row[0, j]
+                    grad_x[i, j] = c[0, j] * g[i, j] + c[1, j] * previous[i, j] + c[2, j] * row[j]
             elif k > 2:
                 for j in range(channels):
-                    grad_x[i, j] += c[k, j] * row[0, j]
+                    grad_x[i, j] += c[k, j] * row[j]
             if k < order:
                 for j in range(channels):
-                    term[i, j] = row[0, j]
+                    term[i, j] = row[j]
 
 
 @compiled_parallel

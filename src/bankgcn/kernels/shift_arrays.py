@@ -1,13 +1,9 @@
-"""A shift as the passes take it: its arrays, where its nodes can be parted, and one row of its product.
-
-numba keeps what it compiled until the file of a pass changes; it does not see a change here.
-"""
+"""A shift as the passes take it: its arrays, and where its nodes can be parted."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
@@ -61,40 +57,3 @@ def _find_blocks(rowptr, col):
         cuts[count] = num_nodes
         count += 1
     return cuts[:count].copy()
-
-
-@numba.njit(inline="always")
-def _shift_row(rowptr, col, weight, i, x, first, out, at):
-    """Row i of L~ x into row ``at`` of ``out``, where row j of the signal stands at j - first."""
-    start, end = rowptr[i], rowptr[i + 1]
-    channels = x.shape[1]
-    count = end - start
-    if count == 0:
-        for k in range(channels):
-            out[at, k] = 0
-    elif count == 1:
-        w0, j0 = weight[start], col[start] - first
-        for k in range(channels):
-            out[at, k] = w0 * x[j0, k]
-    elif count == 2:
-        w0, j0 = weight[start], col[start] - first
-        w1, j1 = weight[start + 1], col[start + 1] - first
-        for k in range(channels):
-            out[at, k] = w0 * x[j0, k] + w1 * x[j1, k]
-    elif count == 3:
-        w0, j0 = weight[start], col[start] - first
-        w1, j1 = weight[start + 1], col[start + 1] - first
-        w2, j2 = weight[start + 2], col[start + 2] - first
-        for k in range(channels):
-            out[at, k] = w0 * x[j0, k] + w1 * x[j1, k] + w2 * x[j2, k]
-    else:
-        w0, j0 = weight[start], col[start] - first
-        w1, j1 = weight[start + 1], col[start + 1] - first
-        w2, j2 = weight[start + 2], col[start + 2] - first
-        w3, j3 = weight[start + 3], col[start + 3] - first
-        for k in range(channels):
-            out[at, k] = w0 * x[j0, k] + w1 * x[j1, k] + w2 * x[j2, k] + w3 * x[j3, k]
-        for e in range(start + 4, end):
-            w0, j0 = weight[e], col[e] - first
-            for k in range(channels):
-                out[at, k] += w0 * x[j0, k]

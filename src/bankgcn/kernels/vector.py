@@ -15,9 +15,9 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
-ROW = 256  # bytes of a vector that ``load_row`` takes: eight registers
-STRIP = 128  # bytes of a vector that ``load`` takes: four registers
-PAIR = 64  # bytes of a vector that ``load_pair`` takes: two registers
+ROW = 256  # bytes of eight registers
+STRIP = 128  # bytes of four
+PAIR = 64  # bytes of two
 FLAGS = ("reassoc", "contract", "nsz", "arcp")  # as those of ``compiled``
 
 
@@ -48,31 +48,14 @@ class _VectorModel(models.PrimitiveModel):
 
 
 @intrinsic
-def load(typingctx, array, i, j):
-    """The strip that starts at ``array[i, j]``."""
-    return _load(array, STRIP)
-
-
-@intrinsic
-def load_row(typingctx, array, i, j):
-    """The eight registers that start at ``array[i, j]``."""
-    return _load(array, ROW)
-
-
-@intrinsic
-def load_pair(typingctx, array, i, j):
-    """The pair of registers that starts at ``array[i, j]``."""
-    return _load(array, PAIR)
-
-
-def _load(array: types.Array, size: int) -> Any:
-    vector = Vector(array.dtype, size)
+def load(typingctx, like, array, i, j):
+    """The vector that starts at ``array[i, j]``, as wide as the one it shall be like."""
 
     def generate(context, builder, signature, arguments):
-        pointer = _pointer(context, builder, signature.args[0], arguments, context.get_value_type(vector))
+        pointer = _pointer(context, builder, signature.args[1], arguments[1:], arguments[0].type)
         return builder.load(pointer, align=array.dtype.bitwidth // 8)
 
-    return vector(array, types.intp, types.intp), generate
+    return like(like, array, types.intp, types.intp), generate
 
 
 @intrinsic
@@ -89,8 +72,28 @@ def store(typingctx, array, i, j, value):
 
 
 @intrinsic
+def lanes(typingctx, vector):
+    """How many numbers a vector has."""
+
+    def generate(context, builder, signature, arguments):
+        return context.get_constant(types.intp, vector.lanes)
+
+    return types.intp(vector), generate
+
+
+@intrinsic
+def none_of(typingctx, like):
+    """A vector of that width that is zero everywhere."""
+
+    def generate(context, builder, signature, arguments):
+        return _zero(arguments[0])
+
+    return like(like), generate
+
+
+@intrinsic
 def strip_of(typingctx, number):
-    """A strip that has this number everywhere."""
+    """Four registers that have this number everywhere."""
     return _filled(number, STRIP)
 
 
@@ -102,7 +105,7 @@ def row_of(typingctx, number):
 
 @intrinsic
 def pair_of(typingctx, number):
-    """A pair of registers that have this number everywhere."""
+    """Two registers that have this number everywhere."""
     return _filled(number, PAIR)
 
 
