@@ -135,10 +135,8 @@ def print_parts(training: OurTraining, graphs: GraphSet, batch_size: int, repeti
         return lambda: run_part(part, batch.arrays, cuts, plan.shape, plan.banks, plan.basis, theta, y)
 
     different = len(batch.arrays.alike)
-    print(
-        f"\nthe pass, microseconds for one batch of {batch.num_nodes} nodes, {different} without those that are alike;"
-    )
-    print(f"fastest of {30 * repetitions}")
+    print(f"\nthe pass, microseconds for one batch, fastest of {30 * repetitions}")
+    print(f"({batch.num_nodes} nodes; {different} when those that are alike are taken together)")
     room = 0.0
     for part, name in enumerate(PARTS):
         seconds = _fastest(runner(part), 30 * repetitions)

@@ -1,10 +1,10 @@
 r"""Nodes that no network can tell apart are taken together, and computed with once.
 
 The two sides of a phenyl ring have the same surroundings, however far one looks; whatever a network of filter banks
-computes for an atom of one side, it computes for that of the other, and so it is with their gradients. Colour refinement
-finds such nodes: nodes of a colour have the same signal and, toward the nodes of each other colour, the same sum of
-shift entries (an *equitable partition*). Then one node stands for all of its colour, and is joined to each other one by
-that sum. This changes nothing but the order of summation. About a sixth of the atoms of NCI1 can be left out.
+computes for an atom of one side, it computes for that of the other, and so it is with their gradients. Colour
+refinement finds such nodes: nodes of a colour have the same signal and, toward the nodes of each other colour, the same
+sum of shift entries (an *equitable partition*). Then one node stands for all of its colour, and is joined to each other
+one by that sum. This changes nothing but the order of summation. About a sixth of the atoms of NCI1 can be left out.
 """
 
 from __future__ import annotations
