@@ -78,7 +78,8 @@ class SlowCompilation(event.Listener):
         self._said = True
         how_often = "once" if self.kept else "each time: NUMBA_CACHE_DIR names no folder to keep them in"
         logging.getLogger("bankgcn").warning(
-            "compiling the fused passes for this machine, %s; BANKGCN_KERNELS=off does without", how_often
+            "compiling the fused passes for this machine, %s, up to half a minute; BANKGCN_KERNELS=off does without",
+            how_often,
         )
 
 
