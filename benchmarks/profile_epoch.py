@@ -31,13 +31,12 @@ from bankgcn.kernels.block import (
     classify,
     largest_block,
     product,
-    read_parameters,
     room_for_block,
-    room_for_parameters,
     take_back,
     take_forward,
 )
 from bankgcn.kernels.filter_rows import filter_rows
+from bankgcn.kernels.parameters import read_parameters, room_for_parameters
 from bankgcn.kernels.vector import row_of
 from bankgcn.nn.whole import whole
 
@@ -126,10 +125,11 @@ def run_part(part, graphs, cuts, shape, banks, basis, theta, y):
 def print_parts(training: OurTraining, graphs: GraphSet, batch_size: int, repetitions: int) -> None:
     """Microseconds of each part of the pass for one batch, less those of making room."""
     passes = whole(training.training.net)
-    assert passes is not None
     batch = next(graphs.batches(batch_size, shuffle=True, generator=torch.Generator().manual_seed(0)))
+    assert passes is not None
+    assert batch.y is not None
     theta = training.training.learner.parameters.vector.detach().numpy()
-    plan, cuts, y = passes.plan, np.array([0, batch.num_graphs]), batch.y.numpy()  # type: ignore[union-attr]
+    plan, cuts, y = passes.plan, np.array([0, batch.num_graphs]), batch.y.numpy()
 
     def runner(part: int) -> Callable[[], None]:
         return lambda: run_part(part, batch.arrays, cuts, plan.shape, plan.banks, plan.basis, theta, y)

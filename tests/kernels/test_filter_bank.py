@@ -40,12 +40,12 @@ def test_fused_equals_plain(graph: RandomGraph, order: int, filters: int, width:
 
 
 @settings(max_examples=15)
-@given(st.lists(graphs(max_nodes=30), min_size=1, max_size=6), st.integers(0, 4))
-def test_fused_equals_plain_on_batches(batch: list[RandomGraph], order: int) -> None:
+@given(st.lists(graphs(max_nodes=30), min_size=1, max_size=6), st.integers(0, 4), st.sampled_from([16, 64, 100, 120]))
+def test_fused_equals_plain_on_batches(batch: list[RandomGraph], order: int, channels: int) -> None:
     sizes = [graph.num_nodes for graph in batch]
     edges, _ = disjoint_union([graph.edge_index for graph in batch], sizes)
     weight = torch.cat([graph.edge_weight for graph in batch])
-    compare(GraphShift.from_edges(edges, weight, num_nodes=sum(sizes)), order, 64, 8)
+    compare(GraphShift.from_edges(edges, weight, num_nodes=sum(sizes)), order, channels, 4)
 
 
 def test_large_degrees_and_no_nodes() -> None:

@@ -14,20 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.kernels.adam import adam_step
-from bankgcn.kernels.block import (
-    block_end,
-    classify,
-    clear,
-    largest_block,
-    read_parameters,
-    room_for_block,
-    room_for_parameters,
-    take_back,
-    take_forward,
-    write_gradient,
-)
+from bankgcn.kernels.block import block_end, classify, largest_block, room_for_block, take_back, take_forward
 from bankgcn.kernels.coherence import add_coherence_gradient
 from bankgcn.kernels.compiler import compiled
+from bankgcn.kernels.parameters import clear, read_parameters, room_for_parameters, write_gradient
 
 
 class Graphs(NamedTuple):
