@@ -5,10 +5,11 @@ Needs scikit-image: ``pip install 'bankgcn[images]'``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,11 @@ class Slicing:
     def __post_init__(self) -> None:
         if self.segments < 1 or self.neighbors < 0 or not self.compactness > 0:
             raise ValueError(f"{self}: segments and compactness must be positive, neighbors not negative")
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> Slicing:
+        """How the images of a set were cut; see :mod:`bankgcn.data.recipes`."""
+        return cls(**{field.name: recipe[field.name] for field in fields(cls)})
 
 
 def from_images(
@@ -185,6 +191,7 @@ def _build(
         classes=classes,
         names=names,
         name=name,
+        recipe={"kind": "images", **asdict(slicing)},
     )
 
 

@@ -1,7 +1,8 @@
 """How node signals were made. A model that is applied to other graphs needs theirs to be made in the same way.
 
-A recipe is what JSON can hold: its ``kind``, and whatever was measured on the training graphs, such as the range of the
-labels. It travels with a :class:`GraphSet`, and from there into the file of a trained model.
+A recipe is what JSON can hold: its ``kind``, and whatever was measured on graphs, such as the range of the labels. It
+travels with a :class:`GraphSet`, and from there into the file of a trained model. :mod:`bankgcn.data.refit` measures on
+the training graphs alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ _WORDS: dict[str, Callable[[Recipe], str]] = {
     "structure": lambda recipe: f"clustering coefficients and degrees up to {recipe['max_degree']}",
     "atoms": lambda recipe: f"the nine features of atoms ({recipe['features']})",
     "named": lambda recipe: f"nodes with {', '.join([*recipe['numbers'], *recipe['words']])}, {_columns(recipe)}",
-    "superpixels": lambda _: "colour and position of superpixels",
+    "superpixels": lambda _: "colour and position of superpixels, cut and joined as in the CIFAR-10 benchmark",
+    "images": lambda recipe: (
+        f"colour and position of superpixels, at most {recipe['segments']} an image (compactness "
+        f"{recipe['compactness']:g}), each joined to the {recipe['neighbors']} nearest"
+    ),
     "pixels": lambda _: "intensities of pixels",
     "generated": lambda _: "generated signals",
 }
@@ -26,8 +31,22 @@ _WORDS: dict[str, Callable[[Recipe], str]] = {
 
 def description(graphs: GraphSet) -> dict[str, Any]:
     """All that graphs must share with these to be given to a model that was trained on these."""
-    layout = {"attributes": graphs.num_attributes, "label_widths": list(graphs.label_widths)}
-    return {**graphs.recipe, **layout}
+    stored = {"attributes": graphs.num_attributes, "label_widths": list(graphs.label_widths)}
+    return {**graphs.recipe, **stored, **layout(graphs.recipe)}
+
+
+def layout(recipe: Recipe) -> dict[str, Any]:
+    """How many numbers a node has, and the width of each one-hot block, where the recipe decides it.
+
+    A set may store its one-hot columns as numbers (:func:`bankgcn.data.signals.signal_arrays`): the columns are the
+    same, so their description is.
+    """
+    if recipe.get("kind") == "tu":
+        return {"attributes": recipe["columns"], "label_widths": recipe["label_widths"]}
+    if recipe.get("kind") == "named":
+        widths = [len(words) for words in recipe["words"].values()]
+        return {"attributes": sum(recipe["numbers"].values()), "label_widths": widths}
+    return {}
 
 
 def check_alike(graphs: GraphSet, like: Recipe, name: str) -> None:
@@ -37,7 +56,7 @@ def check_alike(graphs: GraphSet, like: Recipe, name: str) -> None:
     """
     own = description(graphs)
     known = "kind" in own and "kind" in like
-    if own != like and (known or _layout(own) != _layout(like)):
+    if own != like and (known or any(own[key] != like[key] for key in ("attributes", "label_widths"))):
         raise ValueError(
             f"the model was trained on {in_words(like)}, but {name} has {in_words(own)}: "
             "new graphs must be described as the training graphs were"
@@ -48,10 +67,6 @@ def in_words(recipe: Recipe) -> str:
     """The signals as a message calls them."""
     words = _WORDS.get(recipe.get("kind", ""))
     return words(recipe) if words else _columns(recipe)
-
-
-def _layout(recipe: Recipe) -> tuple[Any, Any]:
-    return recipe["attributes"], recipe["label_widths"]
 
 
 def _columns(recipe: Recipe) -> str:
