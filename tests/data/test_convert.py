@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given
 from bankgcn.data import GraphError, GraphSet
 from bankgcn.data.convert import from_adjacency, from_networkx, from_pyg, to_adjacency, to_networkx, to_pyg
 from bankgcn.data.node_schema import NodeSchema
+from bankgcn.data.recipes import description
 from random_sets import RandomSet, graph_sets
 
 
@@ -115,6 +118,24 @@ def test_graphs_to_predict_get_the_columns_of_the_graphs_trained_on() -> None:
     assert graphs.signals().tolist() == [[0, 0, 0, 1]]
     with pytest.raises(GraphError, match="'element' of node 0 is 'S', expected one of C, N, O"):
         from_networkx([molecule("S")], schema=schema)
+
+
+def test_networkx_graphs_keep_their_schema(tmp_path: Path) -> None:
+    graphs = from_networkx([molecule("O", "C"), molecule("N")])
+    assert NodeSchema.from_recipe(graphs.recipe) == NodeSchema({"charge": 1}, {"element": ("C", "N", "O")})
+    graphs[:1].save(tmp_path / "some.graphs")
+    assert description(GraphSet.load(tmp_path / "some.graphs")) == description(graphs)
+    assert from_networkx([nx.path_graph(2)]).recipe == {}
+
+
+def test_networkx_keys_that_are_no_words_can_be_saved(tmp_path: Path) -> None:
+    graph = nx.Graph()
+    graph.add_node("a", **{"size": 3})
+    graph.nodes["a"][("at", 0)] = 1.5
+    graphs = from_networkx([graph])
+    graphs.save(tmp_path / "odd.graphs")
+    assert description(GraphSet.load(tmp_path / "odd.graphs")) == description(graphs)
+    assert graphs.recipe["numbers"] == {"('at', 0)": 1, "size": 1}
 
 
 def test_networkx_nodes_may_be_anything_and_edges_may_lack_a_weight() -> None:

@@ -11,6 +11,7 @@ import pytest
 from bankgcn.data.embedded import mutag
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.images import Slicing, from_images
 from bankgcn.data.molecules import from_smiles
 from bankgcn.data.recipes import check_alike, description
 from bankgcn.data.signals import structural_signals
@@ -128,3 +129,27 @@ def test_any_graphs_can_be_described_by_their_structure(tmp_path: Path) -> None:
     (tmp_path / "new.jsonl").write_text('{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1}]}\n')
     train = structural_signals(GraphSet.from_edges([4], [[0, 1, 0, 2, 0, 3], [1, 0, 2, 0, 3, 0]]))
     assert find_source(tmp_path / "new.jsonl").load(like=through_json(train)).label_widths == (4,)
+
+
+def test_superpixels_of_the_benchmark_are_not_those_of_a_folder_of_images(tmp_path: Path) -> None:
+    pytest.importorskip("skimage")
+    ours = from_images(np.zeros((1, 8, 8, 3), np.uint8))
+    benchmark = ours.with_signals(attributes=ours.attributes, recipe={"kind": "superpixels"})
+    for graphs, like in ((ours, benchmark), (benchmark, ours)):
+        with pytest.raises(ValueError, match="trained on colour and position of superpixels"):
+            check_alike(graphs, description(like), "mine")
+    (tmp_path / "five.jsonl").write_text('{"nodes": [{"id": 0, "x": [1, 2, 3, 4, 5]}], "edges": []}\n')
+    with pytest.raises(ValueError, match="five has nodes with x, 5 numbers"):
+        find_source(tmp_path / "five.jsonl").load(like=through_json(ours))
+
+
+def test_new_images_are_cut_as_those_of_training(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    pytest.importorskip("skimage")
+    noise = np.random.default_rng(0).integers(0, 256, (16, 16, 3), np.uint8)
+    image.fromarray(noise).save(tmp_path / "one.png")
+    train = from_images([noise], slicing=Slicing(segments=9, neighbors=2))
+    new = find_source(tmp_path).load(like=through_json(train))
+    assert new.fingerprint == train.fingerprint
+    with pytest.raises(ValueError, match="at most 9 an image.* but mine has .* at most 150 an image"):
+        check_alike(from_images([noise]), description(train), "mine")

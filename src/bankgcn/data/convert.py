@@ -76,6 +76,8 @@ def from_networkx(
 ) -> GraphSet:
     """NetworkX graphs; numbers of the nodes become attributes, words become labels.
 
+    The set keeps the schema as its recipe, so that a model knows which words its columns stand for.
+
     Args:
         graphs: The graphs, with any nodes; their order in the graph is kept.
         y: Class or targets of each graph; by default their ``graph["y"]``, if they have it.
@@ -85,7 +87,7 @@ def from_networkx(
         name: Name of the set.
         asymmetric: What to do with directed graphs; see :meth:`GraphSet.from_edges`.
     """
-    nodes = [data for graph in graphs for _, data in graph.nodes(data=True)]
+    nodes = [{str(key): value for key, value in data.items()} for graph in graphs for _, data in graph.nodes(data=True)]
     schema = NodeSchema.infer(nodes) if schema is None else schema
     num_nodes = [graph.number_of_nodes() for graph in graphs]
     edges = [_networkx_edges(graph, weight) for graph in graphs]
@@ -94,9 +96,7 @@ def from_networkx(
     return GraphSet.from_edges(
         num_nodes,
         _number_nodes(num_nodes, [pairs for pairs, _ in edges]),
-        attributes=schema.matrix(nodes),
-        labels=schema.labels(nodes),
-        label_widths=schema.label_widths,
+        **schema.signals(schema.matrix(nodes), schema.labels(nodes)),
         edge_weight=np.concatenate([np.zeros(0), *(weights for _, weights in edges)]),
         y=y,
         name=name,

@@ -55,15 +55,12 @@ def read_jsonlines(
     _check_edges(path, graphs, asymmetric)
     return GraphSet.from_edges(
         **_edges([graph for _, graph in graphs]),
-        attributes=attributes,
-        labels=labels,
-        label_widths=None if labels is None else schema.label_widths,
+        **schema.signals(attributes, labels),
         y=y,
         classes=known,
         names=[graph.name or "" for _, graph in graphs] if named else None,
         name=path.stem,
         asymmetric=asymmetric,
-        recipe=schema.recipe if schema.attributes or schema.categories else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data.errors import GraphError
+from bankgcn.data.signals import UNSEEN, CategoryBlock, signal_arrays
 
 NodeData = Mapping[str, Any]
 
@@ -25,17 +26,20 @@ class NodeSchema:
     Args:
         attributes: Keys with numbers, or lists of numbers, and how many numbers each has.
         categories: Keys with words, and the words that each may have.
+        unseen: Further words of these keys that are known, but which no training graph has. They have no column: a node
+            with such a word has 0 in all columns of the key.
 
     Example:
         >>> schema = NodeSchema.infer([{"element": "C", "charge": 0.5}, {"element": "N", "charge": 0.0}])
         >>> schema
-        NodeSchema(attributes={'charge': 1}, categories={'element': ('C', 'N')})
+        NodeSchema(attributes={'charge': 1}, categories={'element': ('C', 'N')}, unseen={})
         >>> schema.labels([{"charge": 1, "element": "N"}])
         array([[1]])
     """
 
     attributes: Mapping[str, int]
     categories: Mapping[str, tuple[str, ...]]
+    unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def infer(cls, nodes: Iterable[NodeData]) -> NodeSchema:
@@ -54,13 +58,46 @@ class NodeSchema:
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> NodeSchema:
         """What :attr:`recipe` gave."""
-        return cls(dict(recipe["numbers"]), {key: tuple(words) for key, words in recipe["words"].items()})
+        words = {key: tuple(words) for key, words in recipe["words"].items()}
+        unseen = {key: tuple(words) for key, words in recipe.get("unseen", {}).items()}
+        return cls(dict(recipe["numbers"]), words, unseen)
 
     @property
     def recipe(self) -> dict[str, Any]:
         """The same as JSON holds it; see :mod:`bankgcn.data.recipes`."""
-        words = {key: list(words) for key, words in self.categories.items()}
-        return {"kind": "named", "numbers": dict(self.attributes), "words": words}
+        recipe = {"kind": "named", "numbers": dict(self.attributes), "words": _lists(self.categories)}
+        return {**recipe, "unseen": _lists(self.unseen)} if self.unseen else recipe
+
+    def refitted(self, attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None) -> NodeSchema:
+        """With a column for each word that the training graphs have, given their signals; other words are unseen."""
+        if labels is None:
+            return self
+        words, unseen = {}, {}
+        for (key, column, others), present in zip(self.blocks, labels.T, strict=True):
+            words[key] = tuple(column[place] for place in np.unique(present))
+            unseen[key] = tuple(sorted({*column, *others} - {*words[key]}))
+        return NodeSchema(self.attributes, words, {key: each for key, each in unseen.items() if each})
+
+    @property
+    def widened(self) -> NodeSchema:
+        """The same, with a column for every word that is known."""
+        return NodeSchema(self.attributes, {key: tuple(sorted({*words, *more})) for key, words, more in self.blocks})
+
+    @property
+    def blocks(self) -> tuple[CategoryBlock, ...]:
+        """The one-hot block of each key that has words."""
+        return tuple(CategoryBlock(key, words, self.unseen.get(key, ())) for key, words in self.categories.items())
+
+    def accepts(self, other: NodeSchema) -> bool:
+        """Whether signals by the other schema can be turned into those by this one: all keys are the same."""
+        same_numbers = list(self.attributes.items()) == list(other.attributes.items())
+        return same_numbers and list(self.categories) == list(other.categories)
+
+    def rescaled(
+        self, attributes: NDArray[np.float32] | None, other: NodeSchema
+    ) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
+        """Attributes by this schema, from those by the other: numbers are never scaled, so there is no note either."""
+        return attributes, ()
 
     @property
     def label_widths(self) -> tuple[int, ...]:
@@ -75,11 +112,23 @@ class NodeSchema:
         return np.concatenate(columns, axis=1)
 
     def labels(self, nodes: Sequence[NodeData]) -> NDArray[np.int64] | None:
-        """The number of each node's words, shape ``(len(nodes), c)``; ``None`` where no key has words."""
+        """The number of each node's words, shape ``(len(nodes), c)``; ``None`` where no key has words.
+
+        A word that no training graph has is -1.
+        """
         if not self.categories:
             return None
-        columns = [_category(nodes, key, words) for key, words in self.categories.items()]
+        columns = [_category(nodes, key, words, self.unseen.get(key, ())) for key, words in self.categories.items()]
         return np.stack(columns, axis=1)
+
+    def signals(self, attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None) -> dict[str, Any]:
+        """What :meth:`matrix` and :meth:`labels` gave, as ``GraphSet.from_edges`` takes it."""
+        recipe = self.recipe if self.attributes or self.categories else None
+        return {**signal_arrays(attributes, labels, self.label_widths), "recipe": recipe}
+
+
+def _lists(words: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
+    return {key: list(each) for key, each in words.items()}
 
 
 def _column(nodes: Sequence[NodeData], key: str, width: int) -> NDArray[np.float32]:
@@ -92,13 +141,13 @@ def _column(nodes: Sequence[NodeData], key: str, width: int) -> NDArray[np.float
     return rows
 
 
-def _category(nodes: Sequence[NodeData], key: str, words: Sequence[str]) -> NDArray[np.int64]:
-    numbers = {word: number for number, word in enumerate(words)}
+def _category(nodes: Sequence[NodeData], key: str, words: Sequence[str], unseen: Sequence[str]) -> NDArray[np.int64]:
+    numbers = {word: number for number, word in enumerate(words)} | dict.fromkeys(unseen, UNSEEN)
     column = np.empty(len(nodes), np.int64)
     for number, node in enumerate(nodes):
         word = _value(node, key, number)
         if not isinstance(word, str) or word not in numbers:
-            raise GraphError(f"{key!r} of node {number} is {word!r}, expected one of {', '.join(words)}")
+            raise GraphError(f"{key!r} of node {number} is {word!r}, expected one of {', '.join(numbers)}")
         column[number] = numbers[word]
     return column
 

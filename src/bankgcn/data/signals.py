@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,48 @@ from bankgcn.data.graphs import GraphSet
 
 GRAPHS_AT_ONCE = 256
 PATHS_AT_ONCE = 1 << 20
+UNSEEN = -1  # the label of a node whose category no training graph has
+
+
+class CategoryBlock(NamedTuple):
+    """The one-hot columns of one category of the nodes, such as their element.
+
+    Args:
+        name: What a message calls the category.
+        values: The value of each column.
+        unseen: Known values that no training graph has: all columns of a node with such a value are 0.
+    """
+
+    name: str
+    values: Sequence[str] | Sequence[int]
+    unseen: Sequence[str] | Sequence[int]
+
+
+def signal_arrays(
+    attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None, label_widths: Sequence[int]
+) -> dict[str, Any]:
+    """Signals as ``GraphSet.from_edges`` takes them, where labels may be ``UNSEEN``: all their columns are 0.
+
+    Labels of a set always name a column. If one is ``UNSEEN``, all one-hot columns are therefore stored as numbers,
+    after the attributes. The network sees the same columns in the same order; they take more memory.
+
+    Args:
+        attributes: Numbers of each node, shape ``(N, d)``.
+        labels: Categories of each node, shape ``(N, c)``.
+        label_widths: Number of categories of each column of labels.
+
+    Example:
+        >>> signal_arrays(None, np.array([[1], [UNSEEN]]), (2,))["attributes"]
+        array([[0., 1.],
+               [0., 0.]], dtype=float32)
+    """
+    unseen = 0 if labels is None else int((labels == UNSEEN).any(axis=1).sum())
+    if labels is None or not unseen:
+        return {"attributes": attributes, "labels": labels, "label_widths": None if labels is None else label_widths}
+    blocks = [labels[:, [column]] == np.arange(width) for column, width in enumerate(label_widths)]
+    numbers = [] if attributes is None else [attributes]
+    note = f"{unseen:,} nodes have a category that no training graph has: its one-hot columns are all 0"
+    return {"attributes": np.concatenate([*numbers, *blocks], axis=1).astype(np.float32), "notes": (note,)}
 
 
 def labels_from_range(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
@@ -53,8 +97,12 @@ def scale_to_unit_range(
     """
     low = attributes.min(axis=0, initial=np.inf) if low is None else low
     high = attributes.max(axis=0, initial=-np.inf) if high is None else high
-    span = np.where(high > low, high - low, 1)
-    return ((attributes - low) / span).astype(np.float32)
+    return ((attributes - low) / unit_span(low, high)).astype(np.float32)
+
+
+def unit_span(low: NDArray, high: NDArray) -> NDArray:
+    """What :func:`scale_to_unit_range` divides each column by: its range, or 1 if it is constant."""
+    return np.where(high > low, high - low, 1)
 
 
 def structural_signals(graphs: GraphSet, max_degree: int | None = None) -> GraphSet:
@@ -63,23 +111,32 @@ def structural_signals(graphs: GraphSet, max_degree: int | None = None) -> Graph
     For graphs without features of their own (the paper's footnote 1).
 
     Args:
-        graphs: The graphs; their own signals are left out.
+        graphs: The graphs; their own signals are left out. If these are structural ones, only the largest degree
+            changes.
         max_degree: Degrees above this count as this, which bounds the width of the signal. By default the largest.
     """
     if max_degree is not None and max_degree < 0:
         raise ValueError(f"max_degree={max_degree}: expected 0 or more")
     top = int(graphs.degree.max(initial=0)) if max_degree is None else max_degree
+    coefficients = None
+    if graphs.recipe.get("kind") == "structure":
+        coefficients, outdated = graphs.attributes, _structure_notes(graphs, graphs.recipe["max_degree"])
+        graphs = replace(graphs, notes=tuple(note for note in graphs.notes if note not in outdated))
+    return graphs.with_signals(
+        attributes=clustering_coefficient(graphs) if coefficients is None else coefficients,
+        labels=np.minimum(graphs.degree, top),
+        label_widths=top + 1,
+        recipe={"kind": "structure", "max_degree": top},
+        notes=_structure_notes(graphs, top),
+    )
+
+
+def _structure_notes(graphs: GraphSet, top: int) -> list[str]:
     notes = [f"signals are the clustering coefficient and the degree, one-hot from 0 to {top}"]
     above = int((graphs.degree > top).sum())
     if above:
         notes.append(f"{above:,} nodes have more than {top} neighbours and count as having {top}")
-    return graphs.with_signals(
-        attributes=clustering_coefficient(graphs),
-        labels=np.minimum(graphs.degree, top),
-        label_widths=top + 1,
-        recipe={"kind": "structure", "max_degree": top},
-        notes=notes,
-    )
+    return notes
 
 
 def clustering_coefficient(graphs: GraphSet) -> NDArray[np.float32]:

@@ -20,13 +20,13 @@ from bankgcn.data.errors import DataFileError
 from bankgcn.data.fetch import Progress, fetch
 from bankgcn.data.generated import smooth_or_alternating
 from bankgcn.data.gnn_benchmark import read_gnn_benchmark
-from bankgcn.data.graphs import GraphSet
-from bankgcn.data.images import has_images, image_files, read_image_folder
+from bankgcn.data.graphs import GraphSet, Indices
+from bankgcn.data.images import Slicing, has_images, image_files, read_image_folder
 from bankgcn.data.jsonlines import read_jsonlines
 from bankgcn.data.molhiv import read_molhiv, scaffold_split
 from bankgcn.data.node_schema import NodeSchema
-from bankgcn.data.recipes import Recipe, check_alike, description
-from bankgcn.data.signals import structural_signals
+from bankgcn.data.recipes import Recipe
+from bankgcn.data.refit import conform, refit
 from bankgcn.data.smiles_table import read_smiles_table
 from bankgcn.data.splits import Split, stratified_split
 from bankgcn.data.superpixels import cifar10_split, read_superpixel_pack
@@ -118,10 +118,7 @@ class Source:
         if like is None:
             return self._load(options, progress)
         graphs = self._load({**options, **self._options_like(like)}, progress)
-        if like.get("kind") == "structure" and description(graphs) != like:
-            graphs = structural_signals(graphs, like["max_degree"])
-        check_alike(graphs, like, self.name)
-        return graphs
+        return conform(graphs, like, self.name)
 
     def _options_like(self, like: Recipe) -> dict[str, Any]:
         """What tells the reader to make signals in that way; nothing, if it cannot."""
@@ -130,6 +127,8 @@ class Source:
             return {"like": like}
         if self.reader == "jsonlines" and kind == "named":
             return {"schema": NodeSchema.from_recipe(like)}
+        if self.reader == kind == "images":
+            return {"slicing": Slicing.from_recipe(like)}
         return {"features": like["features"]} if self.reader in ("smiles", "molhiv") and kind == "atoms" else {}
 
     def _load(self, options: dict[str, Any], progress: Callable[[int, int], None] | None) -> GraphSet:
@@ -156,6 +155,13 @@ class Source:
         if graphs.y is None or not graphs.classes:
             raise ValueError(f"{self.name} has no classes: a stratified split needs them")
         return stratified_split(graphs.y, seed=seed)
+
+    def fitted(self, graphs: GraphSet, train: Indices) -> GraphSet:
+        """The graphs with signals that are learned from the training graphs alone; see :mod:`bankgcn.data.refit`.
+
+        A dataset of the catalogue stays as it is: published results use the labels and ranges of all its graphs.
+        """
+        return refit(graphs, train) if self.entry is None else graphs
 
     def _tu_options(self, path: Path, options: dict[str, Any]) -> dict[str, Any]:
         """The options, with the catalogue's features by default, and always what it has to say of a set so named."""

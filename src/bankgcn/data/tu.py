@@ -18,7 +18,7 @@ from bankgcn.data.archive import Archive, Files, Folder
 from bankgcn.data.errors import DataFileError, GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.numbers import Number, parse_table
-from bankgcn.data.signals import labels_from_range, structural_signals
+from bankgcn.data.signals import labels_from_range, signal_arrays, structural_signals
 from bankgcn.data.tu_signals import Floats, Integers, TUFeatures, TUSignals, check_range
 
 __all__ = ["TUFeatures", "TUFiles", "read_tu"]
@@ -216,13 +216,10 @@ def _signals(files: TUFiles, features: TUFeatures, num_nodes: int, fitted: TUSig
         fitted = TUSignals.fitted(features, attributes, labels, files.where("node_labels"))
     if attributes is not None:
         attributes = fitted.scaled(attributes, files.where("node_attributes"))
-    return {
-        "attributes": attributes,
-        "labels": None if labels is None else fitted.places(labels, files.where("node_labels")),
-        "label_widths": fitted.label_widths or None,
-        "recipe": fitted.recipe,
-        "notes": fitted.outside(attributes),
-    }
+    places = None if labels is None else fitted.places(labels, files.where("node_labels"))
+    arrays = signal_arrays(attributes, places, fitted.label_widths)
+    notes = (*fitted.outside(attributes), *arrays.get("notes", ()))
+    return {**arrays, "recipe": fitted.recipe, "notes": notes}
 
 
 def _with_line(error: GraphError, files: TUFiles) -> DataFileError:

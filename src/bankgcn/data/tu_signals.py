@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data.errors import DataFileError
-from bankgcn.data.signals import scale_to_unit_range
+from bankgcn.data.signals import UNSEEN, CategoryBlock, scale_to_unit_range, unit_span
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -50,6 +50,9 @@ class TUSignals:
         high: What becomes 1.
         label_low: The label that is the first of each one-hot block.
         label_widths: How many labels each block has.
+        unseen: For each column of labels, those in the range of the whole set that no training graph has. A node with
+            such a label has 0 in all columns of the block. Empty if the signals are fitted to the whole set: then every
+            label in the range has a column.
     """
 
     columns: int = 0
@@ -57,6 +60,7 @@ class TUSignals:
     high: tuple[float, ...] = ()
     label_low: tuple[int, ...] = ()
     label_widths: tuple[int, ...] = ()
+    unseen: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
     def fitted(cls, features: TUFeatures, attributes: Floats | None, labels: Integers | None, where: Path) -> TUSignals:
@@ -72,17 +76,64 @@ class TUSignals:
             label_widths=() if labels is None else _numbers(np.ptp(labels, axis=0) + 1),
         )
 
+    def refitted(self, attributes: Floats | None, labels: Integers | None) -> TUSignals:
+        """Measured on the training graphs alone, given their signals as these make them."""
+        raw = self.unscaled(attributes) if attributes is not None and self.low else None
+        present = [] if labels is None else [np.unique(column) for column in (labels + np.asarray(self.label_low)).T]
+        return replace(
+            self,
+            low=() if raw is None else _numbers(raw.min(axis=0)),
+            high=() if raw is None else _numbers(raw.max(axis=0)),
+            label_low=tuple(int(values[0]) for values in present),
+            label_widths=tuple(int(values[-1] - values[0]) + 1 for values in present),
+            unseen=tuple(_numbers(np.setdiff1d(self.known(c), values)) for c, values in enumerate(present)),
+        )
+
+    @property
+    def widened(self) -> TUSignals:
+        """The same, with a column for every label that is known."""
+        known = [self.known(column) for column in range(len(self.label_low))]
+        low, widths = tuple(labels.start for labels in known), tuple(len(labels) for labels in known)
+        return replace(self, label_low=low, label_widths=widths, unseen=())
+
+    @property
+    def blocks(self) -> tuple[CategoryBlock, ...]:
+        """The one-hot block of each column of labels."""
+        unseen = self.unseen or ((),) * len(self.label_low)
+        ranges = (range(low, low + width) for low, width in zip(self.label_low, self.label_widths, strict=True))
+        return tuple(CategoryBlock("label", *block) for block in zip(ranges, unseen, strict=True))
+
+    def known(self, column: int) -> range:
+        """The labels of a column that are not refused: those in the range of its one-hot block, and the unseen ones."""
+        _, labels, unseen = self.blocks[column]
+        return range(min([*labels, *unseen]), max([*labels, *unseen]) + 1)
+
+    def accepts(self, other: TUSignals) -> bool:
+        """Whether signals that the other makes can be turned into these."""
+        same_columns = self.columns == other.columns and bool(self.low) == bool(other.low)
+        return same_columns and len(self.label_low) == len(other.label_low)
+
+    def rescaled(self, attributes: Floats | None, other: TUSignals) -> tuple[Floats | None, tuple[str, ...]]:
+        """Attributes as these signals have them, from those that the other made, and a note if some are outside."""
+        if attributes is None or (self.low, self.high) == (other.low, other.high):
+            return attributes, ()
+        low, high = np.asarray(self.low, np.float32), np.asarray(self.high, np.float32)
+        scaled = scale_to_unit_range(other.unscaled(attributes), low, high)
+        return scaled, self.outside(scaled)
+
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> TUSignals:
         """What :attr:`recipe` gave."""
         names = ("low", "high", "label_low", "label_widths")
-        return cls(columns=recipe["columns"], **{name: tuple(recipe[name]) for name in names})
+        unseen = tuple(tuple(labels) for labels in recipe.get("unseen", ()))
+        return cls(columns=recipe["columns"], unseen=unseen, **{name: tuple(recipe[name]) for name in names})
 
     @property
     def recipe(self) -> dict[str, Any]:
         """The same as JSON holds it."""
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return {"kind": "tu", **plain}
+        unseen = [list(labels) for labels in plain.pop("unseen")]
+        return {"kind": "tu", **plain, "unseen": unseen} if any(unseen) else {"kind": "tu", **plain}
 
     @property
     def features(self) -> TUFeatures:
@@ -100,6 +151,11 @@ class TUSignals:
             return attributes
         return scale_to_unit_range(attributes, np.asarray(self.low, np.float32), np.asarray(self.high, np.float32))
 
+    def unscaled(self, attributes: Floats) -> Floats:
+        """The numbers in the files, up to rounding, from the signals that :meth:`scaled` made of them."""
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        return (attributes * unit_span(low, high) + low).astype(np.float32)
+
     def outside(self, attributes: Floats | None) -> tuple[str, ...]:
         """A note on scaled attributes that lie outside the range of those that were measured."""
         if attributes is None or not self.low:
@@ -108,7 +164,7 @@ class TUSignals:
         return (f"{nodes:,} nodes have attributes outside the range of the training graphs",) if nodes else ()
 
     def places(self, labels: Integers, where: Path) -> Integers:
-        """Place of each label of the file ``where`` in its one-hot block.
+        """Place of each label of the file ``where`` in its one-hot block, or ``UNSEEN``.
 
         Raises:
             DataFileError: A label is not among those that were measured.
@@ -117,18 +173,21 @@ class TUSignals:
             raise DataFileError(
                 f"has {labels.shape[1]} labels a node, but the model was trained on {len(self.label_low)}", where, 1
             )
-        low, widths = np.asarray(self.label_low), np.asarray(self.label_widths)
-        unknown = ((labels < low) | (labels >= low + widths)).any(axis=1)
+        low, high = np.array([(known[0], known[-1]) for known in map(self.known, range(len(self.label_low)))]).T
+        unknown = ((labels < low) | (labels > high)).any(axis=1)
         for node in np.flatnonzero(unknown)[:1]:
-            column = int(np.flatnonzero((labels[node] < low) | (labels[node] >= low + widths))[0])
+            column = int(np.flatnonzero((labels[node] < low) | (labels[node] > high))[0])
             others = f", nor are those of {unknown.sum() - 1:,} other nodes" if unknown.sum() > 1 else ""
             raise DataFileError(
                 f"label {labels[node, column]} is not among those that the model was trained on, {low[column]} to "
-                f"{low[column] + widths[column] - 1}{others}",
+                f"{high[column]}{others}",
                 where,
                 int(node) + 1,
             )
-        return labels - low
+        places = labels - np.asarray(self.label_low)
+        for column, unseen in enumerate(self.unseen):
+            places[np.isin(labels[:, column], unseen), column] = UNSEEN
+        return places
 
 
 def _numbers(values: NDArray) -> tuple[Any, ...]:
