@@ -175,6 +175,50 @@ def test_molecules_from_table_to_table(command: Command, folder: Path, features:
     assert "roc-auc  " in out
 
 
+def write_words(path: Path) -> Path:
+    """Pairs of nodes of which one has a word that no other graph has."""
+    document = '{"nodes": [{"id": 0, "is": "%s"}, {"id": 1, "is": "rare%d"}], "edges": [], "graph": {"y": "%s"}}\n'
+    path.write_text("".join(document % (word, n, word) for n in range(20) for word in ("a", "b")))
+    return path
+
+
+def test_words_that_only_test_graphs_have_are_described_in_training_as_in_prediction(
+    command: Command, folder: Path
+) -> None:
+    own = write_words(folder / "own.jsonl")
+    code, _, err = command("train", own, *QUICK, "--out", "r")
+    assert code == 0, err
+    split = json.loads((folder / "r" / "split.json").read_text())
+    words = {f"rare{graph // 2}" for graph in split["train"]}
+    model = TrainedModel.load(folder / "r" / "model.safetensors")
+    assert model.in_channels == len(words) + 2 < 22
+    assert set(model.signals["words"]["is"]) == words | {"a", "b"}
+    code, out, err = command("predict", "r", own, "--part", "test", "--out", "p.csv")
+    assert code == 0, err
+    record = json.loads((folder / "r" / "record.json").read_text())
+    assert f"accuracy  {record['test_score']:.4f}  (4 graphs)" in out
+    assert "no training graph has: its one-hot columns are all 0" in err
+    assert "these are the graphs of training" in command("predict", "r", own)[2]
+    assert command("embed", "r", own)[0] == 0
+
+
+def test_models_of_several_splits_vote_each_with_its_own_columns(command: Command, folder: Path) -> None:
+    own = write_words(folder / "own.jsonl")
+    for seed in (0, 1):
+        assert command("train", own, *QUICK, "--seed", seed, "--out", f"runs/{seed}")[0] == 0
+    models = [TrainedModel.load(folder / "runs" / str(seed) / "model.safetensors") for seed in (0, 1)]
+    assert models[0].signals != models[1].signals
+    code, _, err = command("predict", "runs", own)
+    assert code == 0, err
+    assert "these are the graphs of training" in err
+    singles = []
+    for seed in (0, 1):
+        command("predict", f"runs/{seed}", own, "--out", "one.csv")
+        singles.append([float(row["p_a"]) for row in rows(folder / "one.csv")])
+    votes = [float(row["p_a"]) for row in rows(folder / "predictions.csv")]
+    np.testing.assert_allclose(votes, np.mean(singles, axis=0), rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -135,6 +136,20 @@ def test_few_graphs_of_each_class_can_be_kept_for_training() -> None:
     assert (few.valid.tolist(), few.test.tolist()) == (whole.valid.tolist(), whole.test.tolist())
     assert graphs.y[few.train].sum() == 5
     assert run(CONFIG.with_(train_per_class=5)).status == "finished"
+
+
+def test_own_graphs_have_the_columns_of_their_training_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "cache"))
+    document = '{"nodes": [{"id": 0, "is": "%s"}, {"id": 1, "is": "rare%d"}], "edges": [], "graph": {"y": "%s"}}\n'
+    (tmp_path / "own.jsonl").write_text("".join(document % (word, n, word) for n in range(20) for word in ("a", "b")))
+    config = CONFIG.with_(dataset=str(tmp_path / "own.jsonl"))
+    runner = Runner()
+    graphs, split = runner._load(config)
+    assert graphs.num_features == graphs[split.train].signals().any(axis=0).sum() < 22
+    records = [runner(config.with_(seed=seed)) for seed in (1, 2)]
+    assert [record.status for record in records] == ["finished", "finished"]
+    as_read = find_source(config.dataset).load().fingerprint
+    assert [record.fingerprint for record in records] == [as_read, as_read]  # or they could not be compared
 
 
 def test_progress_is_told_after_every_epoch() -> None:

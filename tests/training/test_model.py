@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import networkx as nx
 import pytest
 import torch
 
+from bankgcn.data.convert import from_networkx
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.recipes import description
 from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig, TrainedModel, predict_logits
 from bankgcn.training.checkpoint import save_tensors
@@ -66,6 +70,23 @@ def test_graphs_with_other_signals_are_refused() -> None:
     model = TrainedModel(config.build(7, 2), config, ("a", "b"), 7)
     with pytest.raises(ValueError, match="1 features a node, but the model was trained on 7"):
         model.check(smooth_or_alternating(3))
+
+
+def test_a_model_gets_the_columns_that_it_was_trained_on_or_refuses_the_graphs() -> None:
+    def atoms(*elements: str) -> GraphSet:
+        graph = nx.empty_graph(len(elements))
+        nx.set_node_attributes(graph, dict(enumerate(elements)), "element")
+        return from_networkx([graph], name="atoms")
+
+    config = ModelConfig()
+    about = {"signals": description(atoms("C", "N", "O"))}
+    model = TrainedModel(config.build(3, 2), config, ("a", "b"), 3, about)
+    assert model.described(atoms("O", "C")).signals().tolist() == [[0, 0, 1], [1, 0, 0]]
+    with pytest.raises(ValueError, match="atoms: element of node 0 of graph 0 is 'P'"):
+        model.described(atoms("P", "S", "Cl"))
+    nameless = TrainedModel(model.net, config, ("a", "b"), 3)
+    with pytest.raises(ValueError, match="2 features a node, but the model was trained on 3"):
+        nameless.described(atoms("O", "C"))
 
 
 def test_a_file_without_a_model_is_named(tmp_path: Path) -> None:

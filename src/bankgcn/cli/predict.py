@@ -101,7 +101,7 @@ def embed(
         )
     options = reader_options(smiles, None, skip_unreadable, symmetrise)
     graphs, names = _graphs(ensemble, source, data_root, options, part)
-    vectors = embeddings_of(ensemble.first.net, graphs).numpy()
+    vectors = embeddings_of(ensemble.first.net, ensemble.first.described(graphs)).numpy()
     if out.suffix == ".npy":
         with atomic_write(out) as file:
             np.save(file, vectors, allow_pickle=False)
@@ -126,7 +126,6 @@ def _graphs(
         say(f"note: {run} is not finished and has no vote", stderr=True)
     for note in graphs.notes:
         say(f"note: {note}", stderr=True)
-    ensemble.first.check(graphs)
     names = [str(number) for number in range(len(graphs))] if graphs.names is None else graphs.names
     if part is not None:
         chosen = _part(ensemble, graphs, part)

@@ -151,6 +151,7 @@ def _run(settings: Settings) -> Run:
     if settings["metric"] == "roc_auc" and len(graphs.classes) > 2:
         raise ValueError(f"the metric roc_auc is for two classes, but {source.name} has {len(graphs.classes)}")
     split = _split(source, settings, graphs)
+    graphs = source.fitted(graphs, split.train)
     official = source.entry is not None and source.entry.split == "official"
     about = {
         "dataset": source.name,

@@ -38,6 +38,8 @@ class Runner:
         """See :func:`run`."""
         started = time.perf_counter()
         graphs, split = self._load(config)
+        assert self._loaded is not None
+        fingerprint = self._loaded[2].fingerprint  # of the graphs as they were read: the same for every split
         seeds = config.seeds
         with torch.random.fork_rng(devices=[]):  # nobody else's random numbers are disturbed
             torch.manual_seed(seeds.weights)
@@ -46,10 +48,10 @@ class Runner:
             train, valid = graphs[split.train], graphs[split.valid]
             trained = fit(net, train, valid, config.train, generator=batches, on_epoch=on_epoch)
         record = _record(config, net, trained, graphs, split)
-        return replace(record, seconds=time.perf_counter() - started)
+        return replace(record, fingerprint=fingerprint, seconds=time.perf_counter() - started)
 
     def _load(self, config: RunConfig) -> tuple[GraphSet, Split]:
-        """The graphs of a run, and which of them train, validate and test."""
+        """The graphs of a run, with signals fitted to those that train, and which train, validate and test."""
         if self._loaded is None or self._loaded[0] != config.dataset:
             source = find_source(config.dataset, self.data_root)
             self._loaded = (config.dataset, source, source.load())
@@ -58,7 +60,7 @@ class Runner:
         if config.train_per_class is not None:
             assert graphs.y is not None  # or there would be no split
             split = limit_training(split, graphs.y, config.train_per_class, config.seeds.subset)
-        return graphs, split
+        return source.fitted(graphs, split.train), split
 
 
 def run(config: RunConfig, data_root: str | Path | None = None, on_epoch: OnEpoch | None = None) -> RunRecord:

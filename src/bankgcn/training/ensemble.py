@@ -12,6 +12,7 @@ from torch import Tensor
 
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.refit import same_before_fit, widened
 from bankgcn.training.evaluation import predict_logits
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
@@ -61,17 +62,24 @@ class Ensemble:
 
     @property
     def signals(self) -> dict[str, Any] | None:
-        """How the graphs of training were described, if that is known; see :mod:`bankgcn.data.recipes`."""
-        return self.first.about.get("signals")
+        """How to describe graphs for these models, if that is known; see :mod:`bankgcn.data.recipes`.
+
+        Models that were trained on other parts of the same graphs may have other columns: then with a column for every
+        value, from which each model gets its own.
+        """
+        first = self.first.signals
+        same = all(model.signals == first for model in self.members.values())
+        return first if first is None or same else dict(widened(first))
 
     def knows(self, graphs: GraphSet) -> bool:
         """Whether any of the models was trained on these graphs."""
-        return any(model.about.get("graphs") == graphs.fingerprint for model in self.members.values())
+        models = self.members.values()
+        return any(model.about.get("graphs") == model.described(graphs).fingerprint for model in models)
 
     def probabilities(self, graphs: GraphSet) -> Tensor:
         """Mean probability of each class: shape ``(num_graphs, num_classes)``, in double precision."""
-        votes = [torch.softmax(predict_logits(model.net, graphs).double(), 1) for model in self.members.values()]
-        return torch.stack(votes).mean(0)
+        logits = [predict_logits(model.net, model.described(graphs)) for model in self.members.values()]
+        return torch.stack([torch.softmax(each.double(), 1) for each in logits]).mean(0)
 
 
 def _check_alike(members: Mapping[Path, TrainedModel]) -> None:
@@ -84,5 +92,5 @@ def _check_alike(members: Mapping[Path, TrainedModel]) -> None:
                 "they cannot vote together",
                 path,
             )
-        if other.about.get("signals") != model.about.get("signals"):
+        if not same_before_fit(other.signals or {}, model.signals or {}):
             raise DataFileError(f"was trained on graphs described otherwise than those of {first.name}", path)

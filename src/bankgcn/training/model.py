@@ -13,6 +13,7 @@ from torch import nn
 from bankgcn.choices import pick
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.refit import conform
 from bankgcn.nn import AtomEncoder, GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
 
@@ -119,6 +120,22 @@ class TrainedModel:
     classes: tuple[str, ...]
     in_channels: int
     about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def signals(self) -> dict[str, Any] | None:
+        """How the training graphs were described, if that is known; see :mod:`bankgcn.data.recipes`."""
+        return self.about.get("signals")
+
+    def described(self, graphs: GraphSet) -> GraphSet:
+        """The graphs with the signals that the network was trained on.
+
+        Raises:
+            ValueError: Their own signals are of another kind, or have values that are not known from training.
+        """
+        if self.signals is not None:
+            graphs = conform(graphs, self.signals, graphs.name or "the set")
+        self.check(graphs)
+        return graphs
 
     def check(self, graphs: GraphSet) -> None:
         """Raise unless the network can be applied to these graphs."""
