@@ -56,6 +56,14 @@ def test_options_of_one_model_do_not_outlive_it() -> None:
     assert Settings.resolve({"model": "bank"}, written)["order"] == 4
 
 
+def test_options_of_a_file_that_names_no_model_are_for_any_model() -> None:
+    settings = Settings.resolve({"model": "bank"}, {"order": 4, "gamma": 10.0})
+    assert (settings["order"], settings["gamma"]) == (4, 10.0)
+    assert Settings.resolve({"model": "cheb"}, {"order": 4})["order"] == 4
+    with pytest.raises(ValueError, match="gamma is no option of the model gcn"):
+        Settings.resolve({"model": "gcn"}, {"gamma": 10.0})
+
+
 @pytest.mark.parametrize(
     ("flags", "file", "message"),
     [

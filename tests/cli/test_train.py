@@ -73,14 +73,24 @@ def test_a_finished_run_is_told_again_and_only_overwritten_on_request(command: C
     code, out, err = command("train", "--out", "r")
     assert (code, out) == (0, first)
     assert "finished already" in err
+    assert "to train it again: bankgcn train --config r/config.toml --out r --overwrite" in err
     code, _, err = command("train", "--out", "r", "--gamma", 10)
     assert code == 1
     assert "r holds a run with gamma = 0.1, not 10.0: name another folder by --out, or" in err
     assert (folder / "r" / "model.safetensors").stat().st_mtime_ns == before
-    code, _, err = command("train", "--out", "r", "--gamma", 10, "--overwrite")
+    code, _, err = command("train", "--config", "r/config.toml", "--out", "r", "--gamma", 10, "--overwrite")
     assert code == 0, err
     assert (folder / "r" / "model.safetensors").stat().st_mtime_ns > before
-    assert "hidden = 16\n" in (folder / "r" / "config.toml").read_text()  # what the run was told before stays
+    assert "hidden = 16\n" in (folder / "r" / "config.toml").read_text()  # because the file says so
+
+
+def test_overwrite_starts_from_the_defaults_and_not_from_the_old_run(command: Command, folder: Path) -> None:
+    assert command("train", "smooth-or-alternating", *QUICK, "--gamma", 10, "--out", "r")[0] == 0
+    code, _, err = command("train", "--epochs", 1, "--layers", 2, "--out", "r", "--overwrite")
+    assert code == 0, err
+    config = (folder / "r" / "config.toml").read_text()
+    for line in ('source = "MUTAG"', "hidden = 64", "gamma = 0.1", "epochs = 1"):
+        assert f"{line}\n" in config
 
 
 def test_an_interrupt_tells_how_to_go_on_and_leaves_no_trace(

@@ -110,7 +110,7 @@ class Settings:
         """
         file = {key: _checked(key, value, f"{where}: ") for key, value in (file or {}).items()}
         flags = {key: _checked(key, value) for key, value in flags.items()}
-        if flags.get("model", file.get("model")) != file.get("model"):
+        if "model" in file and flags.get("model", file["model"]) != file["model"]:
             file = {key: value for key, value in file.items() if key not in OF_THE_MODEL}
         told = file | flags
         source = told["source"] = _named(str(told.get("source", DEFAULTS["source"])))

@@ -84,7 +84,7 @@ def train(
         if record is None:
             record = _train(settings, folder, overwrite, world)
         elif world.rank == 0:
-            say("this run is finished already; --overwrite trains anew", stderr=True)
+            say(f"this run is finished already; to train it again: {_again(folder)}", stderr=True)
         if world.rank == 0:
             _tell_outcome(record, folder)
         world.wait()  # who leaves while another still works takes it down
@@ -103,11 +103,16 @@ def _flags(params: dict[str, Any]) -> dict[str, Value]:
 def _settle(
     flags: dict[str, Value], config: Path | None, out: Path | None, overwrite: bool
 ) -> tuple[Settings, RunFolder]:
-    """What to do and where. A folder that holds a run knows what it was told, and is told nothing else."""
-    held = RunFolder(out) if out is not None else None
-    file = config or (held.config if held is not None and held.started else None)
+    """The settings and the folder of the run.
+
+    A run in the folder is resumed with its own settings, and conflicting flags raise an error; with ``overwrite`` its
+    settings do not count.
+    """
+    named = RunFolder(out) if out is not None else None
+    resumed = named is not None and named.started and not overwrite
+    file = config or (named.config if named is not None and resumed else None)
     settings = Settings.resolve(flags, read_toml(file) if file else None, str(file))
-    folder = held or RunFolder(RUNS / settings.name)
+    folder = named or RunFolder(RUNS / settings.name)
     folder.check_free()
     if folder.started and not overwrite:
         before = Settings.resolve({}, read_toml(folder.config), str(folder.config))
@@ -176,7 +181,9 @@ def _prepare(folder: RunFolder, settings: Settings, run: Run, overwrite: bool) -
     if folder.split.exists():
         kept = Split.load(folder.split, run.graphs.fingerprint)
         if kept.hash != run.split.hash:
-            raise DataFileError("is another split than this version makes; --overwrite begins anew", folder.split)
+            raise DataFileError(
+                f"is not the split that this version makes; to train again: {_again(folder)}", folder.split
+            )
     folder.remove_scraps()
     aside = folder.set_damaged_aside()
     if aside is not None:
@@ -211,6 +218,11 @@ def _tell_outcome(record: dict[str, Any], folder: RunFolder) -> None:
     say(f"best epoch {record['best_epoch']} of {record['epochs']}, in {record['seconds']:.1f} s")
     say(f"files: {folder.path}")
     say(f"next: bankgcn predict {_quoted(folder)} NEW_GRAPHS")
+
+
+def _again(folder: RunFolder) -> str:
+    """The command that repeats the run of a folder from its first epoch."""
+    return f"bankgcn train --config {shlex.quote(str(folder.config))} --out {_quoted(folder)} --overwrite"
 
 
 def _quoted(folder: RunFolder) -> str:

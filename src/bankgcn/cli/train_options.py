@@ -50,7 +50,12 @@ Config = Annotated[
     ),
 ]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Begin anew in a folder that holds a run.", rich_help_panel=RUN)
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Replace the run in the folder; its settings are not reused unless --config names its config.toml.",
+        rich_help_panel=RUN,
+    ),
 ]
 Threads = Annotated[
     int, typer.Option(min=1, help="Threads; more than one pays only for large graphs.", rich_help_panel=RUN)
