@@ -84,6 +84,13 @@ def test_what_cannot_be_meant_is_named(flags: dict, file: dict, message: str) ->
         Settings.resolve(flags, file, "c.toml")
 
 
+def test_numbers_out_of_range_are_refused_before_anything_is_read() -> None:
+    with pytest.raises(ValueError, match=r"^gamma=inf: expected a finite number \(--gamma\)$"):
+        Settings.resolve({"gamma": float("inf")})
+    with pytest.raises(ValueError, match=r"^train_per_class=-3: expected at least 0 \(--train-per-class\)$"):
+        Settings.resolve({}, {"train_per_class": -3})
+
+
 def test_files_that_are_no_settings_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="none.toml: cannot be read"):
         read_toml(tmp_path / "none.toml")

@@ -22,6 +22,7 @@ from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.config import LARGE
 from bankgcn.training.metrics import METRICS
 from bankgcn.training.model import CONV_OPTIONS
+from bankgcn.training.ranges import COUNT, check_ranges
 
 MAX_NAME = 200  # file systems end at 255
 
@@ -90,6 +91,10 @@ CHOICES: dict[str, Mapping[str, Any]] = {
 }
 
 
+RANGES = {"seed": COUNT, "train_per_class": COUNT}
+"""Which numbers the settings may have that belong to neither configuration: those check their own."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything that decides a run, each by one word: complete, checked, in a fixed order."""
@@ -106,7 +111,7 @@ class Settings:
             where: What a message calls the file.
 
         Raises:
-            ValueError: A setting is unknown, of the wrong type, or means nothing to the model.
+            ValueError: A setting is unknown, of the wrong type, out of range, or means nothing to the model.
         """
         file = {key: _checked(key, value, f"{where}: ") for key, value in (file or {}).items()}
         flags = {key: _checked(key, value) for key, value in flags.items()}
@@ -120,7 +125,11 @@ class Settings:
             if key in meaningless:
                 raise ValueError(f"{key} is no option of the model {model}, which has {_options(model)}")
         known = DEFAULTS | OF_DATASET.get(source, {}) | told
-        return cls({key: known[key] for key in DEFAULTS if key not in meaningless})
+        settings = cls({key: known[key] for key in DEFAULTS if key not in meaningless})
+        with in_these_words():
+            check_ranges(RANGES, settings.values)
+            _ = settings.model, settings.train  # which check their own values
+        return settings
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -204,7 +213,7 @@ def _options(model: str) -> str:
 
 @contextmanager
 def in_these_words() -> Iterator[None]:
-    """Errors of the library name our settings as they are called here."""
+    """Errors of the library name our settings as they are called here, and the flag of the first one."""
     try:
         yield
     except DataFileError:
@@ -213,4 +222,6 @@ def in_these_words() -> Iterator[None]:
         message = str(error)
         for key, name in (("hidden", "out_channels"), *MODEL.items(), *CONV.items(), *TRAIN.items()):
             message = message.replace(f"{name}=", f"{key}=")
-        raise ValueError(message) from error
+        subject = message.partition("=")[0]
+        flag = f" (--{subject.replace('_', '-')})" if subject in DEFAULTS and "(--" not in message else ""
+        raise ValueError(message + flag) from error

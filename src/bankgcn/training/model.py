@@ -15,6 +15,7 @@ from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn import AtomEncoder, GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
+from bankgcn.training.ranges import COUNT, POSITIVE_COUNT, check_ranges
 
 CONV_OPTIONS: dict[str, dict[str, Any]] = {
     "bank": {
@@ -34,6 +35,15 @@ CONV_OPTIONS: dict[str, dict[str, Any]] = {
     "mlp": {},
 }
 """The options of each convolution, with the paper's values."""
+
+RANGES = {
+    "hidden_channels": POSITIVE_COUNT,
+    "num_layers": POSITIVE_COUNT,
+    "order": COUNT,
+    "num_subspaces": POSITIVE_COUNT,
+    "heads": POSITIVE_COUNT,
+}
+"""Which numbers the settings of a network and of its convolution may have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +76,7 @@ class ModelConfig:
         known = pick(CONV_OPTIONS, self.conv, "model")
         for name in self.conv_options:
             pick(known, name, f"option of {self.conv}")
+        check_ranges(RANGES, {**vars(self), **self.conv_options})
         object.__setattr__(self, "conv_options", MappingProxyType({**known, **self.conv_options}))
         if self.embedding is not None:
             object.__setattr__(self, "embedding", tuple(self.embedding))
