@@ -59,6 +59,7 @@ DEFAULTS: dict[str, Value] = {
     "skip_unreadable": False,
     "skip_missing": False,
     "symmetrise": False,
+    "ignore_weights": False,
     "features": "",
     "train_per_class": 0,
     "seed": 0,

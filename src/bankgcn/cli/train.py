@@ -20,6 +20,7 @@ from bankgcn.data.errors import DataFileError
 from bankgcn.data.signals import structural_signals
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
+from bankgcn.training.checks import class_notes
 from bankgcn.training.parallel import World
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.seeds import Seeds
@@ -42,6 +43,7 @@ def train(
     skip_unreadable: option.SkipUnreadable = None,
     skip_missing: option.SkipMissing = None,
     symmetrise: option.Symmetrise = None,
+    ignore_weights: option.IgnoreWeights = None,
     features: option.Features = None,
     train_per_class: option.TrainPerClass = None,
     model: option.Model = None,
@@ -148,13 +150,11 @@ def _run(settings: Settings) -> Run:
     source = find_source(settings["source"], settings["data_root"] or None)
     if settings["features"] and source.reader not in ("smiles", "molhiv"):
         raise ValueError(f"features = {settings['features']} is for molecules, but {source.name} is of another kind")
-    graphs = load_graphs(source, **settings.reader)
+    graphs = load_graphs(source, settings["ignore_weights"], **settings.reader)
     if not graphs.num_features:
         graphs = structural_signals(graphs)
     if graphs.y is not None and not graphs.classes:
         raise ValueError(f"the targets of {source.name} are numbers, but only classes can be learned")
-    if settings["metric"] == "roc_auc" and len(graphs.classes) > 2:
-        raise ValueError(f"the metric roc_auc is for two classes, but {source.name} has {len(graphs.classes)}")
     split = _split(source, settings, graphs)
     official = source.entry is not None and source.entry.split == "official"
     about = {
@@ -194,7 +194,7 @@ def _prepare(folder: RunFolder, settings: Settings, run: Run, overwrite: bool) -
 
 def _tell_start(run: Run, folder: RunFolder, epochs: int) -> None:
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
-    for note in run.graphs.notes:
+    for note in (*run.graphs.notes, *class_notes(run.graphs)):
         say(f"note: {note}", stderr=True)
     what = f"{len(run.graphs):,} graphs, {len(run.graphs.classes)} classes; train / validation / test: {sizes}"
     say(f"{run.about['dataset']}: {what}", stderr=True)

@@ -87,6 +87,15 @@ SkipMissing = Annotated[
 Symmetrise = Annotated[
     bool | None, _option("symmetrise", "Add the missing reverses of edges.", DATA, "--symmetrise/--no-symmetrise")
 ]
+IgnoreWeights = Annotated[
+    bool | None,
+    _option(
+        "ignore_weights",
+        "Count every edge as 1, for models that take no weights; predict and embed then do the same.",
+        DATA,
+        "--ignore-weights/--no-ignore-weights",
+    ),
+]
 Features = Annotated[
     str | None,
     _option(

@@ -18,6 +18,7 @@ from bankgcn.experiments.record import RunRecord
 from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
 from bankgcn.training import Epoch, FitResult, evaluate, fit
+from bankgcn.training.checks import check_run, class_notes
 from bankgcn.training.versions import versions
 
 OnEpoch = Callable[[Epoch], None]
@@ -38,6 +39,7 @@ class Runner:
         """See :func:`run`."""
         started = time.perf_counter()
         graphs, split = self._load(config)
+        check_run(graphs, split, config.model, config.train)
         seeds = config.seeds
         with torch.random.fork_rng(devices=[]):  # nobody else's random numbers are disturbed
             torch.manual_seed(seeds.weights)
@@ -92,7 +94,7 @@ def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: Gr
         ),
         "fingerprint": graphs.fingerprint,
         "split_hash": split.hash,
-        "notes": tuple(graphs.notes),
+        "notes": (*graphs.notes, *class_notes(graphs)),
         "versions": versions(),
         "threads": torch.get_num_threads(),
     }

@@ -15,6 +15,7 @@ from torch import Tensor
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
+from bankgcn.training.checks import check_parts
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate
 from bankgcn.training.learner import Learner
@@ -58,9 +59,7 @@ class Training:
         world: World | None = None,
     ):
         reuse_memory()
-        for part, graphs in (("training", train), ("validation", valid)):
-            if graphs.y is None or not len(graphs):
-                raise ValueError(f"{len(graphs)} {part} graphs{'' if graphs.y is not None else ' without classes'}")
+        check_parts(train.y, valid.y, config)
         self.net, self.train, self.valid, self.config = net, train, valid, config
         self.generator, self.world = generator, world or World()
         self.learner = Learner(net, config)

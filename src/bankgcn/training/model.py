@@ -14,6 +14,7 @@ from bankgcn.choices import pick
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn import AtomEncoder, GraphNetwork
+from bankgcn.nn.baselines import WEIGHTED
 from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.ranges import COUNT, POSITIVE_COUNT, check_ranges
 
@@ -92,6 +93,14 @@ class ModelConfig:
             plain["embedding"] = list(self.embedding)
         return plain
 
+    def check(self, graphs: GraphSet) -> None:
+        """Raise if the graphs have edge weights and networks of this kind cannot use them."""
+        if graphs.edge_weight is not None and self.conv not in WEIGHTED:
+            raise ValueError(
+                f"{graphs.name or 'the set'} has edge weights, which the model {self.conv} cannot use "
+                f"(without_weights ignores them); models that take weights: {', '.join(sorted(WEIGHTED))}"
+            )
+
     def build(self, in_channels: int, num_classes: int) -> GraphNetwork:
         """A network of this kind, with fresh weights from torch's global generator."""
         encoder: nn.Module | None = None
@@ -133,6 +142,7 @@ class TrainedModel:
 
     def check(self, graphs: GraphSet) -> None:
         """Raise unless the network can be applied to these graphs."""
+        self.config.check(graphs)
         if graphs.num_features != self.in_channels:
             raise ValueError(
                 f"the graphs have {graphs.num_features} features a node, but the model was trained on "
