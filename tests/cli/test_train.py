@@ -33,6 +33,13 @@ def files(folder: Path) -> dict[str, bytes]:
     return found | {"record.json": json.dumps(record).encode()}
 
 
+def pair(y: str, weight: float = 1.0) -> str:
+    """A line of a file: two joined nodes, with this class."""
+    edge = {"source": 0, "target": 1, "weight": weight}
+    nodes = [{"id": 0, "x": 1.0}, {"id": 1, "x": float(len(y))}]
+    return json.dumps({"nodes": nodes, "edges": [edge], "graph": {"y": y}}) + "\n"
+
+
 def test_training_ends_with_score_files_and_what_to_type_next(command: Command, folder: Path) -> None:
     code, out, err = command("train", *QUICK, "--out", "r")
     assert code == 0, err
@@ -194,6 +201,13 @@ def test_a_loss_that_is_not_finite_leaves_a_record_and_no_model(
         (["two.csv"], "any of these columns may have the targets, say which by --target NAME"),
         (["numbers.csv"], "the targets of numbers are numbers, but only classes can be learned"),
         (["three.csv", "--metric", "roc_auc"], "roc_auc is for two classes, but three has 3"),
+        (["three.csv"], "three has 3 graphs and 3 classes: expected several graphs of each class"),
+        (["few.csv"], "3 training graphs and 0 validation graphs"),
+        (["same.csv"], "all 3 graphs of same have the class '1'"),
+        (["rare.jsonl", "--metric", "roc_auc", "--select", "score"], "select by their loss (--select loss)"),
+        (["weighted.jsonl", "--model", "sage"], "the model sage cannot use (--ignore-weights ignores them)"),
+        (["missing.csv"], "1 of 3 rows have no target in column 'a' (--skip-missing leaves them out)"),
+        (["missing.jsonl"], "missing.jsonl:2: has no target, but other lines have"),
     ],
 )
 def test_an_error_is_a_sentence_and_leaves_no_folder(
@@ -204,11 +218,37 @@ def test_an_error_is_a_sentence_and_leaves_no_folder(
     (folder / "two.csv").write_text("smiles,a,b\nCC,1,2\n")
     (folder / "numbers.csv").write_text("smiles,a\nCC,1.5\nCCC,2.5\n")
     (folder / "three.csv").write_text("smiles,a\nCC,1\nCCC,2\nCCO,3\n")
+    (folder / "few.csv").write_text("smiles,a\nCC,1\nCCC,2\nCCO,2\n")
+    (folder / "same.csv").write_text("smiles,a\nCC,1\nCCC,1\nCCO,1\n")
+    (folder / "missing.csv").write_text("smiles,a\nCC,1\nCCC,\nCCO,2\n")
+    (folder / "missing.jsonl").write_text(pair("a") + pair("a").replace('"y": "a"', "") + pair("b"))
+    (folder / "rare.jsonl").write_text(pair("a") * 28 + pair("b") * 2)
+    (folder / "weighted.jsonl").write_text((pair("a", 2.0) + pair("b", 3.0)) * 10)
     code, out, err = command("train", *arguments)
     assert (code, out) == (1, "")
     assert err.startswith("error: ")
     assert message in err
+    assert "--ignore-targets" not in err  # which this command does not have
     assert not (folder / "runs").exists()
+
+
+def test_a_class_with_one_graph_is_noted_before_training(command: Command, folder: Path) -> None:
+    (folder / "own.jsonl").write_text((pair("a") + pair("b")) * 10 + pair("c"))
+    code, _, err = command("train", "own.jsonl", *QUICK, "--out", "r")
+    assert code == 0, err
+    assert "note: 1 of 3 classes has one graph only ('c')" in err
+
+
+def test_weights_can_be_ignored_and_a_finished_run_remembers_it(command: Command, folder: Path) -> None:
+    (folder / "own.jsonl").write_text((pair("a", 2.0) + pair("b", 3.0)) * 10)
+    code, _, err = command("train", "own.jsonl", *QUICK, "--model", "sage", "--ignore-weights", "--out", "r")
+    assert code == 0, err
+    assert "note: the weights of the edges are ignored" in err
+    assert "ignore_weights = true\n" in (folder / "r" / "config.toml").read_text()
+    code, out, err = command("predict", "r", "own.jsonl", "--part", "test")
+    assert code == 0, err
+    assert f"accuracy  {json.loads((folder / 'r' / 'record.json').read_text())['test_score']:.4f}" in out
+    assert command("embed", "r", "own.jsonl", "--part", "test")[0] == 0
 
 
 def test_help_documents_every_option_with_its_default(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

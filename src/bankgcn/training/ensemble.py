@@ -64,6 +64,11 @@ class Ensemble:
         """How the graphs of training were described, if that is known; see :mod:`bankgcn.data.recipes`."""
         return self.first.about.get("signals")
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was asked for when the first model was trained, by the names of the command line; empty if unknown."""
+        return self.first.about.get("config", {})
+
     def knows(self, graphs: GraphSet) -> bool:
         """Whether any of the models was trained on these graphs."""
         return any(model.about.get("graphs") == graphs.fingerprint for model in self.members.values())
@@ -86,3 +91,10 @@ def _check_alike(members: Mapping[Path, TrainedModel]) -> None:
             )
         if other.about.get("signals") != model.about.get("signals"):
             raise DataFileError(f"was trained on graphs described otherwise than those of {first.name}", path)
+        ignores = [bool(one.about.get("config", {}).get("ignore_weights")) for one in (other, model)]
+        if ignores[0] != ignores[1]:
+            raise DataFileError(
+                f"was trained with ignore_weights = {ignores[0]}, but {first.name} with {ignores[1]}: "
+                "they cannot vote together",
+                path,
+            )
