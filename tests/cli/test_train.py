@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from bankgcn.cli import train
+from bankgcn.data.graphs import GraphSet
 from bankgcn.experiments import RunConfig
 from bankgcn.experiments.run import run
-from bankgcn.training import TrainedModel, fitting
+from bankgcn.nn import GraphNetwork
+from bankgcn.training import Evaluation, TrainedModel, fitting
 from bankgcn.training.fitting import Training
 
 Command = Callable[..., tuple[int, str, str]]
@@ -174,6 +176,44 @@ def test_a_loss_that_is_not_finite_leaves_a_record_and_no_model(
     assert "not a finite number in the first epoch" in err
     assert json.loads((folder / "r" / "record.json").read_text())["status"] == "diverged"
     assert not (folder / "r" / "model.safetensors").exists()
+
+
+def test_divergence_after_a_good_epoch_is_the_same_verdict_in_train_and_in_a_sweep(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate = fitting.evaluate
+
+    def diverging(net: GraphNetwork, graphs: GraphSet, metric: str) -> Evaluation:
+        seen.append(1)
+        return evaluate(net, graphs, metric) if len(seen) < 3 else Evaluation(float("nan"), 0.0)
+
+    monkeypatch.setattr(fitting, "evaluate", diverging)
+    seen: list[int] = []
+    code, out, err = command("train", *QUICK, "--epochs", 9, "--out", "r")
+    assert code == 0, err
+    assert (
+        "note: the training diverged: the loss of epoch 3 is not a finite number; the model has the weights of" in err
+    )
+    assert "validation accuracy" in out
+    ours = json.loads((folder / "r" / "record.json").read_text())
+    assert (ours["status"], ours["ended"], ours["epochs"]) == ("diverged", "diverged", 3)
+    assert TrainedModel.load(folder / "r" / "model.safetensors").about["test_score"] == ours["test_score"]
+    seen.clear()
+    theirs = run(RunConfig(dataset="MUTAG").with_(max_epochs=9, hidden_channels=16, num_layers=2))
+    assert theirs.test_score is not None
+    for name in ("status", "epochs", "best_epoch", "valid_score", "valid_loss", "test_score", "test_loss"):
+        assert getattr(theirs, name) == ours[name], name
+
+
+def test_graphs_without_features_get_the_same_signals_in_train_and_in_a_sweep(command: Command, folder: Path) -> None:
+    line = '{"nodes": [{"id": 0}, {"id": 1}, {"id": 2}], "edges": [%s], "graph": {"y": "%s"}}\n'
+    edge = '{"source": 0, "target": 1}'
+    (folder / "own.jsonl").write_text((line % (edge, "a") + line % ("", "b")) * 10)
+    assert command("train", "own.jsonl", *QUICK, "--out", "r")[0] == 0
+    ours = json.loads((folder / "r" / "record.json").read_text())
+    config = RunConfig(dataset=str(folder / "own.jsonl"))
+    theirs = run(config.with_(max_epochs=3, hidden_channels=16, num_layers=2))
+    assert (ours["test_loss"], ours["graphs"]) == (theirs.test_loss, theirs.fingerprint)
 
 
 @pytest.mark.parametrize(

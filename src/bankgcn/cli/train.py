@@ -17,7 +17,7 @@ from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.settings import DEFAULTS, Settings, in_these_words
 from bankgcn.cli.toml_file import Value, read_toml, write_toml
 from bankgcn.data.errors import DataFileError
-from bankgcn.data.signals import structural_signals
+from bankgcn.data.signals import with_features
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
 from bankgcn.training.checks import class_notes
@@ -150,9 +150,7 @@ def _run(settings: Settings) -> Run:
     source = find_source(settings["source"], settings["data_root"] or None)
     if settings["features"] and source.reader not in ("smiles", "molhiv"):
         raise ValueError(f"features = {settings['features']} is for molecules, but {source.name} is of another kind")
-    graphs = load_graphs(source, settings["ignore_weights"], **settings.reader)
-    if not graphs.num_features:
-        graphs = structural_signals(graphs)
+    graphs = with_features(load_graphs(source, settings["ignore_weights"], **settings.reader))
     if graphs.y is not None and not graphs.classes:
         raise ValueError(f"the targets of {source.name} are numbers, but only classes can be learned")
     split = _split(source, settings, graphs)
@@ -202,14 +200,18 @@ def _tell_start(run: Run, folder: RunFolder, epochs: int) -> None:
 
 
 def _tell_outcome(record: dict[str, Any], folder: RunFolder) -> None:
-    if record["status"] == "diverged":
+    if record["best_epoch"] is None:
         raise ValueError(
-            f"the loss was not a finite number in the first epoch, so there is no model; a smaller --learning-rate may "
-            f"help (record: {folder.record})"
+            "the training diverged: the loss was not a finite number in the first epoch, so there is no model; a "
+            f"smaller --learning-rate may help (record: {folder.record})"
         )
     metric = record["metric"].replace("_", "-")
     if record["ended"] == "diverged":
-        say("note: the loss ceased to be finite; the best epoch before that was kept", stderr=True)
+        say(
+            f"note: the training diverged: the loss of epoch {record['epochs']} is not a finite number; the model has "
+            f"the weights of epoch {record['best_epoch']}, the best one before; a smaller --learning-rate may help",
+            stderr=True,
+        )
     sizes = record["split_sizes"]
     scores = {"test": (record["test_score"], sizes[2]), "validation": (record["valid_score"], sizes[1])}
     for part, (score, size) in scores.items():

@@ -82,6 +82,11 @@ def structural_signals(graphs: GraphSet, max_degree: int | None = None) -> Graph
     )
 
 
+def with_features(graphs: GraphSet) -> GraphSet:
+    """The same graphs; if their nodes have no features, with :func:`structural_signals`."""
+    return graphs if graphs.num_features else structural_signals(graphs)
+
+
 def clustering_coefficient(graphs: GraphSet) -> NDArray[np.float32]:
     """The share of the pairs of neighbours of each node that are neighbours themselves, shape ``(N,)``.
 

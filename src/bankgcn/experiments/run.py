@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.signals import with_features
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
 from bankgcn.experiments.config import RunConfig
@@ -54,7 +55,7 @@ class Runner:
         """The graphs of a run, and which of them train, validate and test."""
         if self._loaded is None or self._loaded[0] != config.dataset:
             source = find_source(config.dataset, self.data_root)
-            self._loaded = (config.dataset, source, source.load())
+            self._loaded = (config.dataset, source, with_features(source.load()))
         _, source, graphs = self._loaded
         split = source.split(graphs, config.seeds.split)
         if config.train_per_class is not None:
@@ -83,9 +84,10 @@ def run(config: RunConfig, data_root: str | Path | None = None, on_epoch: OnEpoc
 
 
 def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: GraphSet, split: Split) -> RunRecord:
-    """What is known after the training; of a diverged one, that and no scores."""
+    """What is known after the training; without scores if there is no epoch with a finite loss."""
     known: dict[str, Any] = {
         "config": config,
+        "status": trained.status,
         "metric": config.train.metric,
         "epochs": len(trained.epochs),
         "parameters": sum(parameter.numel() for parameter in net.parameters()),
@@ -98,14 +100,14 @@ def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: Gr
         "versions": versions(),
         "threads": torch.get_num_threads(),
     }
-    if trained.ended == "diverged" or trained.best is None:
-        error = f"the loss of epoch {len(trained.epochs)} is not a finite number"
-        return RunRecord(**known, status="diverged", error=error)
+    if trained.status == "diverged":
+        known["error"] = f"the loss of epoch {len(trained.epochs)} is not a finite number"
+    if trained.best is None:
+        return RunRecord(**known)
     test = evaluate(net, graphs[split.test], config.train.metric)
     banks = [conv.alpha.detach() for conv in net.convs if isinstance(conv, BankConv)]
     return RunRecord(
         **known,
-        status="finished",
         valid_score=trained.best.valid_score,
         valid_loss=trained.best.valid_loss,
         test_score=test.score,

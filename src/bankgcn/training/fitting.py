@@ -39,11 +39,16 @@ class Epoch:
 
 @dataclass(frozen=True)
 class FitResult:
-    """How a training went. The network has the weights of the best epoch."""
+    """How a training went. The network has the weights of the best epoch; there is none if the first one diverged."""
 
     best: Epoch | None
     epochs: tuple[Epoch, ...]
     ended: Literal["patience", "max_epochs", "diverged"]
+
+    @property
+    def status(self) -> Literal["finished", "diverged"]:
+        """The verdict: diverged if the last loss is not finite, even where the best epoch before it was restored."""
+        return "diverged" if self.ended == "diverged" else "finished"
 
 
 class Training:

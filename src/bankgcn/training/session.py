@@ -74,7 +74,8 @@ def train_run(
         world: The processes that train together; the first of them writes.
 
     Returns:
-        The record. Where the loss was not finite from the start there is no model: its status is ``"diverged"``.
+        The record. If the loss became infinite or NaN, its status is ``"diverged"``: scores and model are those of the
+        best epoch before that, and there are none if it was the first epoch.
     """
     started = time.monotonic()
     world = world or World()
@@ -112,7 +113,7 @@ def _record(run: Run, net: GraphNetwork, result: FitResult, test: Evaluation | N
     with torch.no_grad():
         omegas = [mutual_coherence(conv.alpha).item() for conv in net.convs if isinstance(conv, BankConv)]
     return {
-        "status": "finished" if best else "diverged",
+        "status": result.status,
         "metric": run.train.metric,
         "test_score": _finite(test.score) if test else None,
         "test_loss": _finite(test.loss) if test else None,
