@@ -19,6 +19,7 @@ from bankgcn.training.ranges import Range
         (Range(at_least=0), -0.5, "^n=-0.5: expected at least 0$"),
         (Range(at_least=0), math.inf, "^n=inf: expected a finite number$"),
         (Range(at_least=0), math.nan, "^n=nan: expected a finite number$"),
+        (Range(at_least=1, whole=True), 10**400, "expected a finite number$"),
         (Range(at_least=0), "3", "^n='3': expected a finite number$"),
         (Range(above=0), 0.0, "^n=0.0: expected more than 0$"),
         (Range(at_least=0, below=1), 1.0, "^n=1.0: expected at least 0 and less than 1$"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, SupportsFloat, SupportsIndex
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +36,21 @@ class Range:
         """
         if value is None and self.optional:
             return
-        if self.whole and (isinstance(value, bool) or not isinstance(value, SupportsIndex)):
+        if self.whole and (isinstance(value, bool) or not hasattr(value, "__index__")):
             raise ValueError(f"{name}={value!r}: expected a whole number")
-        if not isinstance(value, SupportsFloat) or not math.isfinite(value):
+        try:
+            finite = math.isfinite(value)
+        except (TypeError, OverflowError):  # not a number, or an integer beyond all floats
+            finite = False
+        if not finite:
             raise ValueError(f"{name}={value!r}: expected a finite number")
-        bounds = (
-            ("at least", self.at_least, lambda bound: value >= bound),
-            ("more than", self.above, lambda bound: value > bound),
-            ("less than", self.below, lambda bound: value < bound),
-        )
-        if not all(holds(bound) for _, bound, holds in bounds if bound is not None):
-            expected = " and ".join(f"{word} {bound:g}" for word, bound, _ in bounds if bound is not None)
+        if not (
+            (self.at_least is None or value >= self.at_least)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        ):
+            bounds = {"at least": self.at_least, "more than": self.above, "less than": self.below}
+            expected = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
             raise ValueError(f"{name}={value!r}: expected {expected}")
 
 
