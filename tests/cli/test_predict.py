@@ -14,6 +14,7 @@ import torch
 
 from bankgcn.data.embedded import mutag
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.sources import find_source
 from bankgcn.training import TrainedModel, embed, predict_logits
 
 Command = Callable[..., tuple[int, str, str]]
@@ -217,6 +218,65 @@ def test_models_of_several_splits_vote_each_with_its_own_columns(command: Comman
         singles.append([float(row["p_a"]) for row in rows(folder / "one.csv")])
     votes = [float(row["p_a"]) for row in rows(folder / "predictions.csv")]
     np.testing.assert_allclose(votes, np.mean(singles, axis=0), rtol=1e-5)
+
+
+def test_a_part_of_a_table_is_read_as_it_was_for_training(command: Command, folder: Path) -> None:
+    lines = [f"{'C' * n}O,0,{n}\nc1ccccc1{'C' * n},1,{n}" for n in range(1, 16)]
+    (folder / "train.csv").write_text("\n".join(["mol,active,price", *lines, "oops,0,1", "CC,,1"]))
+    skip = ("--skip-unreadable", "--skip-missing")
+    code, _, err = command("train", "train.csv", "--smiles", "mol", "--target", "active", *skip, *QUICK, "--out", "r")
+    assert code == 0, err
+    record = json.loads((folder / "r" / "record.json").read_text())
+    code, out, err = command("predict", "r", "train.csv", "--part", "test")
+    assert code == 0, err
+    assert f"accuracy  {record['test_score']:.4f}  ({record['split_sizes'][2]} graphs)" in out
+    code, out, err = command("embed", "r", "train.csv", "--part", "valid")
+    assert code == 0, err
+    assert out.startswith(f"{record['split_sizes'][1]} vectors")
+    code, _, err = command("predict", "r", "train.csv", "--part", "test", "--ignore-targets")
+    assert code == 1
+    assert "--part needs the targets" in err
+
+
+def test_a_part_of_a_saved_set_needs_no_options_of_a_table(command: Command, folder: Path) -> None:
+    lines = [f"{'C' * n}O,0\nc1ccccc1{'C' * n},1" for n in range(1, 16)]
+    (folder / "train.csv").write_text("\n".join(["mol,active", *lines]))
+    assert command("train", "train.csv", "--smiles", "mol", "--target", "active", *QUICK, "--out", "r")[0] == 0
+    find_source(folder / "train.csv").load(smiles="mol", target="active").save(folder / "train.graphs")
+    code, _, err = command("predict", "r", "train.graphs", "--part", "test")
+    assert code == 0, err
+
+
+def test_only_options_that_a_command_has_are_suggested(command: Command, folder: Path, run: Path) -> None:
+    (folder / "new.csv").write_text("smiles,a\nCC,1\nCCC,\n")
+    code, _, err = command("predict", run, "new.csv", "--target", "a")
+    assert code == 1
+    assert "(--skip-missing leaves them out, --ignore-targets reads no targets)" in err
+    code, _, err = command("predict", run, "new.csv", "--target", "a", "--skip-missing")
+    assert "rows have no target" not in err
+    code, _, err = command("data", "describe", "new.csv")
+    assert "(--skip-missing leaves them out, --ignore-targets reads no targets)" in err
+
+
+def test_weighted_graphs_are_refused_by_a_model_that_takes_no_weights(command: Command, folder: Path) -> None:
+    line = '{"nodes": [{"id": 0, "x": 1}, {"id": 1, "x": 2}], "edges": [{"source": 0, "target": 1%s}]%s}\n'
+    plain = [line % ("", ', "graph": {"y": "a"}'), line % ("", ', "graph": {"y": "b"}')]
+    (folder / "plain.jsonl").write_text("".join(plain * 10))
+    (folder / "weighted.jsonl").write_text(line % (', "weight": 2', ""))
+    assert command("train", "plain.jsonl", *QUICK, "--model", "sage", "--out", "r")[0] == 0
+    code, _, err = command("predict", "r", "weighted.jsonl")
+    assert code == 1
+    assert "weighted has edge weights, which the model sage cannot use (--ignore-weights ignores them)" in err
+    for name in ("predict", "embed"):
+        code, _, err = command(name, "r", "weighted.jsonl", "--ignore-weights")
+        assert code == 0, err
+
+
+def test_models_with_and_without_weights_do_not_vote_together(command: Command, folder: Path, run: Path) -> None:
+    assert command("train", *QUICK, "--ignore-weights", "--out", "runs/two")[0] == 0
+    code, _, err = command("predict", "runs", "MUTAG")
+    assert code == 1
+    assert "two: was trained with ignore_weights = True, but one with False: they cannot vote together" in err
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import re
+
 import pytest
+from rich.console import Console
 
 from bankgcn.cli import progress as module
 from bankgcn.cli.progress import TrainingProgress
@@ -47,6 +51,24 @@ def test_the_score_decides_where_it_selects(clock: list[float], capsys: pytest.C
     progress = TrainingProgress(TrainConfig(select="score"), [epoch(1, 0.9, 0.9), epoch(2, 0.1, 0.8)])
     progress(epoch(3, 0.2, 0.7))
     assert "best epoch 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc"])
+def test_a_terminal_of_80_columns_shows_epoch_bar_time_left_and_all_figures(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch, metric: str
+) -> None:
+    terminal = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=80)
+    monkeypatch.setattr(module, "Console", lambda **_: terminal)
+    progress = TrainingProgress(TrainConfig(metric=metric), [epoch(number, 1 / number) for number in range(1, 499)])
+    for number, loss in ((499, 0.001), (500, 0.002)):
+        clock[0] += 20_000.0
+        progress(epoch(number, loss))
+    with terminal.capture() as shown:
+        terminal.print(progress.display)
+    bar, figures = (line.rstrip() for line in shown.get().splitlines())
+    assert re.fullmatch(r"epoch 500/500 ━{20} 0:00:00 to 0:00:00 left", bar)
+    score = metric.replace("_", "-")
+    assert figures == f"loss 1.0000, validation 0.0020, {score} 0.5000, best epoch 499"
 
 
 def test_other_processes_are_silent(capsys: pytest.CaptureFixture) -> None:

@@ -56,6 +56,14 @@ def test_options_of_one_model_do_not_outlive_it() -> None:
     assert Settings.resolve({"model": "bank"}, written)["order"] == 4
 
 
+def test_options_of_a_file_that_names_no_model_are_for_any_model() -> None:
+    settings = Settings.resolve({"model": "bank"}, {"order": 4, "gamma": 10.0})
+    assert (settings["order"], settings["gamma"]) == (4, 10.0)
+    assert Settings.resolve({"model": "cheb"}, {"order": 4})["order"] == 4
+    with pytest.raises(ValueError, match="gamma is no option of the model gcn"):
+        Settings.resolve({"model": "gcn"}, {"gamma": 10.0})
+
+
 @pytest.mark.parametrize(
     ("flags", "file", "message"),
     [
@@ -74,6 +82,13 @@ def test_options_of_one_model_do_not_outlive_it() -> None:
 def test_what_cannot_be_meant_is_named(flags: dict, file: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Settings.resolve(flags, file, "c.toml")
+
+
+def test_numbers_out_of_range_are_refused_before_anything_is_read() -> None:
+    with pytest.raises(ValueError, match=r"^gamma=inf: expected a finite number \(--gamma\)$"):
+        Settings.resolve({"gamma": float("inf")})
+    with pytest.raises(ValueError, match=r"^train_per_class=-3: expected at least 0 \(--train-per-class\)$"):
+        Settings.resolve({}, {"train_per_class": -3})
 
 
 def test_files_that_are_no_settings_are_named(tmp_path: Path) -> None:

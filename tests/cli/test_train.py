@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from bankgcn.cli import train
+from bankgcn.data.graphs import GraphSet
 from bankgcn.experiments import RunConfig
 from bankgcn.experiments.run import run
-from bankgcn.training import TrainedModel, fitting
+from bankgcn.nn import GraphNetwork
+from bankgcn.training import Evaluation, TrainedModel, fitting
 from bankgcn.training.fitting import Training
 
 Command = Callable[..., tuple[int, str, str]]
@@ -31,6 +33,13 @@ def files(folder: Path) -> dict[str, bytes]:
     record = json.loads(found["record.json"])
     del record["seconds"]
     return found | {"record.json": json.dumps(record).encode()}
+
+
+def pair(y: str, weight: float = 1.0) -> str:
+    """A line of a file: two joined nodes, with this class."""
+    edge = {"source": 0, "target": 1, "weight": weight}
+    nodes = [{"id": 0, "x": 1.0}, {"id": 1, "x": float(len(y))}]
+    return json.dumps({"nodes": nodes, "edges": [edge], "graph": {"y": y}}) + "\n"
 
 
 def test_training_ends_with_score_files_and_what_to_type_next(command: Command, folder: Path) -> None:
@@ -73,14 +82,24 @@ def test_a_finished_run_is_told_again_and_only_overwritten_on_request(command: C
     code, out, err = command("train", "--out", "r")
     assert (code, out) == (0, first)
     assert "finished already" in err
+    assert "to train it again: bankgcn train --config r/config.toml --out r --overwrite" in err
     code, _, err = command("train", "--out", "r", "--gamma", 10)
     assert code == 1
     assert "r holds a run with gamma = 0.1, not 10.0: name another folder by --out, or" in err
     assert (folder / "r" / "model.safetensors").stat().st_mtime_ns == before
-    code, _, err = command("train", "--out", "r", "--gamma", 10, "--overwrite")
+    code, _, err = command("train", "--config", "r/config.toml", "--out", "r", "--gamma", 10, "--overwrite")
     assert code == 0, err
     assert (folder / "r" / "model.safetensors").stat().st_mtime_ns > before
-    assert "hidden = 16\n" in (folder / "r" / "config.toml").read_text()  # what the run was told before stays
+    assert "hidden = 16\n" in (folder / "r" / "config.toml").read_text()  # because the file says so
+
+
+def test_overwrite_starts_from_the_defaults_and_not_from_the_old_run(command: Command, folder: Path) -> None:
+    assert command("train", "smooth-or-alternating", *QUICK, "--gamma", 10, "--out", "r")[0] == 0
+    code, _, err = command("train", "--epochs", 1, "--layers", 2, "--out", "r", "--overwrite")
+    assert code == 0, err
+    config = (folder / "r" / "config.toml").read_text()
+    for line in ('source = "MUTAG"', "hidden = 64", "gamma = 0.1", "epochs = 1"):
+        assert f"{line}\n" in config
 
 
 def test_an_interrupt_tells_how_to_go_on_and_leaves_no_trace(
@@ -159,6 +178,44 @@ def test_a_loss_that_is_not_finite_leaves_a_record_and_no_model(
     assert not (folder / "r" / "model.safetensors").exists()
 
 
+def test_divergence_after_a_good_epoch_is_the_same_verdict_in_train_and_in_a_sweep(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate = fitting.evaluate
+
+    def diverging(net: GraphNetwork, graphs: GraphSet, metric: str) -> Evaluation:
+        seen.append(1)
+        return evaluate(net, graphs, metric) if len(seen) < 3 else Evaluation(float("nan"), 0.0)
+
+    monkeypatch.setattr(fitting, "evaluate", diverging)
+    seen: list[int] = []
+    code, out, err = command("train", *QUICK, "--epochs", 9, "--out", "r")
+    assert code == 0, err
+    assert (
+        "note: the training diverged: the loss of epoch 3 is not a finite number; the model has the weights of" in err
+    )
+    assert "validation accuracy" in out
+    ours = json.loads((folder / "r" / "record.json").read_text())
+    assert (ours["status"], ours["ended"], ours["epochs"]) == ("diverged", "diverged", 3)
+    assert TrainedModel.load(folder / "r" / "model.safetensors").about["test_score"] == ours["test_score"]
+    seen.clear()
+    theirs = run(RunConfig(dataset="MUTAG").with_(max_epochs=9, hidden_channels=16, num_layers=2))
+    assert theirs.test_score is not None
+    for name in ("status", "epochs", "best_epoch", "valid_score", "valid_loss", "test_score", "test_loss"):
+        assert getattr(theirs, name) == ours[name], name
+
+
+def test_graphs_without_features_get_the_same_signals_in_train_and_in_a_sweep(command: Command, folder: Path) -> None:
+    line = '{"nodes": [{"id": 0}, {"id": 1}, {"id": 2}], "edges": [%s], "graph": {"y": "%s"}}\n'
+    edge = '{"source": 0, "target": 1}'
+    (folder / "own.jsonl").write_text((line % (edge, "a") + line % ("", "b")) * 10)
+    assert command("train", "own.jsonl", *QUICK, "--out", "r")[0] == 0
+    ours = json.loads((folder / "r" / "record.json").read_text())
+    config = RunConfig(dataset=str(folder / "own.jsonl"))
+    theirs = run(config.with_(max_epochs=3, hidden_channels=16, num_layers=2))
+    assert (ours["test_loss"], ours["graphs"]) == (theirs.test_loss, theirs.fingerprint)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -167,6 +224,15 @@ def test_a_loss_that_is_not_finite_leaves_a_record_and_no_model(
         (["--model", "gcn", "--gamma", "1"], "gamma is no option of the model gcn"),
         (["--hidden", "63"], "hidden=63 does not divide into subspaces=8"),
         (["--epochs", "0"], "epochs=0: expected at least 1"),
+        (["--train-per-class", "-3"], "train_per_class=-3: expected at least 0 (--train-per-class)"),
+        (["--gamma", "inf"], "gamma=inf: expected a finite number (--gamma)"),
+        (["--learning-rate", "inf"], "learning_rate=inf: expected a finite number (--learning-rate)"),
+        (["--decay-factor", "nan"], "decay_factor=nan: expected a finite number (--decay-factor)"),
+        (["--decay-factor", "2"], "decay_factor=2.0: expected at least 0 and less than 1 (--decay-factor)"),
+        (["--decay-patience", "-1"], "decay_patience=-1: expected at least 0 (--decay-patience)"),
+        (["--seed", "-1"], "seed=-1: expected at least 0 (--seed)"),
+        (["--layers", "0"], "layers=0: expected at least 1 (--layers)"),
+        (["--subspaces", "0"], "subspaces=0: expected at least 1 (--subspaces)"),
         (["--features", "onehot"], "features = onehot is for molecules"),
         (["--config", "none.toml"], "none.toml: cannot be read"),
         (["--out", "other"], "other: holds other files and no run"),
@@ -175,6 +241,13 @@ def test_a_loss_that_is_not_finite_leaves_a_record_and_no_model(
         (["two.csv"], "any of these columns may have the targets, say which by --target NAME"),
         (["numbers.csv"], "the targets of numbers are numbers, but only classes can be learned"),
         (["three.csv", "--metric", "roc_auc"], "roc_auc is for two classes, but three has 3"),
+        (["three.csv"], "three has 3 graphs and 3 classes: expected several graphs of each class"),
+        (["few.csv"], "3 training graphs and 0 validation graphs"),
+        (["same.csv"], "all 3 graphs of same have the class '1'"),
+        (["rare.jsonl", "--metric", "roc_auc", "--select", "score"], "select by their loss (--select loss)"),
+        (["weighted.jsonl", "--model", "sage"], "the model sage cannot use (--ignore-weights ignores them)"),
+        (["missing.csv"], "1 of 3 rows have no target in column 'a' (--skip-missing leaves them out)"),
+        (["missing.jsonl"], "missing.jsonl:2: has no target, but other lines have"),
     ],
 )
 def test_an_error_is_a_sentence_and_leaves_no_folder(
@@ -185,11 +258,37 @@ def test_an_error_is_a_sentence_and_leaves_no_folder(
     (folder / "two.csv").write_text("smiles,a,b\nCC,1,2\n")
     (folder / "numbers.csv").write_text("smiles,a\nCC,1.5\nCCC,2.5\n")
     (folder / "three.csv").write_text("smiles,a\nCC,1\nCCC,2\nCCO,3\n")
+    (folder / "few.csv").write_text("smiles,a\nCC,1\nCCC,2\nCCO,2\n")
+    (folder / "same.csv").write_text("smiles,a\nCC,1\nCCC,1\nCCO,1\n")
+    (folder / "missing.csv").write_text("smiles,a\nCC,1\nCCC,\nCCO,2\n")
+    (folder / "missing.jsonl").write_text(pair("a") + pair("a").replace('"y": "a"', "") + pair("b"))
+    (folder / "rare.jsonl").write_text(pair("a") * 28 + pair("b") * 2)
+    (folder / "weighted.jsonl").write_text((pair("a", 2.0) + pair("b", 3.0)) * 10)
     code, out, err = command("train", *arguments)
     assert (code, out) == (1, "")
     assert err.startswith("error: ")
     assert message in err
+    assert "--ignore-targets" not in err  # which this command does not have
     assert not (folder / "runs").exists()
+
+
+def test_a_class_with_one_graph_is_noted_before_training(command: Command, folder: Path) -> None:
+    (folder / "own.jsonl").write_text((pair("a") + pair("b")) * 10 + pair("c"))
+    code, _, err = command("train", "own.jsonl", *QUICK, "--out", "r")
+    assert code == 0, err
+    assert "note: 1 of 3 classes has one graph only ('c')" in err
+
+
+def test_weights_can_be_ignored_and_a_finished_run_remembers_it(command: Command, folder: Path) -> None:
+    (folder / "own.jsonl").write_text((pair("a", 2.0) + pair("b", 3.0)) * 10)
+    code, _, err = command("train", "own.jsonl", *QUICK, "--model", "sage", "--ignore-weights", "--out", "r")
+    assert code == 0, err
+    assert "note: the weights of the edges are ignored" in err
+    assert "ignore_weights = true\n" in (folder / "r" / "config.toml").read_text()
+    code, out, err = command("predict", "r", "own.jsonl", "--part", "test")
+    assert code == 0, err
+    assert f"accuracy  {json.loads((folder / 'r' / 'record.json').read_text())['test_score']:.4f}" in out
+    assert command("embed", "r", "own.jsonl", "--part", "test")[0] == 0
 
 
 def test_help_documents_every_option_with_its_default(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from bankgcn.experiments import RunConfig, RunRecord, run
 from bankgcn.experiments.run import Runner
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
-from bankgcn.training import evaluate, fit
+from bankgcn.training import Epoch, evaluate, fit
 
 CONFIG = RunConfig(dataset="MUTAG").with_(max_epochs=3, hidden_channels=16, num_layers=2, seed=1)
 
@@ -125,6 +125,19 @@ def test_a_loss_that_is_not_finite_makes_a_record_without_scores() -> None:
     assert record.epochs >= 1
     assert "not a finite number" in record.error
     assert RunRecord.from_dict(record.to_dict()) == record
+
+
+def test_what_cannot_be_trained_is_refused_before_training(tmp_path: Path) -> None:
+    line = '{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1, "weight": 2}], "graph": {"y": "%s"}}'
+    own = tmp_path / "own.jsonl"
+    own.write_text("\n".join(line % "ab"[number % 2] for number in range(20)))
+    epochs: list[Epoch] = []
+    with pytest.raises(ValueError, match="own has edge weights, which the model gin cannot use"):
+        run(CONFIG.with_(dataset=str(own), conv="gin"), on_epoch=epochs.append)
+    own.write_text("\n".join(line % "a" for number in range(20)))
+    with pytest.raises(ValueError, match="all 20 graphs of own have the class 'a'"):
+        run(CONFIG.with_(dataset=str(own)), on_epoch=epochs.append)
+    assert not epochs
 
 
 def test_few_graphs_of_each_class_can_be_kept_for_training() -> None:

@@ -36,6 +36,9 @@ SCORES = {
 }
 
 
+EQUAL = ((0.0, 0.1, "diverged"), (10.0, 0.2, "finished"))  # gamma, validation loss and status, with equal scores
+
+
 def winner(records: list[RunRecord], **options) -> float:
     (selection,) = select(records, **options).values()
     return selection.config.train.gamma
@@ -80,6 +83,17 @@ def test_a_diverged_run_counts_as_the_worst() -> None:
     spoiled = {**SCORES, 0.1: [(0.99, 0.9), (None, None)]}
     assert winner(grid(spoiled)) == 10.0
     assert winner(grid({0.0: [(None, None)], 10.0: [(0.1, 0.1)]})) == 10.0
+
+
+def test_a_diverged_run_counts_as_the_worst_whatever_its_best_epoch_scored() -> None:
+    records = grid(SCORES)
+    spoiled = [replace(r, status="diverged") if r.config.train.gamma == winner(records) else r for r in records]
+    assert winner(spoiled) == 10.0
+    best = winner(records, how="paper")
+    spoiled = [replace(r, status="diverged") if r.config.train.gamma == best else r for r in records]
+    assert winner(spoiled, how="paper") == 10.0
+    losses = [record(BASE.with_(gamma=g), 0.0, valid_loss=loss, status=s) for g, loss, s in EQUAL]
+    assert winner(losses) == 10.0
 
 
 def test_hyper_parameters_with_missing_seeds_do_not_compete() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,15 +59,18 @@ def test_the_picture_names_panels_omega_and_the_paper() -> None:
 def test_missing_and_diverged_panels_say_so() -> None:
     figure = figure3()
     records = with_filters(figure)
-    gone, diverged = figure.panels[0].config, figure.panels[1].config
+    gone, diverged, restored = (panel.config for panel in figure.panels[:3])
     del records[gone.key]
     records[diverged.key] = RunRecord(config=diverged, status="diverged", metric="accuracy")
+    records[restored.key] = replace(records[restored.key], status="diverged")
     image = draw(figure, records, "svg").decode()
     assert "<!-- not run yet -->" in image
-    assert "<!-- diverged -->" in image
+    assert image.count("<!-- diverged -->") == 2
     table = text(omegas(figure, records))
     row = next(line for line in table.splitlines() if line.startswith("(a)"))
     assert row.split() == ["(a)", "NCI109,", "K=2,", "gamma=0", "-", "0.997", "-"]
+    row = next(line for line in table.splitlines() if line.startswith("(c)"))
+    assert (row.split()[-3], row.split()[-1]) == ("-", "-")
 
 
 def test_shortened_runs_are_owned_up_to_in_the_picture_and_beside_it() -> None:

@@ -83,14 +83,15 @@ def test_a_cell_without_records_is_empty_and_breaks_nothing() -> None:
     assert row.removeprefix("BankGCN (K=2, s=8)").split() == ["-", "68.00", "±", "5.23", "0/4", "-", "-"]
 
 
-def test_diverged_runs_are_counted_and_have_no_score() -> None:
+@pytest.mark.parametrize("restored", [{}, {"valid_score": 0.9, "valid_loss": 0.1, "test_score": 0.9}])
+def test_diverged_runs_are_counted_and_have_no_score(restored: dict[str, float]) -> None:
     part = PART.restricted(datasets=["MUTAG"], models=["gcn"])
     records = fake_records(part.configs())
     lost = next(config for config in part.configs() if config.seed == 1)
     for decay in (0.0, 1e-5, 1e-4):
         config = lost.with_(weight_decay=decay)
         records[config.key] = RunRecord(
-            config=config, status="diverged", metric="accuracy", fingerprint="graphs of MUTAG"
+            config=config, status="diverged", metric="accuracy", fingerprint="graphs of MUTAG", **restored
         )
     text = render_table(part, records)
     assert "4 (1 diverged)" in text

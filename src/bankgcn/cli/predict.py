@@ -19,6 +19,8 @@ from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.source_options import (
     DataRoot,
     IgnoreTargets,
+    IgnoreWeights,
+    SkipMissing,
     SkipUnreadable,
     Smiles,
     Symmetrise,
@@ -27,7 +29,7 @@ from bankgcn.cli.source_options import (
 )
 from bankgcn.data.atomic import atomic_write
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.sources import find_source
+from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split
 from bankgcn.training import embed as embeddings_of
 from bankgcn.training.ensemble import Ensemble
@@ -57,19 +59,21 @@ def predict(
     smiles: Smiles = None,
     target: Target = None,
     skip_unreadable: SkipUnreadable = False,
+    skip_missing: SkipMissing = False,
     symmetrise: Symmetrise = False,
     ignore_targets: IgnoreTargets = False,
+    ignore_weights: IgnoreWeights = False,
     threads: Threads = 1,
 ) -> None:
     """Predict the classes of graphs, with the probability of each class.
 
     Graphs are described exactly as those that the model was trained on. In a table of SMILES, targets are read only if
-    --target names their column.
+    --target names their column. With --part, the file is read as for training, unless other options are given.
     """
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
-    options = reader_options(smiles, target, skip_unreadable, symmetrise, ignore_targets=ignore_targets)
-    graphs, names = _graphs(ensemble, source, data_root, options, part)
+    options = reader_options(smiles, target, skip_unreadable, symmetrise, skip_missing, ignore_targets)
+    graphs, names = _graphs(ensemble, source, data_root, options, part, ignore_weights)
     probabilities = ensemble.probabilities(graphs).numpy()
     _write_table(out, *_predictions(graphs, names, ensemble.classes, probabilities))
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
@@ -89,6 +93,7 @@ def embed(
     smiles: Smiles = None,
     skip_unreadable: SkipUnreadable = False,
     symmetrise: Symmetrise = False,
+    ignore_weights: IgnoreWeights = False,
     threads: Threads = 1,
 ) -> None:
     """Write the vector by which the network represents each graph, just before it is classified."""
@@ -100,7 +105,7 @@ def embed(
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
     options = reader_options(smiles, None, skip_unreadable, symmetrise)
-    graphs, names = _graphs(ensemble, source, data_root, options, part)
+    graphs, names = _graphs(ensemble, source, data_root, options, part, ignore_weights)
     vectors = embeddings_of(ensemble.first.net, ensemble.first.described(graphs)).numpy()
     if out.suffix == ".npy":
         with atomic_write(out) as file:
@@ -112,16 +117,22 @@ def embed(
 
 
 def _graphs(
-    ensemble: Ensemble, name: str, data_root: Path | None, options: dict[str, Any], part: str | None
+    ensemble: Ensemble,
+    name: str,
+    data_root: Path | None,
+    options: dict[str, Any],
+    part: str | None,
+    ignore_weights: bool,
 ) -> tuple[GraphSet, Sequence[str]]:
     """The graphs, described as those of training, and their names, or their numbers in the source from 0."""
     source = find_source(name, data_root)
-    if source.reader == "smiles":
-        column = ensemble.first.about.get("config", {}).get("smiles")
-        options = {**({"smiles": column} if column else {}), **options}
-        if "target" not in options:
-            options["has_target"] = False  # any other column may be anything
-    graphs = load_graphs(source, like=ensemble.signals, **options)
+    options = _options_of_training(ensemble, source, part is not None) | options
+    if part is not None and not options.get("has_target", True):
+        raise ValueError("--part needs the targets, by which the split was drawn: leave out --ignore-targets")
+    if part is None and source.reader == "smiles" and "target" not in options:
+        options["has_target"] = False  # any other column may be anything
+    ignore_weights = ignore_weights or bool(ensemble.settings.get("ignore_weights"))
+    graphs = load_graphs(source, ignore_weights, like=ensemble.signals, **options)
     for run in ensemble.unfinished:
         say(f"note: {run} is not finished and has no vote", stderr=True)
     for note in graphs.notes:
@@ -133,6 +144,27 @@ def _graphs(
     if ensemble.knows(graphs):
         say("note: these are the graphs of training; --part test has those it did not learn from", stderr=True)
     return graphs, names
+
+
+def _options_of_training(ensemble: Ensemble, source: Source, same_graphs: bool) -> dict[str, Any]:
+    """How the training graphs were read, as far as it concerns this source.
+
+    Args:
+        ensemble: The models.
+        source: What is to be read.
+        same_graphs: Whether these are the training graphs again. Of other graphs, only the column of the molecules is
+            expected to be the same.
+    """
+    settings = ensemble.settings
+    options = reader_options(
+        settings.get("smiles") or None,
+        settings.get("target") or None,
+        settings.get("skip_unreadable", False),
+        settings.get("symmetrise", False),
+        settings.get("skip_missing", False),
+    )
+    shared = source.options if same_graphs else [name for name in source.options if name == "smiles"]
+    return {name: value for name, value in options.items() if name in shared}
 
 
 def _part(ensemble: Ensemble, graphs: GraphSet, part: str) -> NDArray[np.int64]:

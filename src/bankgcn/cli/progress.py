@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from types import TracebackType
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
@@ -28,15 +29,14 @@ class TrainingProgress:
     def __init__(self, config: TrainConfig, before: Sequence[Epoch] = (), shown: bool = True):
         self.config, self.shown = config, shown
         self.console = Console(stderr=True, highlight=False)
-        self.bar: Progress | None = None
+        columns = (TextColumn("epoch {task.completed}/{task.total}"), BarColumn(20), TextColumn("{task.description}"))
+        self.bar = Progress(*columns, console=self.console)
+        self.task = self.bar.add_task("", total=config.max_epochs, completed=len(before))
+        self.figures = Text()
+        self.display = Group(self.bar, self.figures)  # two lines: one would be too long for a terminal of 80 columns
+        self.live: Live | None = None
         if shown and self.console.is_terminal:
-            columns = (
-                TextColumn("epoch {task.completed}/{task.total}"),
-                BarColumn(20),
-                TextColumn("{task.description}"),
-            )
-            self.bar = Progress(*columns, console=self.console, transient=True)
-            self.task = self.bar.add_task("", total=config.max_epochs)
+            self.live = Live(self.display, console=self.console, transient=True)
         self.best: Epoch | None = None
         self.last: Epoch | None = None
         for epoch in before:
@@ -45,15 +45,15 @@ class TrainingProgress:
         self.started = self.told = time.monotonic()
 
     def __enter__(self) -> TrainingProgress:
-        if self.bar is not None:
-            self.bar.start()
+        if self.live is not None:
+            self.live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        if self.live is not None:
+            self.live.stop()
 
     def __call__(self, epoch: Epoch) -> None:
         """Tell of an epoch."""
@@ -61,13 +61,13 @@ class TrainingProgress:
         if not self.first:
             self.first, self.started = epoch.number, now
         self._remember(epoch)
-        if self.bar is not None:
-            self.bar.update(self.task, completed=epoch.number, description=self._line(epoch, now))
+        if self.live is not None:
+            self.bar.update(self.task, completed=epoch.number, description=self._left(epoch, now))
+            self.figures.plain = self._figures(epoch)
         elif self.shown and (now == self.started or now - self.told >= SECONDS_BETWEEN_LINES):
             self.told = now
-            self.console.print(
-                Text(f"epoch {epoch.number}/{self.config.max_epochs}: {self._line(epoch, now)}"), soft_wrap=True
-            )
+            line = ", ".join(filter(None, (self._figures(epoch), self._left(epoch, now))))
+            self.console.print(Text(f"epoch {epoch.number}/{self.config.max_epochs}: {line}"), soft_wrap=True)
 
     def _remember(self, epoch: Epoch) -> None:
         self.last = epoch
@@ -77,20 +77,24 @@ class TrainingProgress:
     def _figure(self, epoch: Epoch) -> float:
         return epoch.valid_loss if self.config.select == "loss" else -epoch.valid_score
 
-    def _line(self, epoch: Epoch, now: float) -> str:
+    def _figures(self, epoch: Epoch) -> str:
         assert self.best is not None
         metric = self.config.metric.replace("_", "-")
-        known = (
+        return (
             f"loss {epoch.train_loss:.4f}, validation {epoch.valid_loss:.4f}, {metric} {epoch.valid_score:.4f}, "
             f"best epoch {self.best.number}"
         )
+
+    def _left(self, epoch: Epoch, now: float) -> str:
+        """The shortest and the longest time left; empty before the second epoch of this session."""
+        assert self.best is not None
         done = epoch.number - self.first
         if not done:
-            return known
+            return ""
         pace = (now - self.started) / done
         most = self.config.max_epochs - epoch.number
         least = min(most, self.config.patience - (epoch.number - self.best.number))
-        return f"{known}, {_time(pace * least)} to {_time(pace * most)} left"
+        return f"{_time(pace * least)} to {_time(pace * most)} left"
 
 
 def _time(seconds: float) -> str:

@@ -9,10 +9,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source
+from bankgcn.data.weights import without_weights
 
 
-def load_graphs(source: Source, **options: Any) -> GraphSet:
-    """The graphs of a source; on a terminal, a bar tells how far a reader is that can tell."""
+def load_graphs(source: Source, ignore_weights: bool = False, **options: Any) -> GraphSet:
+    """The graphs of a source; on a terminal, a bar tells how far a reader is that can tell.
+
+    Args:
+        source: Where the graphs are.
+        ignore_weights: Whether every edge counts as 1.
+        **options: Passed to :meth:`Source.load`.
+    """
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -21,4 +28,5 @@ def load_graphs(source: Source, **options: Any) -> GraphSet:
         def show(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total, visible=True)
 
-        return source.load(progress=show, **options)
+        graphs = source.load(progress=show, **options)
+    return without_weights(graphs) if ignore_weights else graphs

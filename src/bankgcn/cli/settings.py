@@ -22,6 +22,7 @@ from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.config import LARGE
 from bankgcn.training.metrics import METRICS
 from bankgcn.training.model import CONV_OPTIONS
+from bankgcn.training.ranges import COUNT, check_ranges
 
 MAX_NAME = 200  # file systems end at 255
 
@@ -58,6 +59,7 @@ DEFAULTS: dict[str, Value] = {
     "skip_unreadable": False,
     "skip_missing": False,
     "symmetrise": False,
+    "ignore_weights": False,
     "features": "",
     "train_per_class": 0,
     "seed": 0,
@@ -90,6 +92,10 @@ CHOICES: dict[str, Mapping[str, Any]] = {
 }
 
 
+RANGES = {"seed": COUNT, "train_per_class": COUNT}
+"""Which numbers the settings may have that belong to neither configuration: those check their own."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything that decides a run, each by one word: complete, checked, in a fixed order."""
@@ -106,11 +112,11 @@ class Settings:
             where: What a message calls the file.
 
         Raises:
-            ValueError: A setting is unknown, of the wrong type, or means nothing to the model.
+            ValueError: A setting is unknown, of the wrong type, out of range, or means nothing to the model.
         """
         file = {key: _checked(key, value, f"{where}: ") for key, value in (file or {}).items()}
         flags = {key: _checked(key, value) for key, value in flags.items()}
-        if flags.get("model", file.get("model")) != file.get("model"):
+        if "model" in file and flags.get("model", file["model"]) != file["model"]:
             file = {key: value for key, value in file.items() if key not in OF_THE_MODEL}
         told = file | flags
         source = told["source"] = _named(str(told.get("source", DEFAULTS["source"])))
@@ -120,7 +126,11 @@ class Settings:
             if key in meaningless:
                 raise ValueError(f"{key} is no option of the model {model}, which has {_options(model)}")
         known = DEFAULTS | OF_DATASET.get(source, {}) | told
-        return cls({key: known[key] for key in DEFAULTS if key not in meaningless})
+        settings = cls({key: known[key] for key in DEFAULTS if key not in meaningless})
+        with in_these_words():
+            check_ranges(RANGES, settings.values)
+            _ = settings.model, settings.train  # which check their own values
+        return settings
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -204,7 +214,7 @@ def _options(model: str) -> str:
 
 @contextmanager
 def in_these_words() -> Iterator[None]:
-    """Errors of the library name our settings as they are called here."""
+    """Errors of the library name our settings as they are called here, and the flag of the first one."""
     try:
         yield
     except DataFileError:
@@ -213,4 +223,6 @@ def in_these_words() -> Iterator[None]:
         message = str(error)
         for key, name in (("hidden", "out_channels"), *MODEL.items(), *CONV.items(), *TRAIN.items()):
             message = message.replace(f"{name}=", f"{key}=")
-        raise ValueError(message) from error
+        subject = message.partition("=")[0]
+        flag = f" (--{subject.replace('_', '-')})" if subject in DEFAULTS and "(--" not in message else ""
+        raise ValueError(message + flag) from error

@@ -17,6 +17,9 @@ SkipUnreadable = Annotated[bool, typer.Option("--skip-unreadable", help="Leave o
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Leave out molecules without a target.")]
 IgnoreTargets = Annotated[bool, typer.Option("--ignore-targets", help="Read no targets.")]
 Symmetrise = Annotated[bool, typer.Option("--symmetrise", help="Add the missing reverses of edges.")]
+IgnoreWeights = Annotated[
+    bool, typer.Option("--ignore-weights", help="Count every edge as 1; always so if the run was trained so.")
+]
 
 OPTION_OF_KEYWORD = {
     'unreadable="skip"': "--skip-unreadable",
@@ -25,6 +28,8 @@ OPTION_OF_KEYWORD = {
     'smiles="NAME"': "--smiles NAME",
     'target="NAME"': "--target NAME",
     "has_target=False": "--ignore-targets",
+    'select="loss"': "--select loss",
+    "without_weights": "--ignore-weights",
 }
 """What the library's messages advise, as it is written here."""
 

@@ -17,9 +17,10 @@ from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.settings import DEFAULTS, Settings, in_these_words
 from bankgcn.cli.toml_file import Value, read_toml, write_toml
 from bankgcn.data.errors import DataFileError
-from bankgcn.data.signals import structural_signals
+from bankgcn.data.signals import with_features
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
+from bankgcn.training.checks import class_notes
 from bankgcn.training.parallel import World
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.seeds import Seeds
@@ -42,6 +43,7 @@ def train(
     skip_unreadable: option.SkipUnreadable = None,
     skip_missing: option.SkipMissing = None,
     symmetrise: option.Symmetrise = None,
+    ignore_weights: option.IgnoreWeights = None,
     features: option.Features = None,
     train_per_class: option.TrainPerClass = None,
     model: option.Model = None,
@@ -84,7 +86,7 @@ def train(
         if record is None:
             record = _train(settings, folder, overwrite, world)
         elif world.rank == 0:
-            say("this run is finished already; --overwrite trains anew", stderr=True)
+            say(f"this run is finished already; to train it again: {_again(folder)}", stderr=True)
         if world.rank == 0:
             _tell_outcome(record, folder)
         world.wait()  # who leaves while another still works takes it down
@@ -103,11 +105,16 @@ def _flags(params: dict[str, Any]) -> dict[str, Value]:
 def _settle(
     flags: dict[str, Value], config: Path | None, out: Path | None, overwrite: bool
 ) -> tuple[Settings, RunFolder]:
-    """What to do and where. A folder that holds a run knows what it was told, and is told nothing else."""
-    held = RunFolder(out) if out is not None else None
-    file = config or (held.config if held is not None and held.started else None)
+    """The settings and the folder of the run.
+
+    A run in the folder is resumed with its own settings, and conflicting flags raise an error; with ``overwrite`` its
+    settings do not count.
+    """
+    named = RunFolder(out) if out is not None else None
+    resumed = named is not None and named.started and not overwrite
+    file = config or (named.config if named is not None and resumed else None)
     settings = Settings.resolve(flags, read_toml(file) if file else None, str(file))
-    folder = held or RunFolder(RUNS / settings.name)
+    folder = named or RunFolder(RUNS / settings.name)
     folder.check_free()
     if folder.started and not overwrite:
         before = Settings.resolve({}, read_toml(folder.config), str(folder.config))
@@ -143,13 +150,9 @@ def _run(settings: Settings) -> Run:
     source = find_source(settings["source"], settings["data_root"] or None)
     if settings["features"] and source.reader not in ("smiles", "molhiv"):
         raise ValueError(f"features = {settings['features']} is for molecules, but {source.name} is of another kind")
-    graphs = load_graphs(source, **settings.reader)
-    if not graphs.num_features:
-        graphs = structural_signals(graphs)
+    graphs = with_features(load_graphs(source, settings["ignore_weights"], **settings.reader))
     if graphs.y is not None and not graphs.classes:
         raise ValueError(f"the targets of {source.name} are numbers, but only classes can be learned")
-    if settings["metric"] == "roc_auc" and len(graphs.classes) > 2:
-        raise ValueError(f"the metric roc_auc is for two classes, but {source.name} has {len(graphs.classes)}")
     split = _split(source, settings, graphs)
     graphs = source.fitted(graphs, split.train)
     official = source.entry is not None and source.entry.split == "official"
@@ -177,7 +180,9 @@ def _prepare(folder: RunFolder, settings: Settings, run: Run, overwrite: bool) -
     if folder.split.exists():
         kept = Split.load(folder.split, run.graphs.fingerprint)
         if kept.hash != run.split.hash:
-            raise DataFileError("is another split than this version makes; --overwrite begins anew", folder.split)
+            raise DataFileError(
+                f"is not the split that this version makes; to train again: {_again(folder)}", folder.split
+            )
     folder.remove_scraps()
     aside = folder.set_damaged_aside()
     if aside is not None:
@@ -188,7 +193,7 @@ def _prepare(folder: RunFolder, settings: Settings, run: Run, overwrite: bool) -
 
 def _tell_start(run: Run, folder: RunFolder, epochs: int) -> None:
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
-    for note in run.graphs.notes:
+    for note in (*run.graphs.notes, *class_notes(run.graphs)):
         say(f"note: {note}", stderr=True)
     what = f"{len(run.graphs):,} graphs, {len(run.graphs.classes)} classes; train / validation / test: {sizes}"
     say(f"{run.about['dataset']}: {what}", stderr=True)
@@ -196,14 +201,18 @@ def _tell_start(run: Run, folder: RunFolder, epochs: int) -> None:
 
 
 def _tell_outcome(record: dict[str, Any], folder: RunFolder) -> None:
-    if record["status"] == "diverged":
+    if record["best_epoch"] is None:
         raise ValueError(
-            f"the loss was not a finite number in the first epoch, so there is no model; a smaller --learning-rate may "
-            f"help (record: {folder.record})"
+            "the training diverged: the loss was not a finite number in the first epoch, so there is no model; a "
+            f"smaller --learning-rate may help (record: {folder.record})"
         )
     metric = record["metric"].replace("_", "-")
     if record["ended"] == "diverged":
-        say("note: the loss ceased to be finite; the best epoch before that was kept", stderr=True)
+        say(
+            f"note: the training diverged: the loss of epoch {record['epochs']} is not a finite number; the model has "
+            f"the weights of epoch {record['best_epoch']}, the best one before; a smaller --learning-rate may help",
+            stderr=True,
+        )
     sizes = record["split_sizes"]
     scores = {"test": (record["test_score"], sizes[2]), "validation": (record["valid_score"], sizes[1])}
     for part, (score, size) in scores.items():
@@ -212,6 +221,11 @@ def _tell_outcome(record: dict[str, Any], folder: RunFolder) -> None:
     say(f"best epoch {record['best_epoch']} of {record['epochs']}, in {record['seconds']:.1f} s")
     say(f"files: {folder.path}")
     say(f"next: bankgcn predict {_quoted(folder)} NEW_GRAPHS")
+
+
+def _again(folder: RunFolder) -> str:
+    """The command that repeats the run of a folder from its first epoch."""
+    return f"bankgcn train --config {shlex.quote(str(folder.config))} --out {_quoted(folder)} --overwrite"
 
 
 def _quoted(folder: RunFolder) -> str:

@@ -50,7 +50,12 @@ Config = Annotated[
     ),
 ]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Begin anew in a folder that holds a run.", rich_help_panel=RUN)
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Replace the run in the folder; its settings are not reused unless --config names its config.toml.",
+        rich_help_panel=RUN,
+    ),
 ]
 Threads = Annotated[
     int, typer.Option(min=1, help="Threads; more than one pays only for large graphs.", rich_help_panel=RUN)
@@ -81,6 +86,15 @@ SkipMissing = Annotated[
 ]
 Symmetrise = Annotated[
     bool | None, _option("symmetrise", "Add the missing reverses of edges.", DATA, "--symmetrise/--no-symmetrise")
+]
+IgnoreWeights = Annotated[
+    bool | None,
+    _option(
+        "ignore_weights",
+        "Count every edge as 1, for models that take no weights; predict and embed then do the same.",
+        DATA,
+        "--ignore-weights/--no-ignore-weights",
+    ),
 ]
 Features = Annotated[
     str | None,

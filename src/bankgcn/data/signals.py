@@ -139,6 +139,11 @@ def _structure_notes(graphs: GraphSet, top: int) -> list[str]:
     return notes
 
 
+def with_features(graphs: GraphSet) -> GraphSet:
+    """The same graphs; if their nodes have no features, with :func:`structural_signals`."""
+    return graphs if graphs.num_features else structural_signals(graphs)
+
+
 def clustering_coefficient(graphs: GraphSet) -> NDArray[np.float32]:
     """The share of the pairs of neighbours of each node that are neighbours themselves, shape ``(N,)``.
 

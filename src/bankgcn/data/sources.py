@@ -120,6 +120,14 @@ class Source:
         graphs = self._load({**options, **self._options_like(like)}, progress)
         return conform(graphs, like, self.name)
 
+    @property
+    def options(self) -> list[str]:
+        """Names of the options that :meth:`load` passes to the reader."""
+        if self.reader not in READERS:
+            return []
+        parameters = list(inspect.signature(READERS[self.reader].read).parameters)
+        return [name for name in parameters[1:] if name != "progress"]
+
     def _options_like(self, like: Recipe) -> dict[str, Any]:
         """What tells the reader to make signals in that way; nothing, if it cannot."""
         kind = like.get("kind")
@@ -139,8 +147,7 @@ class Source:
             _refuse_unknown(options, [], "a saved set")
             return GraphSet.load(self.path)
         reader = READERS[self.reader]
-        known = [name for name in list(inspect.signature(reader.read).parameters)[1:] if name != "progress"]
-        _refuse_unknown(options, known, reader.kind)
+        _refuse_unknown(options, self.options, reader.kind)
         if self.reader == "tu":
             options = self._tu_options(self.path, options)
         read = partial(reader.read, self.path, **options)

@@ -21,8 +21,9 @@ class RunRecord:
 
     Args:
         config: What was run.
-        status: ``"finished"``; ``"diverged"``, if the loss was not a finite number, which leaves no scores; or
-            ``"failed"``, if the run could not be brought to an end, which says nothing of the configuration.
+        status: ``"finished"``; ``"diverged"``, if the loss became infinite or NaN: the scores are those of the best
+            epoch before that, if there is one; or ``"failed"``, if the run could not be brought to an end, which says
+            nothing of the configuration.
         metric: What the scores are.
         valid_score: Score on the validation graphs at the epoch that was kept.
         valid_loss: Task loss on them at that epoch.

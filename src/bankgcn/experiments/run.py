@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.signals import with_features
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
 from bankgcn.experiments.config import RunConfig
@@ -18,6 +19,7 @@ from bankgcn.experiments.record import RunRecord
 from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
 from bankgcn.training import Epoch, FitResult, evaluate, fit
+from bankgcn.training.checks import check_run, class_notes
 from bankgcn.training.versions import versions
 
 OnEpoch = Callable[[Epoch], None]
@@ -40,6 +42,7 @@ class Runner:
         graphs, split = self._load(config)
         assert self._loaded is not None
         fingerprint = self._loaded[2].fingerprint  # of the graphs as they were read: the same for every split
+        check_run(graphs, split, config.model, config.train)
         seeds = config.seeds
         with torch.random.fork_rng(devices=[]):  # nobody else's random numbers are disturbed
             torch.manual_seed(seeds.weights)
@@ -54,7 +57,7 @@ class Runner:
         """The graphs of a run, with signals fitted to those that train, and which train, validate and test."""
         if self._loaded is None or self._loaded[0] != config.dataset:
             source = find_source(config.dataset, self.data_root)
-            self._loaded = (config.dataset, source, source.load())
+            self._loaded = (config.dataset, source, with_features(source.load()))
         _, source, graphs = self._loaded
         split = source.split(graphs, config.seeds.split)
         if config.train_per_class is not None:
@@ -83,9 +86,10 @@ def run(config: RunConfig, data_root: str | Path | None = None, on_epoch: OnEpoc
 
 
 def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: GraphSet, split: Split) -> RunRecord:
-    """What is known after the training; of a diverged one, that and no scores."""
+    """What is known after the training; without scores if there is no epoch with a finite loss."""
     known: dict[str, Any] = {
         "config": config,
+        "status": trained.status,
         "metric": config.train.metric,
         "epochs": len(trained.epochs),
         "parameters": sum(parameter.numel() for parameter in net.parameters()),
@@ -94,18 +98,18 @@ def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: Gr
         ),
         "fingerprint": graphs.fingerprint,
         "split_hash": split.hash,
-        "notes": tuple(graphs.notes),
+        "notes": (*graphs.notes, *class_notes(graphs)),
         "versions": versions(),
         "threads": torch.get_num_threads(),
     }
-    if trained.ended == "diverged" or trained.best is None:
-        error = f"the loss of epoch {len(trained.epochs)} is not a finite number"
-        return RunRecord(**known, status="diverged", error=error)
+    if trained.status == "diverged":
+        known["error"] = f"the loss of epoch {len(trained.epochs)} is not a finite number"
+    if trained.best is None:
+        return RunRecord(**known)
     test = evaluate(net, graphs[split.test], config.train.metric)
     banks = [conv.alpha.detach() for conv in net.convs if isinstance(conv, BankConv)]
     return RunRecord(
         **known,
-        status="finished",
         valid_score=trained.best.valid_score,
         valid_loss=trained.best.valid_loss,
         test_score=test.score,

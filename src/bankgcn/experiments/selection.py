@@ -59,9 +59,10 @@ def select(
 ) -> dict[Hashable, Selection]:
     """The winning hyper-parameters of each group, by their mean score over the seeds.
 
-    A diverged run counts with the worst score, 0, rather than not at all: hyper-parameters must not win by the runs
-    that they spoil. Hyper-parameters are compared only where they were run with every seed of their group, or, if none
-    was, with most of them. Of equals, the one with the smaller validation loss wins, then the one with the smaller key.
+    A diverged run counts with the worst score, 0, whatever its best epoch scored: hyper-parameters must not win by the
+    runs that they spoil. Hyper-parameters are compared only where they were run with every seed of their group, or, if
+    none was, with most of them. Of equals, the one with the smaller validation loss wins, then the one with the smaller
+    key.
 
     Args:
         records: Runs that came to an end; failed ones count as missing.
@@ -92,12 +93,19 @@ def _winner(group: Hashable, candidates: dict[str, list[RunRecord]], how: How) -
 
 
 def _mean_score(records: Iterable[RunRecord], how: How) -> float:
-    scores = (record.valid_score if how == "validation" else record.test_score for record in records)
-    return fmean(WORST if score is None else score for score in scores)
+    return fmean(_score(record, how) for record in records)
 
 
 def _mean_loss(records: Iterable[RunRecord]) -> float:
-    return fmean(float("inf") if record.valid_loss is None else record.valid_loss for record in records)
+    return fmean(
+        float("inf") if record.status == "diverged" or record.valid_loss is None else record.valid_loss
+        for record in records
+    )
+
+
+def _score(record: RunRecord, how: How) -> float:
+    score = record.valid_score if how == "validation" else record.test_score
+    return WORST if record.status == "diverged" or score is None else score
 
 
 def _check_same_graphs(records: Iterable[RunRecord]) -> None:

@@ -76,8 +76,9 @@ def omegas(figure: Figure, records: Records) -> Sheet:
     rows = []
     for panel in figure.panels:
         record = records.get(panel.config.key)
-        ours = f"{record.coherence[0]:.3f}" if record and record.coherence else "-"
-        score = f"{100 * record.test_score:.2f}" if record and record.test_score is not None else "-"
+        finished = record if record and record.status == "finished" else None
+        ours = f"{finished.coherence[0]:.3f}" if finished and finished.coherence else "-"
+        score = f"{100 * finished.test_score:.2f}" if finished and finished.test_score is not None else "-"
         published = "-" if panel.published is None else f"{panel.published:.3f}"
         name = f"({panel.name}) {panel.label}, {panel.setting}"
         rows.append(tuple(map(Entry, (name, ours, published, score))))
@@ -96,7 +97,7 @@ def _shortened(figure: Figure) -> list[str]:
 def _draw_panel(panel: Panel, record: RunRecord | None, axis: Axes) -> None:
     setting = panel.setting.replace("gamma", r"$\gamma$")
     title = f"({panel.name}) {panel.label}\n{setting}"
-    if record is None or not record.alpha:
+    if record is None or record.status == "diverged" or not record.alpha:
         reason = "not run yet" if record is None else record.status
         axis.text(0.5, 0.5, reason, ha="center", va="center", transform=axis.transAxes)
         axis.set_title(f"{title}\nΩ: -", fontsize=9)

@@ -108,7 +108,7 @@ def _parameters(results: Results) -> Iterator[str]:
 
 def _diverged(results: Results) -> Iterator[str]:
     if any(result.diverged for result in results.cells.values()):
-        yield "Diverged runs have no test score and are left out of mean and std; in the selection they count as 0."
+        yield "Diverged runs are left out of mean and std; in the selection they count as 0."
 
 
 def _provenance(results: Results) -> Iterator[str]:

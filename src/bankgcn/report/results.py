@@ -41,10 +41,7 @@ class Result:
     @cached_property
     def scores(self) -> tuple[float, ...]:
         """Test score of each seed in percent; NaN where the run is missing or diverged."""
-        return tuple(
-            math.nan if record is None or record.test_score is None else 100 * record.test_score
-            for record in self.records
-        )
+        return tuple(map(_percent, self.records))
 
     @cached_property
     def spread(self) -> Spread:
@@ -169,6 +166,12 @@ def _result(table: Table, row: Row, column: Column, records: Records, rule: How)
 def _chosen(found: list[RunRecord], rule: How) -> RunConfig | None:
     winners = select(found, rule, group_by=lambda config: None)
     return winners[None].config.with_(seed=0) if winners else None
+
+
+def _percent(record: RunRecord | None) -> float:
+    if record is None or record.status == "diverged" or record.test_score is None:
+        return math.nan
+    return 100 * record.test_score
 
 
 def _same_split(first: RunRecord, second: RunRecord) -> bool:

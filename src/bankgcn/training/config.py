@@ -5,6 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from bankgcn.training.ranges import NOT_NEGATIVE, POSITIVE_COUNT, Range, check_ranges
+
+RANGES = {
+    "learning_rate": Range(above=0),
+    "weight_decay": NOT_NEGATIVE,
+    "gamma": NOT_NEGATIVE,
+    "batch_size": POSITIVE_COUNT,
+    "max_epochs": POSITIVE_COUNT,
+    "patience": POSITIVE_COUNT,
+    "decay_patience": Range(at_least=0, whole=True, optional=True),
+    "decay_factor": Range(at_least=0, below=1),
+    "min_learning_rate": NOT_NEGATIVE,
+}
+"""Which numbers the settings of a training may have."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
@@ -41,14 +56,7 @@ class TrainConfig:
     min_learning_rate: float = 1e-5
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "max_epochs", "patience"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
-        for name in ("weight_decay", "gamma", "min_learning_rate"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name}={getattr(self, name)}: expected a number that is not negative")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate={self.learning_rate}: expected a positive number")
+        check_ranges(RANGES, vars(self))
         for name, options in (("coherence", ("sum", "mean")), ("select", ("loss", "score"))):
             if getattr(self, name) not in options:
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(options)}")

@@ -71,6 +71,11 @@ class Ensemble:
         same = all(model.signals == first for model in self.members.values())
         return first if first is None or same else dict(widened(first))
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was asked for when the first model was trained, by the names of the command line; empty if unknown."""
+        return self.first.about.get("config", {})
+
     def knows(self, graphs: GraphSet) -> bool:
         """Whether any of the models was trained on these graphs."""
         models = self.members.values()
@@ -94,3 +99,10 @@ def _check_alike(members: Mapping[Path, TrainedModel]) -> None:
             )
         if not same_before_fit(other.signals or {}, model.signals or {}):
             raise DataFileError(f"was trained on graphs described otherwise than those of {first.name}", path)
+        ignores = [bool(one.about.get("config", {}).get("ignore_weights")) for one in (other, model)]
+        if ignores[0] != ignores[1]:
+            raise DataFileError(
+                f"was trained with ignore_weights = {ignores[0]}, but {first.name} with {ignores[1]}: "
+                "they cannot vote together",
+                path,
+            )

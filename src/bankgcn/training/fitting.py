@@ -15,6 +15,7 @@ from torch import Tensor
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
+from bankgcn.training.checks import check_parts
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate
 from bankgcn.training.learner import Learner
@@ -38,11 +39,16 @@ class Epoch:
 
 @dataclass(frozen=True)
 class FitResult:
-    """How a training went. The network has the weights of the best epoch."""
+    """How a training went. The network has the weights of the best epoch; there is none if the first one diverged."""
 
     best: Epoch | None
     epochs: tuple[Epoch, ...]
     ended: Literal["patience", "max_epochs", "diverged"]
+
+    @property
+    def status(self) -> Literal["finished", "diverged"]:
+        """The verdict: diverged if the last loss is not finite, even where the best epoch before it was restored."""
+        return "diverged" if self.ended == "diverged" else "finished"
 
 
 class Training:
@@ -58,9 +64,7 @@ class Training:
         world: World | None = None,
     ):
         reuse_memory()
-        for part, graphs in (("training", train), ("validation", valid)):
-            if graphs.y is None or not len(graphs):
-                raise ValueError(f"{len(graphs)} {part} graphs{'' if graphs.y is not None else ' without classes'}")
+        check_parts(train.y, valid.y, config)
         self.net, self.train, self.valid, self.config = net, train, valid, config
         self.generator, self.world = generator, world or World()
         self.learner = Learner(net, config)

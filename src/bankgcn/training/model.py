@@ -15,7 +15,9 @@ from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.refit import conform
 from bankgcn.nn import AtomEncoder, GraphNetwork
+from bankgcn.nn.baselines import WEIGHTED
 from bankgcn.training.checkpoint import load_tensors, save_tensors
+from bankgcn.training.ranges import COUNT, POSITIVE_COUNT, check_ranges
 
 CONV_OPTIONS: dict[str, dict[str, Any]] = {
     "bank": {
@@ -35,6 +37,15 @@ CONV_OPTIONS: dict[str, dict[str, Any]] = {
     "mlp": {},
 }
 """The options of each convolution, with the paper's values."""
+
+RANGES = {
+    "hidden_channels": POSITIVE_COUNT,
+    "num_layers": POSITIVE_COUNT,
+    "order": COUNT,
+    "num_subspaces": POSITIVE_COUNT,
+    "heads": POSITIVE_COUNT,
+}
+"""Which numbers the settings of a network and of its convolution may have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +78,7 @@ class ModelConfig:
         known = pick(CONV_OPTIONS, self.conv, "model")
         for name in self.conv_options:
             pick(known, name, f"option of {self.conv}")
+        check_ranges(RANGES, {**vars(self), **self.conv_options})
         object.__setattr__(self, "conv_options", MappingProxyType({**known, **self.conv_options}))
         if self.embedding is not None:
             object.__setattr__(self, "embedding", tuple(self.embedding))
@@ -81,6 +93,14 @@ class ModelConfig:
         if self.embedding is not None:
             plain["embedding"] = list(self.embedding)
         return plain
+
+    def check(self, graphs: GraphSet) -> None:
+        """Raise if the graphs have edge weights and networks of this kind cannot use them."""
+        if graphs.edge_weight is not None and self.conv not in WEIGHTED:
+            raise ValueError(
+                f"{graphs.name or 'the set'} has edge weights, which the model {self.conv} cannot use "
+                f"(without_weights ignores them); models that take weights: {', '.join(sorted(WEIGHTED))}"
+            )
 
     def build(self, in_channels: int, num_classes: int) -> GraphNetwork:
         """A network of this kind, with fresh weights from torch's global generator."""
@@ -139,6 +159,7 @@ class TrainedModel:
 
     def check(self, graphs: GraphSet) -> None:
         """Raise unless the network can be applied to these graphs."""
+        self.config.check(graphs)
         if graphs.num_features != self.in_channels:
             raise ValueError(
                 f"the graphs have {graphs.num_features} features a node, but the model was trained on "

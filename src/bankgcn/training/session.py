@@ -14,6 +14,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.recipes import description
 from bankgcn.data.splits import Split
 from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
+from bankgcn.training.checks import check_run
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate
 from bankgcn.training.fitting import Epoch, FitResult, fit
@@ -35,6 +36,10 @@ class Run:
         train: How it is trained.
         seed: What weights and batches are drawn with.
         about: What else to keep with the model and in the record, as JSON holds it.
+
+    Raises:
+        ValueError: The model cannot be trained on these graphs in this way; see
+            :func:`~bankgcn.training.checks.check_run`.
     """
 
     graphs: GraphSet
@@ -44,10 +49,11 @@ class Run:
     seed: int = 0
     about: Mapping[str, Any]
 
+    def __post_init__(self) -> None:
+        check_run(self.graphs, self.split, self.model, self.train)
+
     def network(self) -> GraphNetwork:
         """The network before training."""
-        if self.graphs.y is None or not self.graphs.classes:
-            raise ValueError(f"{self.graphs.name or 'the set'} has no classes to learn")
         torch.manual_seed(Seeds.of(self.seed).weights)
         return self.model.build(self.graphs.num_features, self.graphs.num_classes)
 
@@ -68,7 +74,8 @@ def train_run(
         world: The processes that train together; the first of them writes.
 
     Returns:
-        The record. Where the loss was not finite from the start there is no model: its status is ``"diverged"``.
+        The record. If the loss became infinite or NaN, its status is ``"diverged"``: scores and model are those of the
+        best epoch before that, and there are none if it was the first epoch.
     """
     started = time.monotonic()
     world = world or World()
@@ -106,7 +113,7 @@ def _record(run: Run, net: GraphNetwork, result: FitResult, test: Evaluation | N
     with torch.no_grad():
         omegas = [mutual_coherence(conv.alpha).item() for conv in net.convs if isinstance(conv, BankConv)]
     return {
-        "status": "finished" if best else "diverged",
+        "status": result.status,
         "metric": run.train.metric,
         "test_score": _finite(test.score) if test else None,
         "test_loss": _finite(test.loss) if test else None,

@@ -1,0 +1,105 @@
+"""What a training needs is checked before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.splits import Split, stratified_split
+from bankgcn.data.weights import without_weights
+from bankgcn.nn import CONVS, GraphNetwork
+from bankgcn.nn.baselines import WEIGHTED
+from bankgcn.training import ModelConfig, TrainConfig, fit
+from bankgcn.training.checks import check_run, class_notes
+
+BY_SCORE = TrainConfig(metric="roc_auc", select="score")
+
+
+def graphs_of(y: list[int], weight: float = 1.0) -> GraphSet:
+    """Pairs of joined nodes, with these classes."""
+    edges = np.arange(2 * len(y)).reshape(-1, 2)
+    both = np.concatenate([edges, edges[:, ::-1]]).T
+    return GraphSet.from_edges(
+        [2] * len(y),
+        both,
+        attributes=np.ones(2 * len(y)),
+        edge_weight=np.full(2 * len(y), weight),
+        y=y,
+        classes=[f"c{number}" for number in range(max(y) + 1)],
+        name="own",
+    )
+
+
+def check(graphs: GraphSet, config: TrainConfig | None = None, conv: str = "bank", split: Split | None = None) -> None:
+    check_run(graphs, split or stratified_split(graphs.y), ModelConfig(conv=conv), config or TrainConfig())
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0] * 20, "all 20 graphs of own have the class 'c0': there is nothing to learn"),
+        (list(range(20)), "own has 20 graphs and 20 classes: expected several graphs of each class"),
+        ([0, 1, 1], "3 training graphs and 0 validation graphs"),
+    ],
+)
+def test_graphs_from_which_nothing_can_be_learned_are_refused(y: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check(graphs_of(y))
+
+
+def test_graphs_without_classes_are_refused() -> None:
+    split = stratified_split([0, 1] * 10)
+    with pytest.raises(ValueError, match="own has no classes to learn"):
+        check(replace(graphs_of([0, 1] * 10), y=None, classes=()), split=split)
+
+
+def test_classes_with_one_graph_are_noted() -> None:
+    assert class_notes(graphs_of([0, 1] * 10)) == ()
+    (note,) = class_notes(graphs_of([0] * 9 + [1] * 9 + [2, 3]))
+    assert note == (
+        "2 of 4 classes have one graph only ('c2', 'c3'): the model cannot be both trained and tested on such a class"
+    )
+    (note,) = class_notes(graphs_of([0, 0, *range(1, 10)]))
+    assert "9 of 10 classes" in note
+    assert "('c1', 'c2', 'c3', ...)" in note
+    check(graphs_of([0] * 9 + [1] * 9 + [2, 3]))
+
+
+def test_roc_auc_selects_no_epoch_where_validation_has_one_class() -> None:
+    graphs = graphs_of([0, 1] * 10)
+    split = Split(np.arange(16), np.array([16, 18]), np.array([17, 19]))
+    with pytest.raises(ValueError, match='all 2 validation graphs have one class.*select="loss"'):
+        check(graphs, BY_SCORE, split=split)
+    check(graphs, replace(BY_SCORE, select="loss"), split=split)
+    check(graphs, replace(BY_SCORE, metric="accuracy"), split=split)
+    check(graphs, BY_SCORE)
+
+
+def test_the_training_itself_refuses_such_validation_graphs() -> None:
+    torch.set_default_dtype(torch.float32)
+    graphs = smooth_or_alternating(20)
+    net = GraphNetwork(1, 2, hidden_channels=8, num_layers=1)
+    with pytest.raises(ValueError, match="validation graphs have one class"):
+        fit(net, graphs, graphs[np.flatnonzero(graphs.y == 0)], BY_SCORE, generator=torch.Generator())
+
+
+def test_roc_auc_is_refused_for_more_than_two_classes() -> None:
+    with pytest.raises(ValueError, match="the metric roc_auc is for two classes, but own has 3"):
+        check(graphs_of([0, 1, 2] * 10), TrainConfig(metric="roc_auc"))
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_weighted_graphs_are_refused_by_models_that_take_no_weights(conv: str) -> None:
+    graphs = graphs_of([0, 1] * 10, weight=2.0)
+    check(without_weights(graphs), conv=conv)
+    if conv in WEIGHTED:
+        check(graphs, conv=conv)
+    else:
+        message = rf"own has edge weights, which the model {conv} cannot use \(without_weights ignores them\)"
+        with pytest.raises(ValueError, match=message):
+            check(graphs, conv=conv)
