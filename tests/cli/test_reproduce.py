@@ -72,6 +72,20 @@ def test_a_lost_record_is_run_again_and_nothing_else(tmp_path: Path) -> None:
     assert [path for path in files if path.stat().st_mtime_ns != written[path]] == [files[2]]
 
 
+def test_a_table_is_printed_from_a_store_with_damaged_and_newer_records_and_changes_nothing(tmp_path: Path) -> None:
+    keep(tmp_path / "r", TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=3).configs())
+    damaged, newer, *_ = sorted((tmp_path / "r").iterdir())
+    damaged.write_bytes(b"{")
+    newer.write_text(newer.read_text().replace('"format": 1', '"format": 2'))
+    before = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
+    code, out, err = run("table", "table1", "--store", "r")
+    assert code == 0
+    assert "GCN" in out
+    assert f"{damaged.name} is no whole JSON file" in err
+    assert f"{newer.name} has format 2, newer than 1: update bankgcn; it is left out" in err
+    assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == before
+
+
 @pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_it_gives_the_same_table(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bankgcn", "reproduce", "table1", *QUICK, "--workers", "2", "--store"]

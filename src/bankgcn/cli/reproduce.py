@@ -151,7 +151,7 @@ def _stored(what: str, part: Part, folder: Path) -> tuple[Table | Figure, dict[s
         raise ValueError(f"{folder}: there are no records; 'bankgcn reproduce {what} --store {folder}' makes them")
     store = Store(folder)
     records = {record.config.key: record for record in store.records()}
-    for message in store.quarantined:
+    for message in store.skipped:
         _say(Console(stderr=True, highlight=False), message)
     known = {record.config.dataset for record in records.values()}
     experiment = part.among(what, known.__contains__, others=known)[0].of(what)
