@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,6 +102,21 @@ def test_a_file_that_has_changed_is_trained_on_again(
     assert "own.jsonl:30" in sweep([config], store, SerialEngine()).failed[0].error
     file.unlink()
     assert sweep([config], store, SerialEngine()).records == again.records  # there is nothing to compare with
+
+
+def test_what_a_killed_sweep_left_of_a_write_is_removed_when_it_is_old(store: Store, engine: SerialEngine) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    store.folder.mkdir()
+    old, fresh, living = (
+        store.folder / f".a.json.{name}.part" for name in (f"{ended.pid}-a", f"{ended.pid}-b", f"{os.getpid()}-c")
+    )
+    for path in (old, fresh, living):
+        path.touch()
+    for path in (old, living):
+        os.utime(path, (0, 0))
+    sweep(CONFIGS[:1], store, engine)
+    assert [path.exists() for path in (old, fresh, living)] == [False, True, True]
 
 
 def test_a_failed_run_stops_no_other_and_is_tried_again(tmp_path: Path, store: Store, engine: SerialEngine) -> None:

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from bankgcn.data.atomic import atomic_write
+from bankgcn.data.atomic import SHARED_AGE, atomic_write, remove_unfinished
 from bankgcn.experiments.config import content_hash
 from bankgcn.experiments.record import OtherVersion, RunRecord
 
@@ -92,6 +92,10 @@ class Store:
                 continue
             if record is not None:
                 yield record
+
+    def remove_unfinished(self) -> None:
+        """Remove what killed processes left of their writes; no record is among it."""
+        remove_unfinished(self.folder, SHARED_AGE)
 
     def _make_way(self, path: Path, record: RunRecord) -> None:
         """Rename what a new record must not delete: a file that is no sound record, or one of other graphs."""

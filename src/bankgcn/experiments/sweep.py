@@ -59,6 +59,7 @@ def sweep(
             known[key] = record
     missing = [config for key, config in wanted.items() if key not in known]
     failed = []
+    store.remove_unfinished()
     results = engine.run_all(missing, on_event)
     with closing(results):
         for record in results:
