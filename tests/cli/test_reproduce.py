@@ -173,6 +173,8 @@ def test_a_table_can_be_written_to_a_file(tmp_path: Path) -> None:
     keep(tmp_path / "r", TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=1).configs())
     code, out, _ = run("table", "table1", "--store", "r", "--format", "latex", "--out", "tables/t.tex")
     assert (code, out) == (0, "written to tables/t.tex\n")
+    _, printed, _ = run("table", "table1", "--store", "r", "--format", "latex", "--out", "-")
+    assert printed == (tmp_path / "tables" / "t.tex").read_text(encoding="utf-8")
     assert r"\begin{tabular}" in (tmp_path / "tables" / "t.tex").read_text(encoding="utf-8")
 
 
@@ -222,6 +224,7 @@ def test_table_0_describes_datasets() -> None:
         (("table", "table0", "--runs", "3"), "table0 describes datasets"),
         (("figure", "figure4", "--out", "f.png"), "unknown figure 'figure4'"),
         (("figure", "figure3", "--out", "f.gif"), "f.gif: expected the name of an image"),
+        (("figure", "figure3", "--out", "-"), "-: expected the name of an image"),
     ],
 )
 def test_wrong_questions_get_a_sentence(arguments: tuple[str, ...], message: str) -> None:
