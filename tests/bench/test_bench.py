@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from rich.console import Console
 from typer.testing import CliRunner
 
 from bankgcn.bench import OURS, PEERS, PRODUCTS, measure, measure_case
@@ -134,6 +135,17 @@ def test_the_command_writes_its_figures(tmp_path: Path, monkeypatch: pytest.Monk
     values = json.loads(file.read_text())
     assert set(values["cases"][0]["peers"]) == set(PEERS)
     assert values["machine"]["threads"] == 1
+
+
+def test_figures_on_standard_output_have_it_to_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(console: Console, name: str, *_: object) -> dict[str, str]:
+        console.print(f"{name}: one training epoch")
+        return {"name": name}
+
+    monkeypatch.setattr(sys.modules["bankgcn.cli.bench"], "_bench_case", measured)
+    result = CliRunner().invoke(app, ["bench", "--cases", "enzymes", "--max-edges", "0", "--json", "-"])
+    assert json.loads(result.stdout)["cases"] == [{"name": "ENZYMES"}]
+    assert "ENZYMES: one training epoch" in result.stderr
 
 
 def test_an_unknown_case_is_named() -> None:

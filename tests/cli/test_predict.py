@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,6 +64,30 @@ def test_predictions_are_those_of_the_model(command: Command, folder: Path, run:
     accuracy = np.mean([row["predicted"] == row["class"] for row in table])
     assert out.splitlines() == ["188 predictions are in p.csv", f"accuracy  {accuracy:.4f}  (188 graphs)"]
     assert "these are the graphs of training; --part test" in err
+
+
+@pytest.mark.parametrize("out", ["-", "/dev/stdout"])
+def test_tables_on_standard_output_have_it_to_themselves(command: Command, folder: Path, run: Path, out: str) -> None:
+    for name, said in (("predict", "188 predictions are in standard output\naccuracy"), ("embed", "188 vectors of 64")):
+        assert command(name, run, "MUTAG", "--out", "file.csv")[0] == 0
+        code, table, err = command(name, run, "MUTAG", "--out", out)
+        assert code == 0
+        assert table == (folder / "file.csv").read_text()
+        assert said in err
+    assert not (folder / "-").exists()
+
+
+def test_predictions_go_through_links_and_pipes(command: Command, folder: Path, run: Path) -> None:
+    (folder / "link.csv").symlink_to("file.csv")
+    assert command("predict", run, "MUTAG", "--out", "link.csv")[0] == 0
+    assert (folder / "link.csv").is_symlink()
+    os.mkfifo(folder / "pipe")
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append((folder / "pipe").read_text()), daemon=True)
+    reader.start()
+    assert command("predict", run, "MUTAG", "--out", "pipe")[0] == 0
+    reader.join(timeout=5)
+    assert read == [(folder / "file.csv").read_text()]
 
 
 def test_the_test_part_has_the_score_of_the_record(command: Command, folder: Path, run: Path) -> None:

@@ -72,6 +72,20 @@ def test_a_lost_record_is_run_again_and_nothing_else(tmp_path: Path) -> None:
     assert [path for path in files if path.stat().st_mtime_ns != written[path]] == [files[2]]
 
 
+def test_a_table_is_printed_from_a_store_with_damaged_and_newer_records_and_changes_nothing(tmp_path: Path) -> None:
+    keep(tmp_path / "r", TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=3).configs())
+    damaged, newer, *_ = sorted((tmp_path / "r").iterdir())
+    damaged.write_bytes(b"{")
+    newer.write_text(newer.read_text().replace('"format": 1', '"format": 2'))
+    before = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
+    code, out, err = run("table", "table1", "--store", "r")
+    assert code == 0
+    assert "GCN" in out
+    assert f"{damaged.name} is no whole JSON file" in err
+    assert f"{newer.name} has format 2, newer than 1: update bankgcn; it is left out" in err
+    assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == before
+
+
 @pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_it_gives_the_same_table(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bankgcn", "reproduce", "table1", *QUICK, "--workers", "2", "--store"]
@@ -159,6 +173,8 @@ def test_a_table_can_be_written_to_a_file(tmp_path: Path) -> None:
     keep(tmp_path / "r", TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=1).configs())
     code, out, _ = run("table", "table1", "--store", "r", "--format", "latex", "--out", "tables/t.tex")
     assert (code, out) == (0, "written to tables/t.tex\n")
+    _, printed, _ = run("table", "table1", "--store", "r", "--format", "latex", "--out", "-")
+    assert printed == (tmp_path / "tables" / "t.tex").read_text(encoding="utf-8")
     assert r"\begin{tabular}" in (tmp_path / "tables" / "t.tex").read_text(encoding="utf-8")
 
 
@@ -208,6 +224,7 @@ def test_table_0_describes_datasets() -> None:
         (("table", "table0", "--runs", "3"), "table0 describes datasets"),
         (("figure", "figure4", "--out", "f.png"), "unknown figure 'figure4'"),
         (("figure", "figure3", "--out", "f.gif"), "f.gif: expected the name of an image"),
+        (("figure", "figure3", "--out", "-"), "-: expected the name of an image"),
     ],
 )
 def test_wrong_questions_get_a_sentence(arguments: tuple[str, ...], message: str) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from bankgcn.experiments.run import run
 from bankgcn.nn import GraphNetwork
 from bankgcn.training import Evaluation, TrainedModel, fitting
 from bankgcn.training.fitting import Training
+from bankgcn.training.run_folder import RunFolder
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -137,10 +139,31 @@ def test_a_kill_in_the_middle_leaves_no_trace(command: Command, folder: Path) ->
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     assert not (folder / "killed" / "record.json").exists()
-    (folder / "killed" / ".training.safetensors.1-0.part").touch()  # as a kill during a write leaves it
+    (folder / "killed" / f".training.safetensors.{process.pid}-0.part").touch()  # as a kill during a write leaves it
     assert command("train", "--out", "killed")[0] == 0
     assert command("train", *options, "--out", "whole")[0] == 0
     assert files(folder / "killed") == files(folder / "whole")
+
+
+def test_two_trainings_do_not_share_a_folder(command: Command, folder: Path) -> None:
+    held, end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with RunFolder(folder / "r").lock():
+            held.set()
+            end.wait()
+
+    other = threading.Thread(target=hold, daemon=True)
+    other.start()
+    held.wait()
+    code, out, err = command("train", *QUICK, "--out", "r")
+    assert (code, out) == (1, "")
+    assert f"r: is in use: process {os.getpid()} on " in err
+    assert [file.name for file in (folder / "r").iterdir()] == [".lock"]
+    end.set()
+    other.join()
+    assert command("train", *QUICK, "--out", "r")[0] == 0
+    assert {file.name for file in (folder / "r").iterdir()} == FILES
 
 
 def test_a_damaged_checkpoint_is_set_aside(command: Command, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -68,6 +69,19 @@ def test_a_changed_file_is_read_again_and_its_old_entry_goes(reads: Reads) -> No
     write(reads.file, "30", LONG_AGO + 1)  # of the same time
     assert value(cached("my set", reads, [reads.file], {})) == 30
     assert len(entries()) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no safe way to ask whether a process runs")
+def test_what_a_killed_process_left_of_a_write_goes_with_the_next(reads: Reads) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    folder = cache_folder() / "sets"
+    folder.mkdir(parents=True)
+    for process, age in ((ended.pid, 4000), (ended.pid, 0), (os.getpid(), 4000)):
+        write(folder / f".a.graphs.{process}-{age:x}.part", "half", time.time() - age)
+    cached("my set", reads, [reads.file], {})
+    left = [f".a.graphs.{ended.pid}-0.part", f".a.graphs.{os.getpid()}-fa0.part"]
+    assert sorted(entries()) == sorted([*left, entries()[-1]])
 
 
 def test_other_options_and_other_places_are_other_entries(reads: Reads, tmp_path: Path) -> None:

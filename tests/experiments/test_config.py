@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +12,10 @@ import pytest
 from bankgcn.experiments import RunConfig
 from bankgcn.experiments.config import content_hash
 from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.training.model import CONV_OPTIONS
 from bankgcn.training.seeds import Seeds
 
+WRITTEN_BY_0_1_0 = json.loads((Path(__file__).parents[1] / "records_v010" / "keys.json").read_text())
 BASE = RunConfig(dataset="MUTAG")
 CONFIGS = [
     BASE,
@@ -32,6 +36,61 @@ def test_a_key_survives_a_json_round_trip(config: RunConfig) -> None:
 def test_a_key_is_stable() -> None:
     assert BASE.key == "fd0b71fa222f041b8064"  # kept results are found by it: a change of it must be meant
     assert all(len(config.key) == 20 for config in CONFIGS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaterTrainConfig(TrainConfig):
+    dropout: float = 0.0
+    milestones: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaterModelConfig(ModelConfig):
+    virtual_node: bool = False
+
+    __hash__ = ModelConfig.__hash__
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaterRunConfig(RunConfig):
+    reader: dict[str, str] = field(default_factory=dict)
+
+
+@pytest.mark.parametrize("written", WRITTEN_BY_0_1_0, ids=lambda written: written["key"])
+def test_a_configuration_of_version_0_1_0_keeps_its_key_and_its_form(written: dict) -> None:
+    config = RunConfig.from_dict(written["config"])
+    assert config.key == written["key"]
+    assert json.loads(json.dumps(config.to_dict())) == written["config"]
+
+
+@pytest.mark.parametrize("written", WRITTEN_BY_0_1_0, ids=lambda written: written["key"])
+def test_an_option_that_a_later_version_adds_changes_no_key(written: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = written["config"]
+    monkeypatch.setitem(CONV_OPTIONS, "bank", {**CONV_OPTIONS["bank"], "momentum": (1, 2)})
+    monkeypatch.setitem(CONV_OPTIONS, "gcn", {"bias": True})
+    later = LaterRunConfig(
+        **{**values, "model": LaterModelConfig(**values["model"]), "train": LaterTrainConfig(**values["train"])}
+    )
+    assert later.key == written["key"]
+    assert json.loads(json.dumps(later.to_dict())) == values
+
+
+def test_a_later_option_with_another_value_than_its_default_moves_the_key() -> None:
+    changes = [
+        {"train": LaterTrainConfig(dropout=0.5)},
+        {"train": LaterTrainConfig(milestones=(3,))},
+        {"model": LaterModelConfig(virtual_node=True)},
+        {"reader": {"target": "active"}},
+    ]
+    configs = [LaterRunConfig(dataset="MUTAG", **change) for change in changes]
+    assert len({config.key for config in configs} | {BASE.key}) == len(changes) + 1
+    assert configs[0].to_dict()["train"]["dropout"] == 0.5
+
+
+def test_a_network_without_filter_banks_keeps_its_key_when_a_default_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = BASE.with_(conv="gcn").key
+    monkeypatch.setattr(TrainConfig, "coherence", "mean")
+    assert BASE.with_(conv="gcn").key == key
 
 
 def test_every_value_moves_the_key() -> None:

@@ -1,4 +1,4 @@
-"""Records on disk: whole or absent, never deleted, never believed when changed."""
+"""Records on disk: whole or absent, never deleted, never believed when changed, never touched by reading."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments import RunConfig, RunRecord, Store
+from bankgcn.experiments.config import content_hash
+from bankgcn.experiments.record import OtherVersion
 
+WRITTEN_BY_0_1_0 = Path(__file__).parents[1] / "records_v010" / "store"
 CONFIG = RunConfig(dataset="MUTAG")
 RECORD = RunRecord(config=CONFIG, status="finished", metric="accuracy", valid_score=0.1 + 0.2, alpha=((0.1, 1 / 3),))
 
@@ -30,11 +33,24 @@ def test_what_is_put_is_found_again(store: Store) -> None:
     again = Store(store.folder)
     assert again.get(CONFIG.key) == RECORD
     assert sorted(again.records(), key=lambda record: record.config.seed) == [RECORD, other]
-    assert again.quarantined == []
+    assert again.skipped == []
 
 
-def corrupt(path: Path, how: str) -> bytes:
+def state(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Content and time of change of every file."""
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+
+
+def rewrite(path: Path, changes: dict[str, object], sound: bool = False) -> None:
+    """Change values of a record; sound, if as a version of bankgcn would write them."""
     content = json.loads(path.read_bytes())
+    content["record"] |= changes
+    if sound:
+        content["sha256"] = content_hash(content["record"])
+    path.write_text(json.dumps(content))
+
+
+def corrupt(path: Path, how: str) -> None:
     if how == "cut short":
         path.write_bytes(path.read_bytes()[:-40])
     elif how == "empty":
@@ -44,15 +60,9 @@ def corrupt(path: Path, how: str) -> bytes:
     elif how == "other json":
         path.write_text("[1, 2]")
     elif how == "better score":
-        content["record"]["valid_score"] = 0.99
-        path.write_text(json.dumps(content))
+        rewrite(path, {"valid_score": 0.99})
     elif how == "other run":
-        content["record"]["config"]["seed"] = 5
-        path.write_text(json.dumps(content))
-    elif how == "newer":
-        content["record"]["format"] = 99
-        path.write_text(json.dumps(content))
-    return path.read_bytes()
+        rewrite(path, {"config": CONFIG.with_(seed=5).to_dict()})
 
 
 @pytest.mark.parametrize(
@@ -64,30 +74,83 @@ def corrupt(path: Path, how: str) -> bytes:
         ("other json", "is no record of a run"),
         ("better score", "was changed after it was written"),
         ("other run", "was changed after it was written"),
-        ("newer", "has format 99, newer than 1: update bankgcn"),
     ],
 )
-def test_a_record_that_cannot_be_trusted_is_moved_aside(store: Store, how: str, reason: str) -> None:
+def test_a_record_that_cannot_be_trusted_is_reported_and_skipped(store: Store, how: str, reason: str) -> None:
     store.put(RECORD)
+    sound = replace(RECORD, config=CONFIG.with_(seed=1))
+    store.put(sound)
     path = store.path(CONFIG.key)
-    content = corrupt(path, how)
-    assert list(store.records()) == []
-    assert not path.exists()
-    assert path.with_name(f"{path.name}.corrupt-1").read_bytes() == content
-    (message,) = store.quarantined
+    corrupt(path, how)
+    before = state(store.folder)
+    assert list(store.records()) == [sound]
+    assert state(store.folder) == before
+    (message,) = store.skipped
     assert str(path) in message
     assert reason in message
-    assert f"{path.name}.corrupt-1" in message
 
 
-def test_nothing_that_was_moved_aside_is_overwritten(store: Store) -> None:
-    for _ in range(3):
-        store.put(RECORD)
-        corrupt(store.path(CONFIG.key), "cut short")
-        assert store.get(CONFIG.key) is None
-    assert len(list(store.folder.glob("*.corrupt-*"))) == 3
+def test_a_file_that_cannot_be_opened_is_reported_and_skipped(store: Store) -> None:
     store.put(RECORD)
+    path = store.path(CONFIG.with_(seed=1).key)
+    path.mkdir()
+    assert list(store.records()) == [RECORD]
+    assert store.skipped == [f"{path} cannot be read: Is a directory; its run counts as missing"]
+
+
+def test_nothing_that_cannot_be_trusted_is_overwritten(store: Store) -> None:
+    for number in range(1, 4):
+        store.put(RECORD)
+        path = store.path(CONFIG.key)
+        corrupt(path, "cut short")
+        content = path.read_bytes()
+        assert store.get(CONFIG.key) is None
+        store.put(RECORD)
+        assert path.with_name(f"{path.name}.corrupt-{number}").read_bytes() == content
+    assert len(list(store.folder.iterdir())) == 4
     assert store.get(CONFIG.key) == RECORD
+
+
+def test_a_record_of_other_graphs_is_not_overwritten(store: Store) -> None:
+    store.put(RECORD)
+    newer = replace(RECORD, fingerprint="of the changed file")
+    old = store.path(CONFIG.key).read_bytes()
+    store.put(newer)
+    assert store.get(CONFIG.key) == newer
+    assert store.path(CONFIG.key).with_suffix(".json.outdated-1").read_bytes() == old
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"format": 99}, "has format 99, newer than 1: update bankgcn"),
+        ({"colour": "red"}, "colour"),
+        ({"config": {**CONFIG.to_dict(), "dropout": 0.5}}, "dropout"),
+        ({"config": CONFIG.with_(seed=5).to_dict()}, f"names {CONFIG.with_(seed=5).key}"),
+    ],
+)
+def test_a_record_of_another_version_is_reported_and_left_alone(store: Store, changes: dict, reason: str) -> None:
+    store.put(RECORD)
+    rewrite(store.path(CONFIG.key), changes, sound=True)
+    before = state(store.folder)
+    assert list(store.records()) == []
+    (message,) = store.skipped
+    assert str(store.path(CONFIG.key)) in message
+    assert reason in message
+    with pytest.raises(OtherVersion, match=CONFIG.key):
+        store.get(CONFIG.key)
+    with pytest.raises(ValueError, match="or use another store"):
+        store.put(RECORD)
+    assert state(store.folder) == before
+
+
+def test_records_of_version_0_1_0_are_read() -> None:
+    store = Store(WRITTEN_BY_0_1_0)
+    records = list(store.records())
+    assert store.skipped == []
+    assert sorted(record.config.key for record in records) == sorted(path.stem for path in WRITTEN_BY_0_1_0.iterdir())
+    assert {record.status for record in records} == {"finished", "diverged"}
+    assert {record.versions["bankgcn"] for record in records} == {"0.1.0"}
 
 
 def test_a_record_under_another_name_is_not_believed(store: Store) -> None:
@@ -95,7 +158,7 @@ def test_a_record_under_another_name_is_not_believed(store: Store) -> None:
     other = CONFIG.with_(seed=9).key
     store.path(CONFIG.key).rename(store.path(other))
     assert store.get(other) is None
-    assert f"holds the run {CONFIG.key}" in store.quarantined[0]
+    assert f"holds the run {CONFIG.key}" in store.skipped[0]
 
 
 def test_a_full_disk_loses_nothing_that_was_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

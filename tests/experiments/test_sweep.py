@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+from bankgcn.data.embedded import mutag
+from bankgcn.data.jsonlines import write_jsonlines
+from bankgcn.data.sources import load_source
 from bankgcn.experiments import Event, RunConfig, Store, make_engine, sweep
 from bankgcn.experiments.engine import SerialEngine
+from bankgcn.experiments.record import OtherVersion
 from fake_runs import attempts, scripted_score
 
 CONFIGS = [RunConfig(dataset="MUTAG", seed=seed) for seed in range(4)]
@@ -58,6 +66,57 @@ def test_a_changed_record_is_told_set_aside_and_run_again(tmp_path: Path, store:
     assert [event.kind for event in events] == ["kept", "set aside", "kept", "kept", "started", "finished"]
     assert path.name in events[1].message
     assert seeds_run(tmp_path)[4:] == [1]
+
+
+def test_a_record_of_another_version_stops_the_sweep_before_it_begins(
+    tmp_path: Path, store: Store, engine: SerialEngine
+) -> None:
+    sweep(CONFIGS[:1], store, engine)
+    path = store.path(CONFIGS[0].key)
+    content = json.loads(path.read_text())
+    content["record"]["format"] = 99
+    path.write_text(json.dumps(content))
+    with pytest.raises(OtherVersion, match=f"{path.name} has format 99, newer than 1: update bankgcn"):
+        sweep(reversed(CONFIGS), store, engine)
+    assert seeds_run(tmp_path) == [0]
+
+
+def test_a_file_that_has_changed_is_trained_on_again(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.set_default_dtype(torch.float32)
+    monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "own.jsonl"
+    write_jsonlines(mutag()[:60], file)
+    config = RunConfig(dataset=str(file)).with_(max_epochs=1, hidden_channels=8, num_layers=1)
+    first = sweep([config], store, SerialEngine())
+    assert sweep([config], store, SerialEngine()).records == first.records
+    write_jsonlines(mutag()[:30], file)
+    events: list[Event] = []
+    again = sweep([config], store, SerialEngine(), events.append)
+    assert [event.kind for event in events] == ["outdated", "started", "finished"]
+    assert events[0].message == f"{file} has changed since this run: it is done again"
+    assert again.records[0].fingerprint == load_source(file).fingerprint
+    assert sweep([config], store, SerialEngine()).ran == 0
+    file.write_bytes(file.read_bytes()[:-30])
+    assert "own.jsonl:30" in sweep([config], store, SerialEngine()).failed[0].error
+    file.unlink()
+    assert sweep([config], store, SerialEngine()).records == again.records  # there is nothing to compare with
+
+
+def test_what_a_killed_sweep_left_of_a_write_is_removed_when_it_is_old(store: Store, engine: SerialEngine) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    store.folder.mkdir()
+    old, fresh, living = (
+        store.folder / f".a.json.{name}.part" for name in (f"{ended.pid}-a", f"{ended.pid}-b", f"{os.getpid()}-c")
+    )
+    for path in (old, fresh, living):
+        path.touch()
+    for path in (old, living):
+        os.utime(path, (0, 0))
+    sweep(CONFIGS[:1], store, engine)
+    assert [path.exists() for path in (old, fresh, living)] == [False, True, True]
 
 
 def test_a_failed_run_stops_no_other_and_is_tried_again(tmp_path: Path, store: Store, engine: SerialEngine) -> None:

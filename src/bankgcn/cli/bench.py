@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
 from bankgcn.cli.source_options import DataRoot
-from bankgcn.data.atomic import atomic_write
 
 ALL = "NCI1,ENZYMES,DD,CIFAR-10,ogbg-molhiv"
 
@@ -29,7 +29,9 @@ def bench(
     max_edges: Annotated[
         int, typer.Option(help="Largest graph of the growth measurements, in directed edges; 0 leaves them out.")
     ] = 10_000_000,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures to this file.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help=f"Write all figures to this file; {OR_STANDARD_OUTPUT}")
+    ] = None,
     data_root: DataRoot = None,
 ) -> None:
     """Time a training epoch on one thread: ours, plain PyG's models, and the matrix products alone.
@@ -41,7 +43,7 @@ def bench(
 
     chosen = {case_named(name.strip()).dataset: case_named(name.strip()) for name in cases.split(",")}
     torch.set_num_threads(1)
-    console = Console(highlight=False)
+    console = Console(highlight=False, stderr=is_standard_output(json_file))
     results: dict[str, Any] = {"cases": [], "growth": {}, "machine": _machine()}
     for name, case in chosen.items():
         results["cases"].append(_bench_case(console, name, case, repetitions, max_steps, data_root))
@@ -51,9 +53,9 @@ def bench(
         exponents = ", ".join(f"{name} {fit['exponent']:.2f}" for name, fit in results["growth"].items())
         console.print(Text(f"growth of a filter's time, exponents: {exponents}"))
     if json_file is not None:
-        with atomic_write(json_file) as file:
+        with open_output(json_file) as file:
             file.write(json.dumps(results, indent=1).encode() + b"\n")
-        console.print(Text(f"all figures: {json_file}"), soft_wrap=True)
+        console.print(Text(f"all figures: {named(json_file)}"), soft_wrap=True)
 
 
 def _bench_case(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bankgcn.choices import pick
 from bankgcn.cli.messages import say
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.source_options import (
     DataRoot,
@@ -27,7 +28,6 @@ from bankgcn.cli.source_options import (
     Target,
     reader_options,
 )
-from bankgcn.data.atomic import atomic_write
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split
@@ -53,7 +53,7 @@ Threads = Annotated[int, typer.Option(min=1, help="Threads.")]
 def predict(
     run: RunArgument,
     source: SourceArgument,
-    out: Annotated[Path, typer.Option(help="Table to write.")] = Path("predictions.csv"),
+    out: Annotated[Path, typer.Option(help=f"Table to write; {OR_STANDARD_OUTPUT}")] = Path("predictions.csv"),
     part: Part = None,
     data_root: DataRoot = None,
     smiles: Smiles = None,
@@ -77,17 +77,17 @@ def predict(
     probabilities = ensemble.probabilities(graphs).numpy()
     _write_table(out, *_predictions(graphs, names, ensemble.classes, probabilities))
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
-    say(f"{len(graphs):,} predictions{models} are in {out}")
+    say(f"{len(graphs):,} predictions{models} are in {named(out)}", stderr=is_standard_output(out))
     for name, score in _scores(graphs, ensemble, probabilities).items():
-        say(f"{name}  {score:.4f}  ({len(graphs):,} graphs)")
+        say(f"{name}  {score:.4f}  ({len(graphs):,} graphs)", stderr=is_standard_output(out))
 
 
 def embed(
     run: OneRun,
     source: SourceArgument,
-    out: Annotated[Path, typer.Option(help="Table to write: .csv, or .npy for the numbers alone.")] = Path(
-        "embeddings.csv"
-    ),
+    out: Annotated[
+        Path, typer.Option(help=f"Table to write: .csv, or .npy for the numbers alone; {OR_STANDARD_OUTPUT}")
+    ] = Path("embeddings.csv"),
     part: Part = None,
     data_root: DataRoot = None,
     smiles: Smiles = None,
@@ -108,12 +108,12 @@ def embed(
     graphs, names = _graphs(ensemble, source, data_root, options, part, ignore_weights)
     vectors = embeddings_of(ensemble.first.net, ensemble.first.described(graphs)).numpy()
     if out.suffix == ".npy":
-        with atomic_write(out) as file:
+        with open_output(out) as file:
             np.save(file, vectors, allow_pickle=False)
     else:
         header = [_name_column(graphs), *(f"e{column}" for column in range(vectors.shape[1]))]
         _write_table(out, header, ([n, *map(str, v)] for n, v in zip(names, vectors, strict=True)))
-    say(f"{len(graphs):,} vectors of {vectors.shape[1]} numbers are in {out}")
+    say(f"{len(graphs):,} vectors of {vectors.shape[1]} numbers are in {named(out)}", stderr=is_standard_output(out))
 
 
 def _graphs(
@@ -218,7 +218,7 @@ def _name_column(graphs: GraphSet) -> str:
 
 
 def _write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    with atomic_write(path) as file:
+    with open_output(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         table = csv.writer(text, lineterminator="\n")
         table.writerow(header)

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from bankgcn.choices import pick
 from bankgcn.cli.errors import FAILED, INTERRUPTED
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
     Datasets,
@@ -99,7 +100,7 @@ def print_table(
     select: Select = "validation",
     store: StoreFolder = DEFAULT_STORE,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(WRITERS)}.")] = "text",
-    out: Annotated[Path | None, typer.Option(help="File to write it to, instead of the terminal.")] = None,
+    out: Annotated[Path, typer.Option(help=f"File to write it to; {OR_STANDARD_OUTPUT}")] = Path("-"),
     data_root: DataRoot = None,
 ) -> None:
     """Print a table of the paper from the records that there are; nothing is run.
@@ -114,7 +115,7 @@ def print_table(
     else:
         experiment, records = _stored(what, part, store)
         text = _render(experiment, records, rule, form)
-    if out is None:
+    if is_standard_output(out):
         typer.echo(text, nl=False)
     else:
         _write(out, text.encode())
@@ -151,7 +152,7 @@ def _stored(what: str, part: Part, folder: Path) -> tuple[Table | Figure, dict[s
         raise ValueError(f"{folder}: there are no records; 'bankgcn reproduce {what} --store {folder}' makes them")
     store = Store(folder)
     records = {record.config.key: record for record in store.records()}
-    for message in store.quarantined:
+    for message in store.skipped:
         _say(Console(stderr=True, highlight=False), message)
     known = {record.config.dataset for record in records.values()}
     experiment = part.among(what, known.__contains__, others=known)[0].of(what)

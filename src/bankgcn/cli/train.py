@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,11 @@ def _train(settings: Settings, folder: RunFolder, overwrite: bool, world: World)
     with in_these_words():
         run = _run(settings)
         run.network()  # what cannot be built is told before anything is written
+    with folder.lock() if world.rank == 0 else nullcontext():
+        return _train_locked(run, settings, folder, overwrite, world)
+
+
+def _train_locked(run: Run, settings: Settings, folder: RunFolder, overwrite: bool, world: World) -> dict[str, Any]:
     if world.rank == 0:
         _prepare(folder, settings, run, overwrite)
     world.wait()

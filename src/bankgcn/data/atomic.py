@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
+import stat
+import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+SHARED_AGE = 3600.0
+"""Seconds without a change after which an unfinished file in a folder that machines may share has no writer."""
+
+_UNFINISHED = re.compile(r"\..+\.(\d{1,9})-[0-9a-f]+\.part")
 
 
 @contextmanager
@@ -15,17 +25,68 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write to, which takes its place at ``path`` only when the block ends well.
 
     Until then nobody sees it, and what stood at ``path`` before stays; an error leaves no trace. Folders are made as
-    needed.
+    needed. A symbolic link stays: the file that it points to is replaced. A pipe or a device cannot be replaced and is
+    written to directly.
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if _is_stream(path):
+        with open(path, "wb") as stream:
+            yield stream
+        return
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
     # In the same folder, because a rename is atomic only within one file system.
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         with open(unfinished, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(unfinished, path)
+        os.replace(unfinished, target)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether the name is one under which :func:`atomic_write` writes."""
+    return _UNFINISHED.fullmatch(path.name) is not None
+
+
+def remove_unfinished(folder: Path, min_age: float = 0.0) -> None:
+    """Remove what killed processes left of their writes. Files of processes that still run stay.
+
+    Args:
+        folder: Where to look.
+        min_age: Seconds without a change before a file is removed; ``SHARED_AGE`` where other machines may write, as
+            the numbers of their processes mean nothing here.
+    """
+    for path in folder.glob(".*.part"):
+        match = _UNFINISHED.fullmatch(path.name)
+        if match is None or _is_alive(int(match[1])):
+            continue
+        with suppress(OSError):  # not ours to remove, or gone already
+            if time.time() - path.stat().st_mtime >= min_age:
+                path.unlink()
+
+
+def _is_stream(path: str | os.PathLike[str]) -> bool:
+    """Whether there is something that can be written to, but not replaced by a file."""
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    return not stat.S_ISREG(mode)
+
+
+def _is_alive(process: int) -> bool:
+    """Whether a process of this number runs on this machine."""
+    if sys.platform == "win32":
+        return True  # os.kill would end it; an unfinished file is rather left there
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # it runs, as another user
+    return True

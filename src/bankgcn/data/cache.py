@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import bankgcn
+from bankgcn.data.atomic import SHARED_AGE, remove_unfinished
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
 
@@ -56,8 +57,8 @@ def cached(name: str, read: Callable[[], GraphSet], files: Sequence[Path], optio
     """What ``read`` returns, from the cache if the same files were read in the same way before.
 
     An entry is named by where the files are, their sizes and times of change, the options, and the version of the
-    readers; it is written atomically and replaces older ones of the same files. Where the cache cannot be written,
-    files are simply read each time.
+    readers; it is written atomically and replaces older ones of the same files. What a killed process left of a write
+    is removed with the next one. Where the cache cannot be written, files are simply read each time.
 
     Args:
         name: What the entry is called, for whoever looks into the folder.
@@ -96,6 +97,7 @@ def _entry(name: str, files: Sequence[Path], options: Mapping[str, object]) -> P
 def _store(graphs: GraphSet, entry: Path) -> None:
     same_files = entry.name.rpartition("-")[0]
     with contextlib.suppress(OSError):
+        remove_unfinished(entry.parent, SHARED_AGE)
         graphs.save(entry)
         for older in entry.parent.glob(f"{same_files}-*.graphs"):
             if older != entry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from operator import index
 from typing import Any, SupportsIndex
@@ -20,6 +20,21 @@ from bankgcn.training.seeds import Seeds
 _NAME_OF_DATASET = {name.lower(): name for name in CATALOG}
 _MODEL = tuple(item.name for item in fields(ModelConfig))
 _TRAIN = tuple(item.name for item in fields(TrainConfig))
+
+# The names that version 0.1.0 put into every key, and the options of each of its convolutions. Never add to them.
+_FIRST_RUN = frozenset({"dataset", "model", "train", "seed", "train_per_class"})
+_FIRST_MODEL = frozenset(
+    {"conv", "conv_options", "hidden_channels", "num_layers", "normalize", "readout", "pooling", "embedding"}
+)
+_FIRST_TRAIN = frozenset(
+    {"learning_rate", "weight_decay", "gamma", "coherence", "batch_size", "max_epochs", "patience", "select", "metric"}
+    | {"decay_patience", "decay_factor", "min_learning_rate"}
+)
+_FIRST_OPTIONS = {
+    "bank": frozenset({"order", "num_subspaces", "basis", "projection", "shortcut", "bias", "initial_alpha"}),
+    "gat": frozenset({"heads"}),
+    "cheb": frozenset({"order"}),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +66,7 @@ class RunConfig:
             object.__setattr__(self, "train_per_class", _integer("train_per_class", self.train_per_class, least=1))
         pick(METRICS, self.train.metric, "metric")
         if self.model.conv != "bank":
-            plain = replace(self.train, gamma=0.0, coherence=TrainConfig.coherence)
+            plain = replace(self.train, gamma=0.0, coherence="sum")  # not the default, which may change: keys must not
             object.__setattr__(self, "train", plain)
 
     @cached_property
@@ -65,14 +80,20 @@ class RunConfig:
         return Seeds.of(self.seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The configuration as plain values, as JSON holds them."""
-        return {
-            "dataset": self.dataset,
-            "model": self.model.to_dict(),
-            "train": asdict(self.train),
-            "seed": self.seed,
-            "train_per_class": self.train_per_class,
-        }
+        """The configuration as plain values, as JSON holds them.
+
+        A name that version 0.1.0 did not have is left out where it has its default. So a new option changes no key, and
+        earlier versions can read every record that does not use it. The default of such an option must therefore mean
+        what earlier versions did, and must never change.
+        """
+        conv, model = self.model.conv, self.model.to_dict()
+        model["conv_options"] = _without_later_defaults(
+            model["conv_options"], _FIRST_OPTIONS.get(conv, frozenset()), CONV_OPTIONS[conv]
+        )
+        plain = {item.name: getattr(self, item.name) for item in fields(self)}
+        plain["model"] = _without_later_defaults(model, _FIRST_MODEL, _defaults(self.model))
+        plain["train"] = _without_later_defaults(asdict(self.train), _FIRST_TRAIN, _defaults(self.train))
+        return _without_later_defaults(plain, _FIRST_RUN, _defaults(self))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
@@ -131,6 +152,23 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_canonical(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _defaults(config: RunConfig | ModelConfig | TrainConfig) -> dict[str, Any]:
+    """The default of each field that has one."""
+    made = {item.name: item.default_factory() for item in fields(config) if item.default_factory is not MISSING}
+    return made | {item.name: item.default for item in fields(config) if item.default is not MISSING}
+
+
+def _without_later_defaults(
+    values: Mapping[str, Any], first: frozenset[str], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The values without those that version 0.1.0 did not have and that have their default."""
+    return {
+        name: value
+        for name, value in values.items()
+        if name in first or name not in defaults or _canonical(value) != _canonical(defaults[name])
+    }
 
 
 def _among(changes: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -27,14 +27,14 @@ class Event:
 
     Args:
         kind: ``"kept"``: its record was there already. ``"set aside"``: there was one that cannot be trusted.
-            ``"started"``; ``"retried"``: its worker died, and it is started again. ``"finished"``, ``"diverged"``,
-            ``"failed"``: as in its record.
+            ``"outdated"``: there was one of other graphs than its file holds now. ``"started"``; ``"retried"``: its
+            worker died, and it is started again. ``"finished"``, ``"diverged"``, ``"failed"``: as in its record.
         config: The run.
         record: Its record, if it has one now.
         message: What there is to say of it.
     """
 
-    kind: Literal["kept", "set aside", "started", "retried", "finished", "diverged", "failed"]
+    kind: Literal["kept", "set aside", "outdated", "started", "retried", "finished", "diverged", "failed"]
     config: RunConfig
     record: RunRecord | None = None
     message: str = ""

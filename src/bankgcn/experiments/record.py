@@ -15,6 +15,10 @@ Status = Literal["finished", "diverged", "failed"]
 STATUSES = ("finished", "diverged", "failed")
 
 
+class OtherVersion(ValueError):
+    """A sound record that another version of bankgcn wrote, and that this one cannot read."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
     r"""The outcome of a run, as it is kept. A figure that is not known, or not a number, is ``None``.
@@ -98,12 +102,13 @@ class RunRecord:
         """The record that :meth:`to_dict` wrote.
 
         Raises:
-            ValueError: It is of a newer format, or no record at all.
+            OtherVersion: It is of a newer format.
+            ValueError: It is no record at all.
         """
         if not isinstance(values, Mapping) or not isinstance(values.get("format"), int):
             raise ValueError("is no record of a run")
         if values["format"] > FORMAT:
-            raise ValueError(f"has format {values['format']}, newer than {FORMAT}: update bankgcn")
+            raise OtherVersion(f"has format {values['format']}, newer than {FORMAT}: update bankgcn")
         try:
             config = RunConfig.from_dict(values["config"])
             rest = {name: value for name, value in values.items() if name not in ("format", "config")}

@@ -53,12 +53,16 @@ class Runner:
         record = _record(config, net, trained, graphs, split)
         return replace(record, fingerprint=fingerprint, seconds=time.perf_counter() - started)
 
+    def read(self, dataset: str) -> tuple[Source, GraphSet]:
+        """A dataset as runs see it, and where it comes from."""
+        if self._loaded is None or self._loaded[0] != dataset:
+            source = find_source(dataset, self.data_root)
+            self._loaded = (dataset, source, with_features(source.load()))
+        return self._loaded[1:]
+
     def _load(self, config: RunConfig) -> tuple[GraphSet, Split]:
         """The graphs of a run, with signals fitted to those that train, and which train, validate and test."""
-        if self._loaded is None or self._loaded[0] != config.dataset:
-            source = find_source(config.dataset, self.data_root)
-            self._loaded = (config.dataset, source, with_features(source.load()))
-        _, source, graphs = self._loaded
+        source, graphs = self.read(config.dataset)
         split = source.split(graphs, config.seeds.split)
         if config.train_per_class is not None:
             assert graphs.y is not None  # or there would be no split

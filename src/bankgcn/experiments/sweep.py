@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
+from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.config import RunConfig
 from bankgcn.experiments.engine import Engine, Event, OnEvent
 from bankgcn.experiments.record import RunRecord
+from bankgcn.experiments.run import Runner
 from bankgcn.experiments.store import Store
 
 
@@ -32,7 +36,9 @@ def sweep(
 ) -> SweepResult:
     """Run what the store has no sound record of; each record is kept as soon as its run ends.
 
-    It may be interrupted, or killed, at any moment: the next sweep goes on where this one stopped.
+    It may be interrupted, or killed, at any moment: the next sweep goes on where this one stopped. A dataset
+    that is a file or folder of the user's own is compared with its records: if the graphs have changed since, by
+    another content or another way of reading it, the run is done again.
 
     Args:
         configs: The runs; one that is asked for twice is run once.
@@ -41,16 +47,19 @@ def sweep(
         on_event: Told of everything that happens.
 
     Raises:
+        OtherVersion: Only another version of bankgcn can read the record of one of the runs; nothing is run.
         OSError: A record could not be written. All earlier ones are kept.
     """
     wanted = {config.key: config for config in configs}
     known: dict[str, RunRecord] = {}
+    fingerprint_now = cache(_fingerprint_now)
     for key, config in wanted.items():
-        record = _kept(store, config, on_event)
+        record = _kept(store, config, fingerprint_now, on_event)
         if record is not None:
             known[key] = record
     missing = [config for key, config in wanted.items() if key not in known]
     failed = []
+    store.remove_unfinished()
     results = engine.run_all(missing, on_event)
     with closing(results):
         for record in results:
@@ -64,11 +73,30 @@ def sweep(
     return SweepResult(records, tuple(failed), len(missing) - len(failed))
 
 
-def _kept(store: Store, config: RunConfig, on_event: OnEvent) -> RunRecord | None:
-    before = len(store.quarantined)
+def _kept(
+    store: Store, config: RunConfig, fingerprint_now: Callable[[str], str | None], on_event: OnEvent
+) -> RunRecord | None:
+    before = len(store.skipped)
     record = store.get(config.key)
-    for message in store.quarantined[before:]:
+    for message in store.skipped[before:]:
         on_event(Event("set aside", config, message=message))
-    if record is not None:
-        on_event(Event("kept", config, record))
+    if record is None:
+        return None
+    if fingerprint_now(config.dataset) not in (None, record.fingerprint):
+        on_event(Event("outdated", config, message=f"{config.dataset} has changed since this run: it is done again"))
+        return None
+    on_event(Event("kept", config, record))
     return record
+
+
+def _fingerprint_now(dataset: str) -> str | None:
+    """That of the graphs in a file or folder of the user's own; ``None`` where there is nothing to compare with.
+
+    A dataset of the catalogue is not compared: its name alone fixes its graphs.
+    """
+    if dataset in CATALOG or not Path(dataset).expanduser().exists():
+        return None
+    try:
+        return Runner().read(dataset)[1].fingerprint
+    except (ValueError, OSError, ImportError):
+        return "unreadable"  # the run will say why

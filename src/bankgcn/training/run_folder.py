@@ -6,14 +6,16 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from bankgcn.data.atomic import atomic_write
+from bankgcn.data.atomic import atomic_write, is_unfinished, remove_unfinished
 from bankgcn.data.errors import DataFileError
 from bankgcn.training.checkpoint import load_tensors
 from bankgcn.training.fitting import Epoch
+from bankgcn.training.folder_lock import LOCK, lock_folder
 
 FORMAT = 1
 
@@ -72,8 +74,12 @@ class RunFolder:
         """Raise if there is something else than a run."""
         if self.path.exists() and not self.path.is_dir():
             raise DataFileError("is a file, but a run needs a folder", self.path)
-        if self.path.is_dir() and any(self.path.iterdir()) and not self.started:
+        if self.path.is_dir() and not self.started and any(not _is_leftover(file) for file in self.path.iterdir()):
             raise DataFileError("holds other files and no run: name a folder that is empty or not there yet", self.path)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep other processes from training in this folder; see :func:`~bankgcn.training.folder_lock.lock_folder`."""
+        return lock_folder(self.path)
 
     def clear(self) -> None:
         """Remove the files of the run, the record first, and nothing else."""
@@ -81,9 +87,8 @@ class RunFolder:
             file.unlink(missing_ok=True)
 
     def remove_scraps(self) -> None:
-        """Remove what a write left that was killed in its middle."""
-        for scrap in self.path.glob(".*.part"):
-            scrap.unlink(missing_ok=True)
+        """Remove what killed processes left of their writes."""
+        remove_unfinished(self.path)
 
     def set_damaged_aside(self) -> Path | None:
         """Rename a checkpoint that cannot be read, and tell its new name."""
@@ -115,7 +120,7 @@ class RunFolder:
     def write_record(self, record: dict[str, Any]) -> None:
         """Write what came of the run."""
         with atomic_write(self.record) as file:
-            file.write(json.dumps({"format": FORMAT, **record}, indent=2, allow_nan=False).encode() + b"\n")
+            file.write(json.dumps({**record, "format": FORMAT}, indent=2, allow_nan=False).encode() + b"\n")
 
     def read_record(self) -> dict[str, Any]:
         """What :meth:`write_record` wrote.
@@ -133,3 +138,8 @@ class RunFolder:
         if version > FORMAT:
             raise DataFileError(f"has format {version}, newer than {FORMAT}: update bankgcn", self.record)
         return record
+
+
+def _is_leftover(file: Path) -> bool:
+    """Whether a process that was killed before it began a run may have left the file."""
+    return file.name == LOCK or is_unfinished(file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,9 +77,19 @@ def train_run(
     Returns:
         The record. If the loss became infinite or NaN, its status is ``"diverged"``: scores and model are those of the
         best epoch before that, and there are none if it was the first epoch.
+
+    Raises:
+        DataFileError: Another process trains in the folder.
     """
-    started = time.monotonic()
     world = world or World()
+    with folder.lock() if world.rank == 0 else nullcontext():
+        return _train_locked(run, folder, on_epoch, world)
+
+
+def _train_locked(
+    run: Run, folder: RunFolder, on_epoch: Callable[[Epoch], None] | None, world: World
+) -> dict[str, Any]:
+    started = time.monotonic()
     graphs, split = run.graphs, run.split
     net = run.network().to(world.device)
     generator = torch.Generator().manual_seed(Seeds.of(run.seed).batches)
@@ -112,7 +123,7 @@ def _record(run: Run, net: GraphNetwork, result: FitResult, test: Evaluation | N
     best, split = result.best, run.split
     with torch.no_grad():
         omegas = [mutual_coherence(conv.alpha).item() for conv in net.convs if isinstance(conv, BankConv)]
-    return {
+    computed = {
         "status": result.status,
         "metric": run.train.metric,
         "test_score": _finite(test.score) if test else None,
@@ -124,7 +135,6 @@ def _record(run: Run, net: GraphNetwork, result: FitResult, test: Evaluation | N
         "ended": result.ended,
         "coherence": omegas,
         "parameters": sum(parameter.numel() for parameter in net.parameters()),
-        **run.about,
         "graphs": run.graphs.fingerprint,
         "split": split.hash,
         "split_sizes": [len(split.train), len(split.valid), len(split.test)],
@@ -134,6 +144,7 @@ def _record(run: Run, net: GraphNetwork, result: FitResult, test: Evaluation | N
         "threads": torch.get_num_threads(),
         "processes": world.size,
     }
+    return computed | {name: value for name, value in run.about.items() if name not in computed}
 
 
 def _protocol(config: TrainConfig) -> str:

@@ -1,0 +1,37 @@
+"""Where the result of a command goes: to a file, or to standard output for ``-``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import typer
+
+from bankgcn.data.atomic import atomic_write
+
+OR_STANDARD_OUTPUT = "'-' is standard output."
+"""What the help of every such option says."""
+
+
+def is_standard_output(path: Path | None) -> bool:
+    """Whether the result goes to standard output, so that everything else must go to standard error."""
+    return str(path) in ("-", "/dev/stdout")
+
+
+@contextmanager
+def open_output(path: Path) -> Iterator[BinaryIO]:
+    """What to write the result to; a file is written whole or not at all."""
+    if is_standard_output(path):
+        stream = typer.get_binary_stream("stdout")
+        yield stream
+        stream.flush()
+    else:
+        with atomic_write(path) as file:
+            yield file
+
+
+def named(path: Path) -> str:
+    """What a message calls the output."""
+    return "standard output" if is_standard_output(path) else str(path)
