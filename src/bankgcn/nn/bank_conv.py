@@ -96,8 +96,7 @@ class BankConv(nn.Module):
         self._draw_alpha = pick(INITIAL_ALPHA, initial_alpha, "initial_alpha")
         # Of each polynomial of the basis. Not a buffer: .float() and .double() would round it for good. Its type is
         # adapted where it is used.
-        with torch.device("cpu"):  # on the meta device it would have no values, and could not be moved off it
-            self.chebyshev_coefficients = self.basis.to_chebyshev(order)
+        self.chebyshev_coefficients = self.basis.to_chebyshev(order)
 
         self.project = _projection(projection, in_channels, out_channels, bias)
         if in_channels == -1:  # the shape of alpha, too, waits for the first input
