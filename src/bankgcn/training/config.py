@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+
+from bankgcn.choices import pick
+from bankgcn.training.metrics import METRICS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +46,8 @@ class TrainConfig:
     min_learning_rate: float = 1e-5
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, plain_value(value))
         for name in ("batch_size", "max_epochs", "patience"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
@@ -52,6 +59,12 @@ class TrainConfig:
         for name, options in (("coherence", ("sum", "mean")), ("select", ("loss", "score"))):
             if getattr(self, name) not in options:
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(options)}")
+        pick(METRICS, self.metric, "metric")
+
+
+def plain_value(value: Any) -> Any:
+    """A number or an array of NumPy's as Python's own, which JSON can hold; anything else as it is."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 LARGE = {"batch_size": 256, "patience": 50, "decay_patience": 20}

@@ -15,6 +15,7 @@ from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn import AtomEncoder, GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
+from bankgcn.training.config import plain_value
 
 CONV_OPTIONS: dict[str, dict[str, Any]] = {
     "bank": {
@@ -66,9 +67,12 @@ class ModelConfig:
         known = pick(CONV_OPTIONS, self.conv, "model")
         for name in self.conv_options:
             pick(known, name, f"option of {self.conv}")
-        object.__setattr__(self, "conv_options", MappingProxyType({**known, **self.conv_options}))
+        for name in ("hidden_channels", "num_layers"):
+            object.__setattr__(self, name, plain_value(getattr(self, name)))
+        options = {name: plain_value(value) for name, value in {**known, **self.conv_options}.items()}
+        object.__setattr__(self, "conv_options", MappingProxyType(options))
         if self.embedding is not None:
-            object.__setattr__(self, "embedding", tuple(self.embedding))
+            object.__setattr__(self, "embedding", tuple(map(plain_value, self.embedding)))
 
     def __hash__(self) -> int:
         return hash(repr(self.to_dict()))
