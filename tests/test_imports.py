@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -26,8 +29,8 @@ MAY_IMPORT = {
 """Which parts of the package each part may use, itself apart. Whatever is not listed (the rim) may use all but cli."""
 
 
-def imported_parts(path: Path) -> set[str]:
-    """First name below the package of every import in a file, at the top or inside a function."""
+def imported(path: Path) -> set[str]:
+    """Every name that a file imports, at the top or inside a function."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -35,7 +38,12 @@ def imported_parts(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name.split(".")[1] for name in names if name.startswith("bankgcn.")}
+    return names
+
+
+def imported_parts(path: Path) -> set[str]:
+    """First name below the package of every import in a file."""
+    return {name.split(".")[1] for name in imported(path) if name.startswith("bankgcn.")}
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -45,6 +53,20 @@ def test_imports_point_one_way(path: Path) -> None:
     assert "cli" not in imported or part == "__main__"
     if part in MAY_IMPORT:
         assert imported <= MAY_IMPORT[part]
+
+
+def test_every_imported_package_is_declared() -> None:
+    packages = {name.split(".")[0] for path in PACKAGE.rglob("*.py") for name in imported(path)}
+    providers = packages_distributions()
+    needed = {_normal(providers[name][0]) for name in packages - sys.stdlib_module_names - {"bankgcn"}}
+    project = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    declared = {_normal(re.split(r"[^\w.-]", entry)[0]) for entries in lists for entry in entries}
+    assert needed <= declared, f"imported, but not in pyproject.toml: {sorted(needed - declared)}"
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def test_the_layer_needs_only_pytorch_and_numpy() -> None:

@@ -107,6 +107,9 @@ def test_equal_runs_have_one_key() -> None:
     assert RunConfig(dataset="mutag").key == BASE.key
     assert BASE.with_(gamma=10).key == BASE.with_(gamma=10.0).key
     assert BASE.with_(seed=np.int64(3)).key == BASE.with_(seed=3).key
+    numpy = {"order": np.int64(3), "hidden_channels": np.int32(32), "batch_size": np.int16(8), "gamma": np.float32(2)}
+    assert BASE.with_(**numpy).key == BASE.with_(order=3, hidden_channels=32, batch_size=8, gamma=2).key
+    assert BASE.with_(embedding=np.array([3, 4])).key == BASE.with_(embedding=(3, 4)).key
     spelled_out = RunConfig(dataset="MUTAG", model=ModelConfig(conv_options={"order": 2}), train=TrainConfig(gamma=0.1))
     assert spelled_out.key == BASE.key
     gcn = BASE.with_(conv="gcn")

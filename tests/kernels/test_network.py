@@ -116,6 +116,18 @@ def test_graphs_larger_than_a_block_and_many_smaller_ones() -> None:
     check(BankGCN(3, 5, hidden_channels=40, num_layers=2), graphs.batch(random.permutation(len(num_nodes))))
 
 
+def test_a_mean_over_many_nodes_is_right_in_single_precision() -> None:
+    n = 30_000
+    attributes = np.stack([np.full(n, 0.1), np.arange(n)], axis=1)  # no two nodes are alike, so none are merged
+    graphs = GraphSet.from_edges([n], np.empty((2, 0), np.int64), attributes=attributes)
+    net = BankGCN(2, 2, hidden_channels=8, num_layers=1, initial_alpha="zeros", normalize="none").float()
+    with torch.no_grad():
+        net.convs[0].project.weight.copy_(torch.tensor([1.0, 0.0]))
+        net.convs[0].project.bias.zero_()
+    mean = whole(net).embedding(graphs.batch().arrays)[0, :8]
+    torch.testing.assert_close(mean, torch.full_like(mean, 0.1), rtol=1e-5, atol=0)
+
+
 def test_nodes_that_look_alike_share_the_gradient_of_their_maximum() -> None:
     torch.manual_seed(0)
     ring = np.array([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])

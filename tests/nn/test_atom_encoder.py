@@ -27,6 +27,14 @@ def test_it_is_a_linear_map_of_one_hot_columns_with_the_same_gradient() -> None:
     torch.testing.assert_close(encoder.table.weight.grad, one_hot.T @ pull)
 
 
+def test_an_encoder_built_on_the_meta_device_can_be_moved_off_it() -> None:
+    expected, x = AtomEncoder([4, 2, 3], channels=5), torch.tensor([[3, 1, 2], [2, 0, 1]])
+    with torch.device("meta"):
+        encoder = AtomEncoder([4, 2, 3], channels=5)
+    encoder.to_empty(device="cpu").load_state_dict(expected.state_dict())
+    assert torch.equal(encoder(x), expected(x))
+
+
 def test_whole_numbers_may_come_as_floats() -> None:
     encoder = AtomEncoder([4, 2], channels=3)
     assert torch.equal(encoder(torch.tensor([[3.0, 1.0]])), encoder(torch.tensor([[3, 1]])))

@@ -139,6 +139,27 @@ def test_projection_can_be_an_mlp_or_any_module() -> None:
     torch.testing.assert_close(conv(x, shift), torch.stack([expected[p][:, p] for p in range(8)], dim=1))
 
 
+def test_a_given_projection_keeps_its_weights() -> None:
+    trained = nn.Sequential(nn.Linear(3, 8), nn.Linear(8, 8))
+    before = [parameter.clone() for parameter in trained.parameters()]
+    one, other = BankConv(3, 8, projection=trained), BankConv(3, 8, projection=trained)  # shared by two layers
+    assert one.project is other.project
+    assert all(torch.equal(p, q) for p, q in zip(trained.parameters(), before, strict=True))
+    assert not torch.equal(one.alpha, other.alpha)
+    one.reset_parameters()
+    assert not any(torch.equal(p, q) for p, q in zip(trained.parameters(), before, strict=True))
+
+
+def test_a_seed_gives_the_weights_that_it_always_gave() -> None:
+    torch.manual_seed(7)
+    conv = BankConv(3, 8)
+    torch.manual_seed(7)
+    linear = nn.Linear(3, 8)
+    linear.reset_parameters()  # drawn twice from the first version on: kept results can be had again
+    assert torch.equal(conv.project.weight, linear.weight)
+    assert torch.equal(conv.alpha, nn.init.xavier_uniform_(torch.empty(8, 3)))
+
+
 def test_order_zero_sees_no_neighbours() -> None:
     conv, x = BankConv(3, 8, order=0), signals(6, 3)
     torch.testing.assert_close(conv(x, ring(6)), conv(x, torch.empty(2, 0, dtype=torch.long)))

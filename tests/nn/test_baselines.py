@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
+from torch_geometric.nn import ChebConv
 
 import oracles
 from bankgcn.data import GraphSet
@@ -55,6 +58,17 @@ def test_chebnet_of_order_two_has_the_quadratic_term() -> None:
     terms = [np.eye(6), shift, 2 * shift @ shift - np.eye(6)]
     expected = sum(t @ x.numpy() @ lin.weight.detach().numpy().T for t, lin in zip(terms, conv.lins, strict=True))
     np.testing.assert_allclose(conv(x, ring(6)).detach(), expected + conv.bias.detach().numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_chebnet_is_pygs_whatever_the_spectrum(weighted: bool) -> None:
+    """Its largest frequency is taken for 2, which PyG computes anew from every Laplacian with a symmetric norm."""
+    conv, x = CONVS["cheb"](3, 3), signals(6, 3)
+    plain = ChebConv(3, 3, K=3, normalization="sym")
+    plain.load_state_dict(conv.state_dict())
+    weight = torch.arange(1.0, 7).repeat(2) if weighted else None
+    assert torch.equal(conv(x, ring(6), weight), plain(x, ring(6), weight))
+    assert pickle.loads(pickle.dumps(conv))(x[:0], ring(6)[:, :0]).shape == (0, 3)
 
 
 def test_heads_of_gat_share_the_width() -> None:

@@ -16,6 +16,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn import Sequential
 
 from bankgcn import BankConv, BankGCN, GraphShift
+from bankgcn.spectral import BASES
 from strategies import disjoint_union, ring, signals
 
 Batched = tuple[Tensor, Tensor, Tensor]
@@ -90,6 +91,18 @@ def test_a_lazy_network_learns() -> None:
     x, edges, batch = rings(4, 5)
     net(x, edges, batch).sum().backward()
     assert net.convs[0].in_channels == 3
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_a_network_built_on_the_meta_device_can_be_moved_off_it(basis: str) -> None:
+    expected, data = BankGCN(3, 2, hidden_channels=16, basis=basis), rings(4, 5)
+    with torch.device("meta"):
+        net = BankGCN(3, 2, hidden_channels=16, basis=basis)
+    net.to_empty(device="cpu").load_state_dict(expected.state_dict())
+    assert torch.equal(net(*data), expected(*data))
+    net.reset_parameters()
+    assert net(*data).isfinite().all()
+    assert net.convs[0].response(torch.linspace(0, 2, 5)).isfinite().all()
 
 
 def test_state_survives_a_round_trip() -> None:

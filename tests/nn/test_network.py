@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from bankgcn import BankConv, BankGCN, GraphShift, mutual_coherence
+from bankgcn.kernels import use_kernels
 from bankgcn.nn import CONVS, POOLINGS, GraphNetwork
 from strategies import RandomGraph, disjoint_union, graphs, ring, signals
 
@@ -98,7 +99,14 @@ def test_the_shift_is_built_once_for_all_layers(monkeypatch: pytest.MonkeyPatch)
 def test_batch_size_keeps_trailing_graphs_without_nodes() -> None:
     net = BankGCN(3, 2)
     assert net(signals(5, 3), ring(5), torch.zeros(5, dtype=torch.long), batch_size=3).shape == (3, 2)
-    assert net(torch.empty(0, 3), NO_EDGES, torch.empty(0, dtype=torch.long)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_every_convolution_takes_a_batch_without_nodes(conv: str) -> None:
+    net, no_graphs = GraphNetwork(3, 2, conv=conv), torch.empty(0, dtype=torch.long)
+    assert net(torch.empty(0, 3), NO_EDGES, no_graphs).shape == (0, 2)
+    logits = net(torch.empty(0, 3), NO_EDGES, no_graphs, batch_size=2)  # of two graphs without nodes
+    torch.testing.assert_close(logits, net.predict.bias.expand(2, 2))
 
 
 def test_edge_weights_count_where_the_convolution_takes_them() -> None:
@@ -156,6 +164,14 @@ def test_coherence_is_over_the_layers() -> None:
     torch.testing.assert_close(narrow.coherence(), omegas.sum())
 
 
+def test_coherence_of_a_lazy_network_says_what_to_do_first() -> None:
+    net = BankGCN(-1, 2)
+    with pytest.raises(ValueError, match="layer 0 waits for its first input.*apply the network to some graphs first"):
+        net.coherence()
+    net(signals(5, 3), ring(5))
+    assert net.coherence().item() > 0
+
+
 def test_own_convolutions_and_poolings_can_be_given() -> None:
     net = GraphNetwork(3, 2, conv=lambda a, b: BankConv(a, b, order=5), pooling=POOLINGS["topk"])
     assert [conv.order for conv in net.convs] == [5] * 4
@@ -168,6 +184,23 @@ def test_reset_draws_everything_anew() -> None:
     net.reset_parameters()
     changed = [name for name, p in net.state_dict().items() if not torch.equal(p, before[name])]
     assert set(changed) == {name for name, _ in net.named_parameters()}
+
+
+def test_reset_reaches_into_modules_that_have_no_reset_of_their_own() -> None:
+    encoder = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Sequential(nn.Linear(4, 4)))
+    net = GraphNetwork(4, 2, hidden_channels=8, conv=OwnConvolution, encoder=encoder)
+    before = {name: p.clone() for name, p in net.named_parameters()}
+    net.reset_parameters()
+    assert not any(torch.equal(p, before[name]) for name, p in net.named_parameters())
+
+
+class OwnConvolution(nn.Module):
+    def __init__(self, in_channels: int, out_channels: int):
+        super().__init__()
+        self.linear = nn.Linear(in_channels, out_channels)
+
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
+        return self.linear(x)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +221,23 @@ def test_bad_arguments_are_named(arguments: dict, message: str) -> None:
 def test_a_batch_vector_of_the_wrong_length_is_named() -> None:
     with pytest.raises(ValueError, match=r"batch has shape \(4,\), expected \(5,\)"):
         BankGCN(3, 2)(signals(5, 3), ring(5), torch.zeros(4, dtype=torch.long))
+
+
+@pytest.mark.parametrize("conv", ["bank", "gcn"])
+@pytest.mark.parametrize("pooling", [None, "topk"])
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.uint8])
+def test_a_batch_vector_may_have_integers_of_any_size(conv: str, pooling: str | None, dtype: torch.dtype) -> None:
+    net = GraphNetwork(3, 2, hidden_channels=16, conv=conv, pooling=pooling)
+    x, edges, batch = small_batch()
+    for on in (True, False):
+        with use_kernels(on):
+            torch.testing.assert_close(net(x, edges, batch.to(dtype)), net(x, edges, batch))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool])
+def test_a_batch_vector_of_the_wrong_type_is_named(dtype: torch.dtype) -> None:
+    with pytest.raises(ValueError, match=f"batch has dtype {dtype}, expected integers"):
+        BankGCN(3, 2)(signals(5, 3), ring(5), torch.zeros(5, dtype=dtype))
 
 
 def test_one_channel_networks_have_a_subspace_per_feature_map_in_the_first_layer_only() -> None:

@@ -81,6 +81,15 @@ def test_projected_pulses_approach_the_pulses_away_from_their_edges() -> None:
     assert errors[2] < 0.02
 
 
+@pytest.mark.parametrize("name", BASES)
+def test_the_matrix_has_values_whatever_the_default_device(name: str) -> None:
+    expected = BASES[name].to_chebyshev(3)
+    with torch.device("meta"):
+        matrix = BASES[name].to_chebyshev(3)
+    assert matrix.device.type == "cpu"
+    assert torch.equal(matrix, expected)
+
+
 def test_a_basis_is_found_by_name_or_taken_as_it_is() -> None:
     assert basis_named("chebyshev") == Chebyshev()
     assert basis_named(Jacobi(2.0, 0.0)) == Jacobi(2.0, 0.0)

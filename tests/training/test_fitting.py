@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
+from bankgcn import BankConv, BankGCN
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
@@ -130,6 +132,47 @@ def test_the_same_seeds_give_the_same_training_bit_for_bit() -> None:
     (net, result), (twin, again) = run(), run()
     assert result == again
     assert same_weights(net, twin)
+
+
+def normalizing_network() -> GraphNetwork:
+    """A network with batch normalisation in its projections, which keeps running statistics."""
+
+    def conv(in_channels: int, out_channels: int) -> nn.Module:
+        projection = nn.Sequential(nn.Linear(in_channels, out_channels), nn.BatchNorm1d(out_channels))
+        return BankConv(in_channels, out_channels, projection=projection)
+
+    return GraphNetwork(1, 2, hidden_channels=16, num_layers=2, conv=conv)
+
+
+def test_the_network_learns_in_training_mode_and_is_validated_in_evaluation_mode() -> None:
+    net, modes = normalizing_network().eval(), []
+    net.convs[0].project.register_forward_hook(
+        lambda module, *_: modes.append((module.training, torch.is_grad_enabled()))
+    )
+    fit(net, graphs(0), graphs(1), replace(CONFIG, max_epochs=2), generator=torch.Generator().manual_seed(1))
+    learning, validating = (True, True), (False, False)
+    assert modes == ([learning] * 5 + [validating]) * 2
+    assert net.training
+
+
+def test_validation_graphs_leave_no_trace_in_running_statistics() -> None:
+    nets = []
+    for seed in (1, 2):
+        torch.manual_seed(0)
+        net = normalizing_network()
+        fit(net, graphs(0), graphs(seed), replace(CONFIG, max_epochs=1), generator=torch.Generator().manual_seed(1))
+        nets.append(net)
+    one, other = (net.state_dict() for net in nets)
+    assert one["convs.0.project.1.num_batches_tracked"] == 5
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize("projection", ["linear", "mlp"])
+def test_a_lazy_network_can_be_trained(projection: str) -> None:
+    net = BankGCN(-1, 2, hidden_channels=16, num_layers=2, projection=projection)
+    result = fit(net, graphs(0), graphs(1), CONFIG, generator=torch.Generator())
+    assert net.convs[0].in_channels == 1
+    assert result.epochs[-1].train_loss < result.epochs[0].train_loss
 
 
 class Interrupted(BaseException):

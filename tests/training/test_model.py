@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 
@@ -34,6 +36,14 @@ def test_equal_networks_have_equal_configurations() -> None:
     assert hash(given) == hash(default)
     assert ModelConfig(conv_options={"order": 3}) != default
     assert ModelConfig(**given.to_dict()) == given
+
+
+def test_numbers_of_numpy_become_pythons() -> None:
+    options = {"order": np.int64(3), "shortcut": np.bool_(False)}
+    given = ModelConfig(conv_options=options, hidden_channels=np.int32(16), embedding=np.array([3, 4]))
+    plain = ModelConfig(conv_options={"order": 3, "shortcut": False}, hidden_channels=16, embedding=(3, 4))
+    assert (given, hash(given)) == (plain, hash(plain))
+    assert json.dumps(given.to_dict()) == json.dumps(plain.to_dict())
 
 
 @pytest.mark.parametrize("conv", CONVS)

@@ -13,7 +13,6 @@ from typing import Any, SupportsIndex
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
 from bankgcn.training import ModelConfig, TrainConfig
-from bankgcn.training.metrics import METRICS
 from bankgcn.training.model import CONV_OPTIONS
 from bankgcn.training.seeds import Seeds
 
@@ -64,7 +63,6 @@ class RunConfig:
         object.__setattr__(self, "seed", _integer("seed", self.seed, least=0))
         if self.train_per_class is not None:
             object.__setattr__(self, "train_per_class", _integer("train_per_class", self.train_per_class, least=1))
-        pick(METRICS, self.train.metric, "metric")
         if self.model.conv != "bank":
             plain = replace(self.train, gamma=0.0, coherence="sum")  # not the default, which may change: keys must not
             object.__setattr__(self, "train", plain)

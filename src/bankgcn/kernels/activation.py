@@ -67,8 +67,8 @@ def _forward(h, batch, mode, with_max, x, scale, out, x_bits, highest):
     """
     num_nodes, channels = h.shape
     num_graphs = out.shape[0]
-    count = np.zeros(num_graphs, h.dtype)
-    out[:] = 0
+    count = np.zeros(num_graphs, np.int64)
+    sums = np.zeros((num_graphs, channels))  # of many equal nodes, float32 would lose the last digits
     for i in range(num_nodes):
         squares = h.dtype.type(0)
         if mode == BEFORE:
@@ -89,14 +89,14 @@ def _forward(h, batch, mode, with_max, x, scale, out, x_bits, highest):
         for k in range(channels):
             value = h[i, k] * factor
             x[i, k] = value if value > 0 else value * 0  # times 0, so that NaN stays NaN
-            out[graph, k] += x[i, k]
+            sums[graph, k] += x[i, k]
         if with_max:
             for k in range(channels):
                 highest[graph, k] = max(highest[graph, k], x_bits[i, k])
     for graph in range(num_graphs):
         inverse = 1 / max(count[graph], 1)
         for k in range(channels):
-            out[graph, k] *= inverse
+            out[graph, k] = sums[graph, k] * inverse
     return -1
 
 
@@ -104,7 +104,7 @@ def _forward(h, batch, mode, with_max, x, scale, out, x_bits, highest):
 def _backward(h, batch, mode, with_max, x, scale, highest, grad_x, grad_mean, grad_max, grad_h):
     num_nodes, channels = h.shape
     zero, one = h.dtype.type(0), h.dtype.type(1)
-    count = np.zeros(grad_mean.shape[0], h.dtype)
+    count = np.zeros(grad_mean.shape[0], np.int64)
     ties = np.zeros((grad_mean.shape[0], channels if with_max else 0), h.dtype)
     for i in range(num_nodes):
         graph = batch[i]

@@ -38,6 +38,7 @@ from bankgcn.kernels.vector import (
 )
 
 NODES_AT_ONCE = 96  # graphs are taken together up to this number of nodes
+SUMMED_AT_ONCE = 128  # nodes whose sum is taken by itself: a single sum over thousands loses digits in float32
 
 
 class Space(NamedTuple):
@@ -198,11 +199,14 @@ def activate_graph(h, start, rows, alike, mode, with_max, factor, x, read, at):
     share = 1 / max(nodes, h.dtype.type(1))
     for j in range(0, _width(h), lanes(strip)):
         highest = sums = strip
-        for i in range(start, start + rows):
-            active = rectified(times(factor[i], load(strip, h, i, j)))
-            store(x, i, j, active)
-            sums = fma(alike[i], active, sums)
-            highest = higher(active, highest)
+        for first in range(start, start + rows, SUMMED_AT_ONCE):
+            some = strip
+            for i in range(first, min(first + SUMMED_AT_ONCE, start + rows)):
+                active = rectified(times(factor[i], load(strip, h, i, j)))
+                store(x, i, j, active)
+                some = fma(alike[i], active, some)
+                highest = higher(active, highest)
+            sums = plus(sums, some)
         store(read, at, j, times(share, sums))
         if with_max:
             store(read, at + 1, j, highest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import torch
 import torch.nn.functional as F
@@ -32,9 +33,7 @@ class AtomEncoder(nn.Module):
         self.num_values = tuple(num_values)
         # One table for all columns, each at its own offset: one lookup and one sum instead of a loop.
         self.table = nn.Embedding(sum(num_values), channels)
-        offset = torch.tensor([0, *num_values[:-1]]).cumsum(0)
-        self.offset: Tensor
-        self.register_buffer("offset", offset, persistent=False)
+        self._offsets = [0, *accumulate(num_values[:-1])]
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -58,7 +57,8 @@ class AtomEncoder(nn.Module):
         index = x.long()
         if not torch.compiler.is_compiling():
             self._check(x, index)
-        return F.embedding_bag(index + self.offset, self.table.weight, mode="sum")
+        offset = torch.tensor(self._offsets, device=x.device)
+        return F.embedding_bag(index + offset, self.table.weight, mode="sum")
 
     def _check(self, x: Tensor, index: Tensor) -> None:
         limit = torch.tensor(self.num_values, device=x.device)

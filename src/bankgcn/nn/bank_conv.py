@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from bankgcn.choices import pick
+from bankgcn.nn.reset import reset_parameters
 from bankgcn.spectral import chebyshev
 from bankgcn.spectral.basis import Basis, Chebyshev, basis_named
 from bankgcn.spectral.shift import GraphShift
@@ -44,7 +45,7 @@ class BankConv(nn.Module):
         basis: ``"chebyshev"``, ``"monomial"``, ``"legendre"``, ``"jacobi"``, ``"bernstein"``, ``"interpolation"``,
             ``"pulses"``, or a :class:`~bankgcn.spectral.Basis` such as ``Jacobi(a=0.5, b=2.0)``.
         projection: ``"linear"``, ``"mlp"`` (two layers with a ReLU between), or any module that maps
-            ``(num_nodes, in_channels)`` to ``(num_nodes, out_channels)``.
+            ``(num_nodes, in_channels)`` to ``(num_nodes, out_channels)``. A module keeps the weights that it has.
         shortcut: Whether to add the projected signal to the filtered one.
         bias: Whether the projection learns an offset.
         initial_alpha: How the filters start: ``"xavier"``, or ``"zeros"``, with which the layer starts as its shortcut.
@@ -103,14 +104,16 @@ class BankConv(nn.Module):
             self.register_load_state_dict_pre_hook(_infer_from_state)
         else:
             self.alpha = nn.Parameter(torch.empty(self.num_subspaces, order + 1))
-        self.reset_parameters()
+        if not isinstance(projection, nn.Module):  # a given module may be trained already, or shared
+            reset_parameters(self.project)
+        self._reset_alpha()
 
     def reset_parameters(self) -> None:
-        """Draw the projection and the filters anew."""
-        for module in self.project.modules():
-            reset = getattr(module, "reset_parameters", None)
-            if reset is not None:
-                reset()
+        """Draw the projection and the filters anew; a projection that was given, too."""
+        reset_parameters(self.project)
+        self._reset_alpha()
+
+    def _reset_alpha(self) -> None:
         if not is_lazy(self.alpha):
             self._draw_alpha(self.alpha)
 

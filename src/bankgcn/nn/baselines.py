@@ -58,7 +58,14 @@ def cheb(in_channels: int, out_channels: int, order: int = 2) -> nn.Module:
     """ChebNet of the given order. PyG's ``K`` counts terms: the paper's K = 2 is PyG's ``K=3``."""
     from torch_geometric.nn import ChebConv
 
-    return ChebConv(in_channels, out_channels, K=order + 1, normalization="sym")
+    conv = ChebConv(in_channels, out_channels, K=order + 1, normalization="sym")
+    conv.register_forward_pre_hook(_name_largest_frequency, with_kwargs=True)
+    return conv
+
+
+def _name_largest_frequency(conv: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Pass 2 for the largest frequency. PyG finds the same in the Laplacian, but not in one without nodes."""
+    return args, {"lambda_max": 2.0, **kwargs}
 
 
 CONVS: dict[str, ConvFactory] = {

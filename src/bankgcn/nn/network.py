@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from bankgcn.choices import pick
 from bankgcn.nn.activation import ACTIVATIONS, READOUTS, activate_and_read
@@ -15,6 +16,7 @@ from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.baselines import CONVS, FASTER_SPARSE, WEIGHTED, ConvFactory, renormalised
 from bankgcn.nn.diversity import mutual_coherence
 from bankgcn.nn.pooling import POOLINGS
+from bankgcn.nn.reset import reset_parameters
 from bankgcn.spectral.basis import Basis
 from bankgcn.spectral.shift import GraphShift
 
@@ -82,9 +84,8 @@ class GraphNetwork(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        for module in [self.encoder, *self.convs, *self.pools, self.predict]:
-            if module is not None:
-                module.reset_parameters()
+        for module in self.children():
+            reset_parameters(module)
 
     def forward(
         self,
@@ -123,9 +124,8 @@ class GraphNetwork(nn.Module):
             raise ValueError(f"{type(self.convs[0]).__name__} takes no edge weights: edge_weight must be None")
         if batch is None:
             batch, batch_size = torch.zeros(x.size(0), dtype=torch.long, device=x.device), 1
-        elif batch.shape != x.shape[:1]:
-            raise ValueError(f"batch has shape {tuple(batch.shape)}, expected ({x.size(0)},): one graph a node")
-        elif batch_size is None:
+        batch = _check_batch(batch, x.size(0))
+        if batch_size is None:
             batch_size = _num_graphs(batch)
         if self.encoder is not None:
             x = self.encoder(x)
@@ -153,8 +153,13 @@ class GraphNetwork(nn.Module):
     def coherence(self, reduction: Literal["sum", "mean"] = "sum") -> Tensor:
         r""":math:`\Omega` over the layers, for the objective (Eq. 20); 0 if no layer has a filter bank."""
         banks: dict[torch.Size, list[Tensor]] = {}  # of one shape, stacked: fewer and larger operations
-        for conv in self.convs:
+        for number, conv in enumerate(self.convs):
             if isinstance(conv, BankConv):
+                if is_lazy(conv.alpha):
+                    raise ValueError(
+                        f"layer {number} waits for its first input and has no filters yet: "
+                        "apply the network to some graphs first"
+                    )
                 banks.setdefault(conv.alpha.shape, []).append(conv.alpha)
         if not banks:
             return self.predict.weight.new_zeros(())
@@ -242,6 +247,15 @@ class BankGCN(GraphNetwork):
             pooling=pooling,
             encoder=encoder,
         )
+
+
+def _check_batch(batch: Tensor, num_nodes: int) -> Tensor:
+    """The graph of each node, as int64."""
+    if batch.shape != (num_nodes,):
+        raise ValueError(f"batch has shape {tuple(batch.shape)}, expected ({num_nodes},): one graph a node")
+    if batch.is_floating_point() or batch.is_complex() or batch.dtype == torch.bool:
+        raise ValueError(f"batch has dtype {batch.dtype}, expected integers")
+    return batch.long()
 
 
 def _num_graphs(batch: Tensor) -> int:

@@ -30,6 +30,9 @@ class Basis(ABC):
 
         A polynomial of degree ``order`` is known by its values at as many Chebyshev nodes and one; their discrete
         orthogonality turns the values into coefficients, exactly and without forming powers.
+
+        The result is on the CPU, whatever the default device: layers are built on the meta device, too, and it has no
+        values there.
         """
         return _chebyshev_coefficients(self.evaluate(chebyshev_nodes(order + 1), order))
 
@@ -44,7 +47,7 @@ class Chebyshev(Basis):
 
     @override
     def to_chebyshev(self, order: int) -> Tensor:
-        return torch.eye(order + 1, dtype=torch.float64)
+        return torch.eye(order + 1, dtype=torch.float64, device="cpu")
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class ChebyshevInterpolation(Basis):
 
     @override
     def to_chebyshev(self, order: int) -> Tensor:
-        return _chebyshev_coefficients(torch.eye(order + 1, dtype=torch.float64))
+        return _chebyshev_coefficients(torch.eye(order + 1, dtype=torch.float64, device="cpu"))
 
 
 @dataclass(frozen=True)
@@ -152,8 +155,8 @@ class RectangularPulses(Basis):
         With :math:`x = \cos\theta`, the pulse between :math:`\theta_1 < \theta_0` has the coefficients
         :math:`c_0 = (\theta_0 - \theta_1)/\pi` and :math:`c_k = \frac{2}{k\pi}(\sin k\theta_0 - \sin k\theta_1)`.
         """
-        theta = torch.linspace(-1, 1, order + 2, dtype=torch.float64).acos()  # falls from pi to 0
-        k = torch.arange(1, self.degree + 1, dtype=torch.float64)
+        theta = torch.linspace(-1, 1, order + 2, dtype=torch.float64, device="cpu").acos()  # falls from pi to 0
+        k = torch.arange(1, self.degree + 1, dtype=torch.float64, device="cpu")
         tail = -(2 / (k * math.pi)) * torch.sin(theta.unsqueeze(-1) * k).diff(dim=0)
         return torch.cat([-theta.diff().unsqueeze(-1) / math.pi, tail], dim=1)
 
@@ -175,8 +178,8 @@ def basis_named(basis: str | Basis) -> Basis:
 
 
 def chebyshev_nodes(count: int) -> Tensor:
-    """The zeros of the Chebyshev polynomial of degree ``count``, rising: shape ``(count,)``, float64."""
-    return -((torch.arange(count, dtype=torch.float64) + 0.5) * (math.pi / count)).cos()
+    """The zeros of the Chebyshev polynomial of degree ``count``, rising: shape ``(count,)``, float64, on the CPU."""
+    return -((torch.arange(count, dtype=torch.float64, device="cpu") + 0.5) * (math.pi / count)).cos()
 
 
 def chebyshev_values(x: Tensor, order: int) -> Tensor:

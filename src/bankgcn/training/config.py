@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+
+from bankgcn.choices import pick
+from bankgcn.training.metrics import METRICS
 from bankgcn.training.ranges import NOT_NEGATIVE, POSITIVE_COUNT, Range, check_ranges
 
 RANGES = {
@@ -56,10 +60,18 @@ class TrainConfig:
     min_learning_rate: float = 1e-5
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, plain_value(value))
         check_ranges(RANGES, vars(self))
         for name, options in (("coherence", ("sum", "mean")), ("select", ("loss", "score"))):
             if getattr(self, name) not in options:
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(options)}")
+        pick(METRICS, self.metric, "metric")
+
+
+def plain_value(value: Any) -> Any:
+    """A number or an array of NumPy's as Python's own, which JSON can hold; anything else as it is."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 LARGE = {"batch_size": 256, "patience": 50, "decay_patience": 20}

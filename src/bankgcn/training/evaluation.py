@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from bankgcn.choices import pick
+from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.training.metrics import METRICS
@@ -25,19 +28,19 @@ class Evaluation:
 
 
 def predict_logits(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
-    """Logits of all graphs, in their order: shape ``(num_graphs, num_classes)``."""
-    device = next(net.parameters()).device
-    with torch.no_grad():
-        parts = [logits_of(net, batch.to(device)) for batch in graphs.batches(batch_size)]
-    return torch.cat(parts) if parts else torch.empty(0, net.predict.out_features)
+    """Logits of all graphs, in their order: shape ``(num_graphs, num_classes)``.
+
+    The network is in evaluation mode meanwhile: nothing is dropped at random, and running statistics stay as they are.
+    """
+    return _apply(logits_of, net, graphs, batch_size, net.predict.out_features)
 
 
 def embed(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
-    r"""Representations :math:`h_{\mathcal G}` of all graphs, in their order: shape ``(num_graphs, width)``."""
-    device = next(net.parameters()).device
-    with torch.no_grad():
-        parts = [embedding_of(net, batch.to(device)) for batch in graphs.batches(batch_size)]
-    return torch.cat(parts) if parts else torch.empty(0, net.predict.in_features)
+    r"""Representations :math:`h_{\mathcal G}` of all graphs, in their order: shape ``(num_graphs, width)``.
+
+    The network is in evaluation mode meanwhile, as in :func:`predict_logits`.
+    """
+    return _apply(embedding_of, net, graphs, batch_size, net.predict.in_features)
 
 
 def evaluate(net: GraphNetwork, graphs: GraphSet, metric: str = "accuracy") -> Evaluation:
@@ -47,3 +50,30 @@ def evaluate(net: GraphNetwork, graphs: GraphSet, metric: str = "accuracy") -> E
     logits = predict_logits(net, graphs).cpu()
     y = torch.from_numpy(graphs.y)
     return Evaluation(task_loss(logits, y).item(), pick(METRICS, metric, "metric")(logits, y))
+
+
+def _apply(
+    function: Callable[[GraphNetwork, GraphBatch], Tensor],
+    net: GraphNetwork,
+    graphs: GraphSet,
+    batch_size: int,
+    width: int,
+) -> Tensor:
+    """What the function returns for the batches of a set, one below another: ``width`` columns."""
+    device = net.predict.weight.device
+    with _evaluation_mode(net):
+        parts = [function(net, batch.to(device)) for batch in graphs.batches(batch_size)]
+    return torch.cat(parts) if parts else net.predict.weight.new_empty(0, width)
+
+
+@contextmanager
+def _evaluation_mode(net: GraphNetwork) -> Iterator[None]:
+    """Put the network into evaluation mode, without gradients, and give each module its own mode back afterwards."""
+    modes = [(module, module.training) for module in net.modules()]
+    net.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, training in modes:
+            module.training = training

@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.checks import check_parts
 from bankgcn.training.config import TrainConfig
-from bankgcn.training.evaluation import Evaluation, evaluate
+from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
 from bankgcn.training.learner import Learner
 from bankgcn.training.memory import reuse_memory
 from bankgcn.training.parallel import World
@@ -67,6 +68,8 @@ class Training:
         check_parts(train.y, valid.y, config)
         self.net, self.train, self.valid, self.config = net, train, valid, config
         self.generator, self.world = generator, world or World()
+        if any(map(is_lazy, net.parameters())):
+            predict_logits(net, train[:1])  # gives every parameter its shape
         self.learner = Learner(net, config)
         self.device = self.learner.parameters.vector.device
         self.optimizer = self.learner.optimizer
@@ -126,6 +129,7 @@ class Training:
 
     def steps(self) -> Iterator[Tensor | float]:
         """One step for every batch; each yields the sum of this process's task losses, which nobody waits for."""
+        self.net.train()
         if self.world.size == 1:
             several = self.config.batch_size * self.learner.steps_at_once(self.train)
             for batches in self.train.batches(several, shuffle=True, generator=self.generator):
@@ -211,7 +215,7 @@ def fit(
     """Train until validation no longer improves, and restore the weights of the best epoch.
 
     Args:
-        net: The network; it is changed in place.
+        net: The network; it is changed in place. It learns in training mode, which it is left in.
         train: Graphs to learn from.
         valid: Graphs that decide when to stop and which epoch to keep.
         config: The protocol.

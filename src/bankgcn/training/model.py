@@ -17,6 +17,7 @@ from bankgcn.data.refit import conform
 from bankgcn.nn import AtomEncoder, GraphNetwork
 from bankgcn.nn.baselines import WEIGHTED
 from bankgcn.training.checkpoint import load_tensors, save_tensors
+from bankgcn.training.config import plain_value
 from bankgcn.training.ranges import COUNT, POSITIVE_COUNT, check_ranges
 
 CONV_OPTIONS: dict[str, dict[str, Any]] = {
@@ -79,9 +80,12 @@ class ModelConfig:
         for name in self.conv_options:
             pick(known, name, f"option of {self.conv}")
         check_ranges(RANGES, {**vars(self), **self.conv_options})
-        object.__setattr__(self, "conv_options", MappingProxyType({**known, **self.conv_options}))
+        for name in ("hidden_channels", "num_layers"):
+            object.__setattr__(self, name, plain_value(getattr(self, name)))
+        options = {name: plain_value(value) for name, value in {**known, **self.conv_options}.items()}
+        object.__setattr__(self, "conv_options", MappingProxyType(options))
         if self.embedding is not None:
-            object.__setattr__(self, "embedding", tuple(self.embedding))
+            object.__setattr__(self, "embedding", tuple(map(plain_value, self.embedding)))
 
     def __hash__(self) -> int:
         return hash(repr(self.to_dict()))

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
+from bankgcn.nn.atom_encoder import AtomEncoder
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.nn.whole import WholeNetwork, whole
 from bankgcn.training.config import TrainConfig
@@ -16,15 +17,22 @@ LARGEST_WHOLE = 1 << 15  # nodes of a graph that is passed through as a whole: i
 
 
 def embedding_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
-    """Representation of each graph: filter banks share the shift that the set keeps, others take the edges."""
+    """Representation of each graph, in the network's precision.
+
+    Filter banks share the shift that the set keeps, others take the edges.
+    """
     passes = None if torch.is_grad_enabled() else whole(net)
     if passes is not None and whole_takes(passes, batch.source):
         return passes.embedding(batch.arrays)
+    dtype = net.predict.weight.dtype
+    # Integers that an encoder looks up must not be rounded.
+    x = batch.x if isinstance(net.encoder, AtomEncoder) else batch.x.to(dtype)
     if net.takes_shift:
-        return net.graph_embedding(batch.x, batch.shift, batch.batch, batch_size=batch.num_graphs)
+        return net.graph_embedding(x, batch.shift, batch.batch, batch_size=batch.num_graphs)
     sparse = net.takes_adjacency and batch.device.type == "cpu"  # measured there alone
     edges = batch.adjacency if sparse else batch.edge_index
-    return net.graph_embedding(batch.x, edges, batch.batch, batch.edge_weight, batch_size=batch.num_graphs)
+    weight = None if batch.edge_weight is None else batch.edge_weight.to(dtype)
+    return net.graph_embedding(x, edges, batch.batch, weight, batch_size=batch.num_graphs)
 
 
 def whole_takes(passes: WholeNetwork, graphs: GraphSet) -> bool:

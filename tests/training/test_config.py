@@ -1,0 +1,22 @@
+"""The protocol of a training: what it refuses, and what it makes of NumPy's numbers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from bankgcn.training import TrainConfig
+
+
+def test_an_unknown_metric_is_named() -> None:
+    with pytest.raises(ValueError, match="unknown metric 'roc-auc'.*accuracy, roc_auc.*did you mean 'roc_auc'"):
+        TrainConfig(metric="roc-auc")
+
+
+def test_numbers_of_numpy_become_pythons() -> None:
+    given = TrainConfig(batch_size=np.int64(8), gamma=np.float32(0.5), decay_patience=np.uint8(3))
+    plain = TrainConfig(batch_size=8, gamma=0.5, decay_patience=3)
+    assert json.dumps(asdict(given)) == json.dumps(asdict(plain))
