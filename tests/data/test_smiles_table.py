@@ -92,7 +92,7 @@ def test_a_missing_target_at_the_end_of_a_long_table_is_found_at_once(table: Pat
     with pytest.raises(DataFileError, match="1 of 10,000 rows") as caught:
         read_smiles_table(table)
     assert caught.value.line == 10_001
-    assert time.perf_counter() - started < 1  # a search that is quadratic in the rows takes some four seconds
+    assert time.perf_counter() - started < 1  # a search that is quadratic in the rows takes about three seconds
 
 
 def test_a_word_among_numbers_is_refused_by_line_when_numbers_are_wanted(table: Path) -> None:

@@ -16,7 +16,7 @@ import bankgcn
 from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
 
-READERS_VERSION = 2  # to be raised when a reader reads the same file differently
+READERS_VERSION = 3  # to be raised when a reader reads the same file differently
 SETTLED = 2.0  # seconds; some file systems tell two writes within this time apart by nothing but the size
 
 

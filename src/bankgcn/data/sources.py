@@ -21,7 +21,8 @@ from bankgcn.data.fetch import Progress, fetch
 from bankgcn.data.generated import smooth_or_alternating
 from bankgcn.data.gnn_benchmark import read_gnn_benchmark
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.images import has_images, image_files, read_image_folder
+from bankgcn.data.image_files import has_images, image_files
+from bankgcn.data.images import read_image_folder
 from bankgcn.data.jsonlines import read_jsonlines
 from bankgcn.data.molhiv import read_molhiv, scaffold_split
 from bankgcn.data.node_schema import NodeSchema
