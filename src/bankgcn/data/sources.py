@@ -31,7 +31,7 @@ from bankgcn.data.signals import structural_signals
 from bankgcn.data.smiles_table import read_smiles_table
 from bankgcn.data.splits import Split, stratified_split
 from bankgcn.data.superpixels import cifar10_split, read_superpixel_pack
-from bankgcn.data.tu import TUFiles, read_tu
+from bankgcn.data.tu import TUFiles, has_tu_files, read_tu
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,13 @@ class Source:
     path: Path | None = None
     entry: Entry | None = None
 
+    @property
+    def kind(self) -> str:
+        """What the source was recognised as, for a message."""
+        if self.path is None:
+            return "a set that comes with the package"
+        return "a saved set" if self.reader == "saved" else READERS[self.reader].kind
+
     def load(
         self, *, like: Recipe | None = None, progress: Callable[[int, int], None] | None = None, **options: Any
     ) -> GraphSet:
@@ -138,11 +145,11 @@ class Source:
             _refuse_unknown(options, [], self.name)
             return MAKERS[self.reader]()
         if self.reader == "saved":
-            _refuse_unknown(options, [], "a saved set")
+            _refuse_unknown(options, [], self.kind)
             return GraphSet.load(self.path)
         reader = READERS[self.reader]
         known = [name for name in list(inspect.signature(reader.read).parameters)[1:] if name != "progress"]
-        _refuse_unknown(options, known, reader.kind)
+        _refuse_unknown(options, known, self.kind)
         if self.reader == "tu":
             options = self._tu_options(self.path, options)
         read = partial(reader.read, self.path, **options)
@@ -164,8 +171,10 @@ class Source:
         if self.entry is not None and held != self.entry.name:
             raise DataFileError(f"holds {held}, not {self.entry.name}", path)
         features = {"features": self.entry.features} if self.entry else {}
-        known = CATALOG[held].notes if held in CATALOG else ()
-        return {**features, **options, "notes": (*known, *options.get("notes", ()))}
+        notes = CATALOG[held].notes if held in CATALOG else ()
+        if path.is_dir() and has_images(path):
+            notes = (*notes, f"read as {self.kind}; the images in its folder are not read")
+        return {**features, **options, "notes": (*notes, *options.get("notes", ()))}
 
 
 def load(name: str, data_root: str | Path | None = None, **options: Any) -> GraphSet:
@@ -270,7 +279,7 @@ def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Prog
 
 def _reader_of(path: Path) -> str:
     if path.is_dir():
-        return "images" if has_images(path) else "tu"
+        return "tu" if has_tu_files(path) or not has_images(path) else "images"
     with path.open("rb") as file:
         if file.read(len(MAGIC)) == MAGIC:
             return "saved"
