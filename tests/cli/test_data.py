@@ -88,6 +88,7 @@ def test_describe_ones_own_graphs(root: Path) -> None:
     assert "paper" not in out
     assert "[bold]own.zip" in out  # a name is not markup
     assert "0 numbers and 2 one-hot columns a node" in out
+    assert "read as      a set in the TU format" in out
 
 
 def test_describe_what_came_with_the_package() -> None:

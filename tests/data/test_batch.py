@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.data import GraphSet
+from bankgcn.data import GraphBatch, GraphSet
 from bankgcn.data.convert import to_pyg
 from random_sets import RandomSet, graph_sets
 
@@ -122,6 +122,12 @@ def test_shuffled_batches_hold_every_graph_once_in_the_order_of_the_generator() 
 def test_a_batch_of_no_size_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="batch_size=0"):
         ten_graphs().batches(0)
+
+
+@pytest.mark.parametrize("indices", [[0, 10], [-1], [0.5], [[1]]])
+def test_a_batch_of_graphs_that_do_not_exist_is_refused(indices: list) -> None:
+    with pytest.raises(IndexError, match="expected numbers of graphs from 0 to 9"):
+        GraphBatch(ten_graphs(), np.array(indices))
 
 
 def test_a_batch_makes_only_what_is_asked_for() -> None:

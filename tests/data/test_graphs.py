@@ -193,6 +193,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "two weights": ({"edge_weight": [1, 2]}, r"graph 0: edge \(0, 1\) weighs 1.0, its reverse \(1, 0\) 2.0"),
     "a negative weight": ({"edge_weight": [1, -2]}, r"edge 1 \(1, 0\) has weight -2"),
     "an infinite weight": ({"edge_weight": [1, 1e39]}, r"edge 1 \(1, 0\) has weight 1e\+39"),
+    "weights that add up to infinity": (
+        {"num_nodes": [1, 3], "edge_index": [[1, 2, 2, 3], [2, 1, 3, 2]], "edge_weight": [2e38] * 4},
+        "graph 1: the weights of node 1 add up to more than float32 holds.*divide all weights",
+    ),
+    "duplicates whose weights add up to infinity": (
+        {"edge_index": [[2, 3, 2, 3], [3, 2, 3, 2]], "edge_weight": [2e38] * 4},
+        "graph 1: the weights of node 0 add up to more than float32 holds",
+    ),
     "too few weights": ({"edge_weight": [1]}, r"edge_weight has shape \(1,\)"),
     "real node numbers": ({"edge_index": [[0.0, 1.0], [1.0, 0.0]]}, "edge_index has dtype float64"),
     "a flat edge list": ({"edge_index": [0, 1]}, r"edge_index has shape \(2,\)"),
@@ -208,6 +216,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a width too many": ({"labels": [0, 0, 0, 0], "label_widths": [2, 2]}, "2 label_widths for 1 columns"),
     "real labels": ({"labels": [0.5, 0, 0, 0]}, "labels has dtype float64"),
     "a negative class": ({"y": [0, -1]}, "graph 1 has class -1"),
+    "a class number that leaves most classes empty": (
+        {"y": [0, 5_000_000]},
+        "y has 2 different classes, but the largest is 5000000.*number the classes from 0 without gaps.*classes=",
+    ),
     "a class without a name": (
         {"y": [0, 2], "classes": ["no", "yes"]},
         "graph 1 has class 2, but there are 2: no, yes",
@@ -230,3 +242,9 @@ def test_bad_input_is_refused_by_name(options: dict[str, Any], message: str) -> 
 def test_weights_of_two_directions_may_differ_by_rounding() -> None:
     graphs = GraphSet.from_edges([2], [[0, 1], [1, 0]], edge_weight=[1, 1 + 1e-6])
     assert graphs.num_edges.tolist() == [1]
+
+
+def test_a_few_graphs_of_a_set_with_many_classes_are_taken() -> None:
+    assert GraphSet.from_edges([1], NO_EDGES, y=[99]).num_classes == 100
+    assert GraphSet.from_edges([1] * 200, NO_EDGES, y=np.arange(200)).num_classes == 200
+    assert GraphSet.from_edges([1], NO_EDGES, y=[500], classes=[f"class {c}" for c in range(501)]).num_classes == 501

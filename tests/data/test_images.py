@@ -131,6 +131,20 @@ def test_a_flat_folder_has_no_classes_and_grey_or_transparent_images_become_colo
     assert graphs.num_features == 5
 
 
+def test_16_bits_of_grey_give_the_same_graph_as_8(tmp_path: Path) -> None:
+    grey = (_noise(1, 32, 32)[0] * 255).astype(np.uint8)
+    Image.fromarray(grey).save(tmp_path / "1.png")
+    Image.fromarray(grey.astype(np.uint16) * 257).save(tmp_path / "2.png")
+    graphs = read_image_folder(tmp_path)
+    assert np.allclose(graphs[0].attributes, graphs[1].attributes, atol=1e-6)
+
+
+def test_transparent_images_are_noted(tmp_path: Path) -> None:
+    for name, alpha in {"a.png": 255, "b.png": 0}.items():
+        Image.fromarray(np.dstack([QUARTERS, np.full((32, 32), alpha, np.uint8)])).save(tmp_path / name)
+    assert read_image_folder(tmp_path).notes == ("1 images have transparent pixels, which are read as opaque",)
+
+
 def test_a_folder_in_doubt_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="has no images"):
         read_image_folder(tmp_path)

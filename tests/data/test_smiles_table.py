@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,15 @@ def test_missing_targets_refuse_the_file_by_line(table: Path) -> None:
     assert graphs.names == ("C", "CCCC")
     assert graphs.y.tolist() == [0, 1]
     assert graphs.notes == ("2 of 4 rows have no target in column 'y' and are left out",)
+
+
+def test_a_missing_target_at_the_end_of_a_long_table_is_found_at_once(table: Path) -> None:
+    table.write_text("smiles,y\n" + "C,0\n" * 9_999 + "C,\n")
+    started = time.perf_counter()
+    with pytest.raises(DataFileError, match="1 of 10,000 rows") as caught:
+        read_smiles_table(table)
+    assert caught.value.line == 10_001
+    assert time.perf_counter() - started < 1  # a search that is quadratic in the rows takes about three seconds
 
 
 def test_a_word_among_numbers_is_refused_by_line_when_numbers_are_wanted(table: Path) -> None:

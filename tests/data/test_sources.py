@@ -225,3 +225,26 @@ def test_a_folder_of_images_is_a_source_and_tells_its_progress(tmp_path: Path) -
     assert graphs.classes == ("cats", "dogs")
     assert (len(graphs), graphs.num_features) == (4, 5)
     assert told[-1] == (4, 4)
+
+
+def test_a_set_in_the_tu_format_stays_one_with_a_picture_beside_it(root: Path) -> None:
+    folder = write_folder(root / "own", "OWN")
+    plain = load_source(folder)
+    (folder / "figure.png").write_bytes(b"no need to look into it")
+    (folder / "plots").mkdir()
+    source = find_source(folder)
+    graphs = source.load()
+    assert source.kind == "a set in the TU format"
+    assert graphs.fingerprint == plain.fingerprint
+    assert plain.notes == ()
+    assert graphs.notes == ("read as a set in the TU format; the images in its folder are not read",)
+
+
+def test_a_source_says_what_it_was_recognised_as(root: Path) -> None:
+    (root / "photos").mkdir()
+    (root / "photos" / "cat.jpg").touch()
+    (root / "own.csv").write_text("smiles\nC\n")
+    load_source("MUTAG")[:3].save(root / "saved")
+    kinds = {"photos": "a folder of images", "own.csv": "a table of SMILES", "saved": "a saved set"}
+    assert {name: find_source(root / name).kind for name in kinds} == kinds
+    assert find_source("MUTAG").kind == "a set that comes with the package"

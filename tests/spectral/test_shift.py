@@ -10,7 +10,8 @@ import torch
 from hypothesis import given
 from torch_geometric import EdgeIndex
 
-from bankgcn.spectral import GraphShift, Spectrum
+from bankgcn.kernels import use_kernels
+from bankgcn.spectral import GraphShift, Spectrum, chebyshev
 from strategies import RandomGraph, graphs, ring, signals
 
 
@@ -96,6 +97,81 @@ def test_moving_a_shift_keeps_what_it_is() -> None:
     assert single.device == torch.device("cpu")
     assert torch.equal(single.to_dense(), shift.to_dense().float())
     assert repr(single) == "GraphShift(num_nodes=5, num_entries=10, dtype=torch.float32)"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weight": torch.ones(3)}, r"weight has shape \(3,\), expected \(10,\): one for each entry of col"),
+        ({"weight": torch.ones(10, 1)}, r"weight has shape \(10, 1\), expected \(10,\)"),
+        ({"row": torch.zeros(9).long()}, r"row has shape \(9,\), expected \(10,\)"),
+        ({"col": torch.zeros(5, 2).long()}, r"rowptr and col have shapes \(6,\) and \(5, 2\), expected one dimension"),
+        ({"rowptr": torch.zeros(0).long()}, r"rowptr and col have shapes \(0,\) and \(10,\)"),
+        ({"rowptr": torch.zeros(6)}, "rowptr and col have dtypes torch.float32 and torch.int64, expected integers"),
+    ],
+)
+def test_arrays_of_sizes_that_do_not_fit_are_refused(changes: dict[str, torch.Tensor], message: str) -> None:
+    shift = GraphShift.from_edges(ring(5), num_nodes=5)
+    arrays = {"rowptr": shift.rowptr, "col": shift.col, "weight": shift.weight, "row": shift.row} | changes
+    with pytest.raises(ValueError, match=message):
+        GraphShift(**arrays)
+
+
+def test_new_weights_reach_the_fused_pass_and_must_be_as_many() -> None:
+    shift, x = GraphShift.from_edges(ring(5), num_nodes=5), signals(5, 4)
+    before = chebyshev.apply(shift, x, torch.tensor([0.0, 1.0]))
+    shift.weight = 3 * shift.weight
+    torch.testing.assert_close(chebyshev.apply(shift, x, torch.tensor([0.0, 1.0])), 3 * before)
+    with pytest.raises(ValueError, match=r"weight has shape \(3,\), expected \(10,\)"):
+        shift.weight = shift.weight[:3]
+
+
+@pytest.mark.parametrize(
+    ("rowptr", "col"),
+    [
+        ([0, 1, 2], [1, 2]),
+        ([0, 1, 2], [1, -1]),
+        ([0, 3, 2], [1, 0]),
+        ([0, 1, 1], [1, 0]),
+        ([1, 2, 3], [1, 0]),
+        ([0, 1, 900], [1, 0]),
+    ],
+)
+@pytest.mark.parametrize("fused", [True, False])
+def test_pointers_and_columns_out_of_range_are_refused(rowptr: list[int], col: list[int], fused: bool) -> None:
+    shift = GraphShift(torch.tensor(rowptr), torch.tensor(col), torch.ones(2))
+    message = "the shift has columns outside 0 to 1, or pointers that do not ascend"
+    with use_kernels(fused), pytest.raises(ValueError, match=message):
+        chebyshev.apply(shift, torch.ones(2, 3), torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_a_backward_pass_takes_the_weights_of_its_forward_pass(fused: bool) -> None:
+    shift, x = GraphShift.from_edges(ring(5), num_nodes=5), signals(5, 4).requires_grad_()
+    dense = shift.to_dense()
+    with use_kernels(fused):
+        out = chebyshev.apply(shift, x, torch.tensor([0.0, 1.0]))
+        shift.weight = torch.zeros(10)
+        out.sum().backward()
+    torch.testing.assert_close(x.grad, dense @ torch.ones(5, 4))
+
+
+@pytest.mark.parametrize("name", ["rowptr", "col"])
+def test_the_edges_of_a_shift_cannot_be_replaced(name: str) -> None:
+    shift = GraphShift.from_edges(ring(5), num_nodes=5)
+    with pytest.raises(AttributeError, match=name):
+        setattr(shift, name, torch.zeros(1).long())
+
+
+def test_weights_that_add_up_to_infinity_are_refused_and_not_taken_for_none() -> None:
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    weight = torch.full((4,), 2e38, dtype=torch.float32)
+    with pytest.raises(ValueError, match=r"weights of node 1 add up to more than float32 holds.*divide all weights"):
+        GraphShift.from_edges(edges, weight, num_nodes=3)
+    double = GraphShift.from_edges(edges, weight.double(), num_nodes=3)
+    torch.testing.assert_close(double.to_dense()[1], torch.tensor([-(0.5**0.5), 0, -(0.5**0.5)]))
+    with pytest.raises(ValueError, match="weights of node 0 add up to more than float32"):  # merged duplicates
+        GraphShift.from_edges(torch.tensor([[0, 1, 0, 1], [1, 0, 1, 0]]), weight, num_nodes=2)
 
 
 def test_gradient_reaches_the_edge_weights() -> None:

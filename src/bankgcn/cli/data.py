@@ -128,6 +128,8 @@ def _facts(found: Source, graphs: GraphSet) -> dict[str, str]:
         labels = sum(graphs.label_widths)
         facts |= {"features": f"{graphs.num_attributes} numbers and {labels} one-hot columns a node"}
     facts["found"] = str(found.path) if found.path else "comes with the package"
+    if found.path:
+        facts["read as"] = found.kind
     if found.entry is not None and found.entry.sha256 and found.path and found.path.is_file():
         facts["checksum"] = _checksum(found.path, found.entry.sha256)
     facts["fingerprint"] = graphs.fingerprint

@@ -49,11 +49,13 @@ class GraphBatch:
 
     Args:
         source: The set that holds the graphs.
-        indices: Numbers of the graphs in it.
+        indices: Numbers of the graphs in it, from 0.
         device: Where the fields are made.
     """
 
     def __init__(self, source: GraphSet, indices: NDArray[np.integer], device: torch.device | str = "cpu"):
+        if indices.ndim != 1 or indices.dtype.kind not in "iu" or ((indices < 0) | (indices >= len(source))).any():
+            raise IndexError(f"indices={indices}: expected numbers of graphs from 0 to {len(source) - 1}")
         self.source = source
         self.indices = indices
         self.device = torch.device(device)

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from bankgcn.data.errors import GraphError
 
+FEW_CLASSES = 100  # so many may be empty without a question: a few graphs of a larger set need not have all classes
+
 
 def as_array(values: ArrayLike | Tensor) -> NDArray:
     """A numpy array of a tensor, a list or an array."""
@@ -127,10 +129,22 @@ def check_targets(
     for graph in np.flatnonzero(values < 0)[:1]:
         raise GraphError(f"graph {graph} has class {values[graph]}: classes are numbered from 0")
     if classes is None:
-        names = tuple(str(number) for number in range(int(values.max()) + 1 if len(values) else 0))
+        names = _numbered_classes(values)
     for graph in np.flatnonzero(values >= len(names))[:1]:
         raise GraphError(f"graph {graph} has class {values[graph]}, but there are {len(names)}: {', '.join(names)}")
     return values.astype(np.int64), names
+
+
+def _numbered_classes(y: NDArray[np.integer]) -> tuple[str, ...]:
+    """The class numbers from 0 to the largest as names, if they are not mostly numbers of no graph."""
+    count = int(y.max(initial=-1)) + 1
+    distinct = len(np.unique(y))
+    if count > max(FEW_CLASSES, 2 * distinct):
+        raise GraphError(
+            f"y has {distinct} different classes, but the largest is {count - 1}, which leaves {count - distinct} "
+            "classes empty: number the classes from 0 without gaps, or name all of them by classes=[...]"
+        )
+    return tuple(map(str, range(count)))
 
 
 def _real_targets(values: NDArray, classes: tuple[str, ...]) -> NDArray[np.float32]:

@@ -154,6 +154,7 @@ def _flatten_piece(
         edges = _symmetrise(edges, num_nodes, counts)
     else:
         _match_reverses(edges, node_ptr, first_graph)
+    _check_degrees(edges, node_ptr, first_graph)
 
     edge_index = torch.from_numpy(np.stack([edges.row, edges.col]))
     shift = GraphShift.from_edges(edge_index, torch.from_numpy(edges.weight), num_nodes=num_nodes)
@@ -202,6 +203,17 @@ def _match_reverses(edges: _Edges, node_ptr: NDArray[np.int64], first_graph: int
         raise GraphError(_asymmetry(edges, edge, node_ptr, first_graph))
     # Adding the weights of duplicates in another order may have rounded the two directions apart.
     edges.weight = np.maximum(edges.weight, edges.weight[reverse])
+
+
+def _check_degrees(edges: _Edges, node_ptr: NDArray[np.int64], first_graph: int) -> None:
+    """Raise if the weights of a node add up to infinity in float32: the shift would take it for an isolated node."""
+    degree = np.bincount(edges.row, edges.weight, minlength=int(node_ptr[-1]))  # in float64
+    for node in np.flatnonzero(degree > np.finfo(np.float32).max)[:1]:
+        piece = int(np.searchsorted(node_ptr, node, side="right")) - 1
+        raise GraphError(
+            f"graph {first_graph + piece}: the weights of node {node - node_ptr[piece]} add up to more than float32 "
+            "holds: divide all weights by the same number, which does not change the shift"
+        )
 
 
 def _asymmetry(edges: _Edges, edge: int, node_ptr: NDArray[np.int64], first_graph: int) -> str:

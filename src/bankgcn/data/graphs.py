@@ -28,6 +28,7 @@ from bankgcn.data.container import read_arrays, write_arrays
 from bankgcn.data.edges import flatten_edges
 from bankgcn.data.errors import DataFileError, GraphError
 from bankgcn.data.fingerprint import fingerprint
+from bankgcn.data.invariants import check_invariants
 
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
     from bankgcn.kernels.collate import FlatArrays
@@ -41,9 +42,10 @@ Indices = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | N
 class GraphSet:
     r"""Many graphs, flat: :math:`N` nodes and :math:`E` directed edges of :math:`G` graphs, one after another.
 
-    Build one with :meth:`from_edges`, read one with :meth:`load`; the constructor takes arrays that are already checked
-    and sorted. The shift :math:`\tilde L` is normalised once, when the set is built. Arrays are numpy's, so that they
-    may lie in a file; integers are kept in the smallest type that holds them.
+    Build one with :meth:`from_edges`, read one with :meth:`load`. The constructor takes arrays that are already sorted
+    and normalised; it checks their sizes, and that all edges, labels and classes are in range. The shift
+    :math:`\tilde L` is normalised once, when the set is built. Arrays are numpy's, so that they may lie in a file;
+    integers are kept in the smallest type that holds them.
     """
 
     node_ptr: NDArray[np.int64]  # (G + 1,): where the nodes of each graph start
@@ -62,6 +64,9 @@ class GraphSet:
     name: str = ""
     notes: tuple[str, ...] = ()
     recipe: Mapping[str, Any] = field(default_factory=dict)  # how the signals were made; see bankgcn.data.recipes
+
+    def __post_init__(self) -> None:
+        check_invariants(self)
 
     @classmethod
     def from_edges(
@@ -125,8 +130,6 @@ class GraphSet:
         weight = None if edge_weight is None else check_weights(edge_weight, edges)
         kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, edges.shape[1], "edge")
         targets, class_names = check_targets(y, classes, len(node_ptr) - 1)
-        if names is not None and len(names) != len(node_ptr) - 1:
-            raise GraphError(f"there are {len(names)} names for {len(node_ptr) - 1} graphs")
         flat = flatten_edges(node_ptr, edges, weight, kinds, asymmetric)
         graphs = cls(
             node_ptr=node_ptr,
@@ -175,19 +178,21 @@ class GraphSet:
     def load(cls, path: str | os.PathLike[str], verify: bool = False) -> GraphSet:
         """A saved set; its arrays stay in the file until they are used, and processes that load it share them.
 
+        Degrees, neighbours, labels and targets are read at once, to check that they are in range.
+
         Args:
             path: The file.
             verify: Whether to read all of it now and compare checksums.
 
         Raises:
-            DataFileError: The file is of another kind, of a newer format, cut short or damaged.
+            DataFileError: The file is of another kind, of a newer format, cut short or damaged, or its arrays
+                contradict each other.
         """
         rest, arrays = read_arrays(path, verify)
         known = rest.pop("fingerprint", None)
         members: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in rest.items()}
         try:
             loaded = cls(**members | arrays)
-            loaded._check_lengths()
         except (TypeError, AttributeError, GraphError) as error:
             raise DataFileError(f"holds no set of graphs ({error})", path) from error
         loaded.__dict__["fingerprint"] = known  # computed when it was saved
@@ -329,17 +334,6 @@ class GraphSet:
         known += [f"{self.num_features:,} features"]
         known += [f"{self.num_classes} classes"] if self.classes else []
         return f"GraphSet({', '.join(known)})"
-
-    def _check_lengths(self) -> None:
-        """Raise unless the arrays have the lengths that the pointers promise."""
-        for ptr, rows in [
-            (self.node_ptr, [self.degree, self.attributes, self.labels]),
-            (self.entry_ptr, [self.neighbor, self.shift, self.edge_weight, self.edge_labels]),
-        ]:
-            if len(ptr) != len(self) + 1 or ptr[0] != 0 or (np.diff(ptr) < 0).any():
-                raise GraphError("its pointers are not ascending")
-            if any(array is not None and len(array) != ptr[-1] for array in rows):
-                raise GraphError(f"its arrays do not have {ptr[-1]} rows each")
 
     def _numbers(self, indices: Indices) -> NDArray[np.int64]:
         index = indices.numpy() if isinstance(indices, Tensor) else indices

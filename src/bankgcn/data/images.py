@@ -6,7 +6,7 @@ Needs scikit-image: ``pip install 'bankgcn[images]'``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.data.errors import DataFileError, GraphError
+from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.image_files import NEEDS_SCIKIT_IMAGE, image_files, read_image
 from bankgcn.data.neighbors import nearest, undirected_edges
 from bankgcn.data.targets import Scalar, TargetError, encode_targets
 
 Progress = Callable[[int, int], None]  # images done, images in all
-
-NEEDS_SCIKIT_IMAGE = "superpixels need scikit-image: pip install 'bankgcn[images]'"
-SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +89,8 @@ def read_image_folder(
     """One graph an image, as :func:`from_images` does, for the images of a folder.
 
     Its subfolders are the classes. Images that lie in the folder itself have none, and it must not have both. All are
-    read as red, green and blue; files that are no images by their name are passed over.
+    read as red, green and blue, see :func:`bankgcn.data.image_files.read_image`; a note counts those with transparent
+    pixels. Files that are no images by their name are passed over.
 
     Raises:
         DataFileError: There are no images, or one cannot be read.
@@ -101,8 +100,19 @@ def read_image_folder(
     files = image_files(folder)
     targets = None if files[0].parent == folder else [file.parent.name for file in files]
     names = [file.relative_to(folder).as_posix() for file in files]
-    named = ((str(file), _read_image(file)) for file in files)
-    return _build(named, len(files), targets, names=names, slicing=slicing, name=folder.name, progress=progress)
+    transparent: list[Path] = []
+
+    def images() -> Iterator[tuple[str, NDArray]]:
+        for file in files:
+            pixels, has_transparent = read_image(file)
+            transparent.extend([file] * has_transparent)
+            yield str(file), pixels
+
+    graphs = _build(images(), len(files), targets, names=names, slicing=slicing, name=folder.name, progress=progress)
+    if not transparent:
+        return graphs
+    note = f"{len(transparent):,} images have transparent pixels, which are read as opaque"
+    return replace(graphs, notes=(*graphs.notes, note))
 
 
 def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np.float32]:
@@ -212,44 +222,3 @@ def _encoded(targets: Sequence[Scalar]) -> tuple[NDArray, tuple[str, ...] | None
         return encode_targets(targets)
     except TargetError as error:
         raise GraphError(f"image {error.graph}: {error}") from error
-
-
-def image_files(folder: Path) -> list[Path]:
-    """The images of a folder or of its subfolders, in order of their names."""
-    try:
-        own = sorted(_images_in(folder))
-        deeper = [file for inside in sorted(folder.iterdir()) if inside.is_dir() for file in sorted(_images_in(inside))]
-    except OSError as error:
-        raise DataFileError(f"cannot be listed: {error.strerror}", folder) from error
-    if own and deeper:
-        raise DataFileError(
-            f"has images itself ({own[0].name}) and in its subfolders ({deeper[0].parent.name}/{deeper[0].name}): "
-            "are the subfolders classes or not?",
-            folder,
-        )
-    if not own and not deeper:
-        raise DataFileError(f"has no images, nor have its subfolders ({', '.join(sorted(SUFFIXES))})", folder)
-    return own or deeper
-
-
-def has_images(folder: Path) -> bool:
-    """Whether there are images in a folder or in its subfolders."""
-    folders = (folder, *(inside for inside in folder.iterdir() if inside.is_dir()))
-    return any(next(_images_in(each), None) is not None for each in folders)
-
-
-def _images_in(folder: Path) -> Iterator[Path]:
-    return (file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
-
-
-def _read_image(path: Path) -> NDArray[np.uint8]:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ImportError(NEEDS_SCIKIT_IMAGE) from error
-
-    try:
-        with Image.open(path) as image:
-            return np.asarray(image.convert("RGB"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DataFileError(f"cannot be read as an image: {error}", path) from error

@@ -94,16 +94,14 @@ def _target_column(table: Table, smiles: str) -> str | None:
 def _with_targets(table: Table, target: str, missing: Policy) -> tuple[Table, tuple[str, ...]]:
     """The rows that have a target, and a note on those that have none."""
     pick(dict.fromkeys(("refuse", "skip")), missing, "way to treat missing targets")
-    known = [row for row, cell in enumerate(table.column(target)) if scalar(cell) is not None]
-    without = len(table.rows) - len(known)
-    if not without:
+    has_target = [scalar(cell) is not None for cell in table.column(target)]
+    if all(has_target):
         return table, ()
-    told = f"{without:,} of {len(table.rows):,} rows have no target in column {target!r}"
+    told = f"{has_target.count(False):,} of {len(table.rows):,} rows have no target in column {target!r}"
     if missing == "refuse":
-        first = next(line for row, line in enumerate(table.lines) if row not in set(known))
-        raise DataFileError(
-            f'{told} (missing="skip" leaves them out, has_target=False reads no targets)', table.path, first
-        )
+        message = f'{told} (missing="skip" leaves them out, has_target=False reads no targets)'
+        raise DataFileError(message, table.path, table.lines[has_target.index(False)])
+    known = [row for row, has in enumerate(has_target) if has]
     kept = replace(table, rows=[table.rows[row] for row in known], lines=[table.lines[row] for row in known])
     return kept, (f"{told} and are left out",)
 

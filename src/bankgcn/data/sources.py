@@ -21,7 +21,8 @@ from bankgcn.data.fetch import Progress, fetch
 from bankgcn.data.generated import smooth_or_alternating
 from bankgcn.data.gnn_benchmark import read_gnn_benchmark
 from bankgcn.data.graphs import GraphSet, Indices
-from bankgcn.data.images import Slicing, has_images, image_files, read_image_folder
+from bankgcn.data.image_files import has_images, image_files
+from bankgcn.data.images import Slicing, read_image_folder
 from bankgcn.data.jsonlines import read_jsonlines
 from bankgcn.data.molhiv import read_molhiv, scaffold_split
 from bankgcn.data.node_schema import NodeSchema
@@ -30,7 +31,7 @@ from bankgcn.data.refit import conform, refit
 from bankgcn.data.smiles_table import read_smiles_table
 from bankgcn.data.splits import Split, stratified_split
 from bankgcn.data.superpixels import cifar10_split, read_superpixel_pack
-from bankgcn.data.tu import TUFiles, read_tu
+from bankgcn.data.tu import TUFiles, has_tu_files, read_tu
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,13 @@ class Source:
     path: Path | None = None
     entry: Entry | None = None
 
+    @property
+    def kind(self) -> str:
+        """What the source was recognised as, for a message."""
+        if self.path is None:
+            return "a set that comes with the package"
+        return "a saved set" if self.reader == "saved" else READERS[self.reader].kind
+
     def load(
         self, *, like: Recipe | None = None, progress: Callable[[int, int], None] | None = None, **options: Any
     ) -> GraphSet:
@@ -144,10 +152,10 @@ class Source:
             _refuse_unknown(options, [], self.name)
             return MAKERS[self.reader]()
         if self.reader == "saved":
-            _refuse_unknown(options, [], "a saved set")
+            _refuse_unknown(options, [], self.kind)
             return GraphSet.load(self.path)
         reader = READERS[self.reader]
-        _refuse_unknown(options, self.options, reader.kind)
+        _refuse_unknown(options, self.options, self.kind)
         if self.reader == "tu":
             options = self._tu_options(self.path, options)
         read = partial(reader.read, self.path, **options)
@@ -176,8 +184,10 @@ class Source:
         if self.entry is not None and held != self.entry.name:
             raise DataFileError(f"holds {held}, not {self.entry.name}", path)
         features = {"features": self.entry.features} if self.entry else {}
-        known = CATALOG[held].notes if held in CATALOG else ()
-        return {**features, **options, "notes": (*known, *options.get("notes", ()))}
+        notes = CATALOG[held].notes if held in CATALOG else ()
+        if path.is_dir() and has_images(path):
+            notes = (*notes, f"read as {self.kind}; the images in its folder are not read")
+        return {**features, **options, "notes": (*notes, *options.get("notes", ()))}
 
 
 def load(name: str, data_root: str | Path | None = None, **options: Any) -> GraphSet:
@@ -282,7 +292,7 @@ def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Prog
 
 def _reader_of(path: Path) -> str:
     if path.is_dir():
-        return "images" if has_images(path) else "tu"
+        return "tu" if has_tu_files(path) or not has_images(path) else "images"
     with path.open("rb") as file:
         if file.read(len(MAGIC)) == MAGIC:
             return "saved"

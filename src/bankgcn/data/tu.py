@@ -21,7 +21,7 @@ from bankgcn.data.numbers import Number, parse_table
 from bankgcn.data.signals import labels_from_range, signal_arrays, structural_signals
 from bankgcn.data.tu_signals import Floats, Integers, TUFeatures, TUSignals, check_range
 
-__all__ = ["TUFeatures", "TUFiles", "read_tu"]
+__all__ = ["TUFeatures", "TUFiles", "has_tu_files", "read_tu"]
 
 
 def read_tu(
@@ -86,8 +86,7 @@ class TUFiles:
 
     def __init__(self, path: Path):
         self.files = _open(path)
-        found = [PurePosixPath(name) for name in self.files.names if name.endswith("_A.txt")]
-        found = [name for name in found if not name.name.startswith(".")]  # "._x" is what macOS adds to a zip
+        found = _edge_files(self.files)
         if len(found) != 1:
             what = "no file NAME_A.txt" if not found else f"several sets: {', '.join(map(str, found))}"
             raise DataFileError(f"{what}; a set in the TU format has one", path)
@@ -134,6 +133,16 @@ class TUFiles:
             line = min(len(table), rows[0] + 1)  # the last line if there are too few, else the first too many
             raise DataFileError(f"{len(table):,} lines for {rows[0]:,} {rows[1]}", self.where(part), line)
         return table
+
+
+def has_tu_files(path: Path) -> bool:
+    """Whether a zip or a folder has the edge file of a set in the TU format."""
+    return bool(_edge_files(_open(path)))
+
+
+def _edge_files(files: Files) -> list[PurePosixPath]:
+    found = [PurePosixPath(name) for name in files.names if name.endswith("_A.txt")]
+    return [name for name in found if not name.name.startswith(".")]  # "._x" is what macOS adds to a zip
 
 
 def _open(path: Path) -> Files:

@@ -3,6 +3,7 @@ r"""The one recurrence: :math:`\sum_k c_k T_k(\tilde L)\,x`, and its adjoint, wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any
 
 import torch
@@ -104,9 +105,10 @@ class _FusedFilter(torch.autograd.Function):
     def forward(ctx: Any, shift: GraphShift, x: Tensor, coefficients: Tensor) -> Tensor:
         from bankgcn.kernels.filter_bank import filter_bank
 
-        ctx.shift = shift
+        out = filter_bank(shift.arrays, x, coefficients)
+        ctx.shift = copy(shift)  # its weights may be replaced before the backward pass
         ctx.save_for_backward(x, coefficients)
-        return filter_bank(shift.arrays, x, coefficients)
+        return out
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from bankgcn.spectral.edge_checks import are_integers, check_degrees, check_edges, check_structure, check_symmetric
+
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
     from bankgcn.kernels.filter_bank import ShiftArrays
-
-UNDIRECT = "torch_geometric.utils.to_undirected(edge_index, edge_weight) makes a graph undirected"
 
 
 class GraphShift:
@@ -23,21 +23,33 @@ class GraphShift:
     Conventions: self-loops are removed, duplicate edges are merged by adding their weights, and an isolated node has a
     zero row (:math:`D^{-1/2} := 0`, hence :math:`\lambda = 1` there).
 
-    Build it with :meth:`from_edges` or :meth:`of`; the constructor takes arrays that are already normalised.
+    Build it with :meth:`from_edges` or :meth:`of`; the constructor takes arrays that are already normalised. The edges
+    of a shift are fixed; its weights can be replaced by as many others.
 
     Args:
         rowptr: Where the entries of each row start, shape ``(num_nodes + 1,)``.
         col: Column of each entry, shape ``(num_entries,)``.
         weight: Value of each entry of :math:`\tilde L`, shape ``(num_entries,)``.
         row: Row of each entry, shape ``(num_entries,)``; derived from ``rowptr`` when it is first needed.
+
+    Raises:
+        ValueError: The arrays are not of these shapes. Pointers and columns out of range raise it when they are first
+            used.
     """
 
     def __init__(self, rowptr: Tensor, col: Tensor, weight: Tensor, row: Tensor | None = None):
-        self.rowptr = rowptr
-        self.col = col
+        if rowptr.dim() != 1 or col.dim() != 1 or not rowptr.numel():
+            raise ValueError(
+                f"rowptr and col have shapes {tuple(rowptr.shape)} and {tuple(col.shape)}, "
+                "expected one dimension each, and num_nodes + 1 pointers"
+            )
+        if not are_integers(rowptr) or not are_integers(col):
+            raise ValueError(f"rowptr and col have dtypes {rowptr.dtype} and {col.dtype}, expected integers")
+        self._rowptr, self._col = rowptr, col
         self.weight = weight
+        if row is not None:
+            self._check_size("row", row)
         self._row = row
-        self._arrays: ShiftArrays | None = None
 
     @classmethod
     def of(
@@ -76,12 +88,12 @@ class GraphShift:
         """The shift of an undirected edge list in which every edge stands in both directions.
 
         Bad input raises a ``ValueError``: indices out of range, NaN, infinite or negative weights, an edge without its
-        reverse, two directions of different weight. Inside ``torch.compile`` and ``torch.export`` values cannot be
-        looked at, so there the checks are left out.
+        reverse, two directions of different weight, weights whose sum at a node is too large for their type. Inside
+        ``torch.compile`` and ``torch.export`` values cannot be looked at, so there the checks are left out.
         """
         if edge_index.dim() != 2 or edge_index.size(0) != 2:
             raise ValueError(f"edge_index has shape {tuple(edge_index.shape)}, expected (2, num_edges)")
-        if edge_index.is_floating_point() or edge_index.is_complex() or edge_index.dtype == torch.bool:
+        if not are_integers(edge_index):
             raise ValueError(f"edge_index has dtype {edge_index.dtype}, expected integers")
         if edge_weight is not None and edge_weight.shape != edge_index.shape[1:]:
             raise ValueError(
@@ -101,11 +113,13 @@ class GraphShift:
         if torch.compiler.is_compiling():
             row, col, weight = _sort_without_looking(row, col, weight)
         else:
-            _check_edges(row, col, weight, num_nodes)
+            check_edges(row, col, weight, num_nodes)
             row, col, weight = _merge(row, col, weight, num_nodes)
-            _check_symmetric(row, col, weight, num_nodes)
+            check_symmetric(row, col, weight, num_nodes)
 
         degree = weight.new_zeros(num_nodes).index_add(0, row, weight)
+        if not torch.compiler.is_compiling():
+            check_degrees(degree)
         connected = degree > 0
         inv_sqrt = torch.where(connected, degree, 1).rsqrt() * connected  # D^{-1/2} := 0 for an isolated node
         shifted = -inv_sqrt[row] * weight * inv_sqrt[col]  # diag(L - I) = 0, hence no self-loops
@@ -118,9 +132,32 @@ class GraphShift:
         return torch.zeros_like(x, dtype=messages.dtype).index_add(0, self.row, messages)
 
     @property
+    def rowptr(self) -> Tensor:
+        """Where the entries of each row start, shape ``(num_nodes + 1,)``."""
+        return self._rowptr
+
+    @property
+    def col(self) -> Tensor:
+        """Column of each entry, shape ``(num_entries,)``."""
+        return self._col
+
+    @property
+    def weight(self) -> Tensor:
+        r"""Value of each entry of :math:`\tilde L`, shape ``(num_entries,)``; can be set."""
+        return self._weight
+
+    @weight.setter
+    def weight(self, weight: Tensor) -> None:
+        self._check_size("weight", weight)
+        self._weight = weight
+        self._arrays: ShiftArrays | None = None  # they hold the weights, too
+
+    @property
     def row(self) -> Tensor:
         """Row of each entry, shape ``(num_entries,)``."""
         if self._row is None:
+            if not torch.compiler.is_compiling() and not self.rowptr.is_meta:
+                check_structure(self.rowptr, self.col)  # a wrong output_size would write out of range
             nodes = torch.arange(self.num_nodes, device=self.rowptr.device)
             self._row = nodes.repeat_interleave(self.rowptr.diff(), output_size=self.col.numel())
         return self._row
@@ -167,6 +204,12 @@ class GraphShift:
         dense = self.weight.new_zeros(self.num_nodes, self.num_nodes)
         return dense.index_put((self.row, self.col), self.weight, accumulate=True)
 
+    def _check_size(self, name: str, values: Tensor) -> None:
+        if values.shape != self.col.shape:
+            raise ValueError(
+                f"{name} has shape {tuple(values.shape)}, expected ({self.num_entries},): one for each entry of col"
+            )
+
     def __repr__(self) -> str:
         return f"GraphShift(num_nodes={self.num_nodes}, num_entries={self.num_entries}, dtype={self.dtype})"
 
@@ -202,36 +245,3 @@ def _merge(row: Tensor, col: Tensor, weight: Tensor, num_nodes: int) -> tuple[Te
     key, place = key.unique(return_inverse=True)
     weight = weight.new_zeros(key.numel()).index_add(0, place, weight[proper])
     return key // max(num_nodes, 1), key % max(num_nodes, 1), weight
-
-
-def _check_edges(row: Tensor, col: Tensor, weight: Tensor, num_nodes: int) -> None:
-    for edge in torch.nonzero((row < 0) | (row >= num_nodes) | (col < 0) | (col >= num_nodes))[:1].flatten().tolist():
-        raise ValueError(
-            f"edge {edge} is ({row[edge].item()}, {col[edge].item()}): out of range for num_nodes={num_nodes}"
-        )
-    for edge in torch.nonzero(~(weight.isfinite() & (weight >= 0)))[:1].flatten().tolist():
-        raise ValueError(
-            f"edge {edge} ({row[edge].item()}, {col[edge].item()}) has weight {weight[edge].item()}: "
-            "weights must be finite and not negative"
-        )
-
-
-def _check_symmetric(row: Tensor, col: Tensor, weight: Tensor, num_nodes: int) -> None:
-    """Raise unless each entry has its mirror image, given entries sorted by row and column without duplicates."""
-    key, mirrored = row * num_nodes + col, col * num_nodes + row
-    mirrored, order = mirrored.sort()
-    if not torch.equal(key, mirrored):
-        alone = torch.nonzero(~torch.isin(key, mirrored)).flatten()
-        i, j = row[alone[0]].item(), col[alone[0]].item()
-        raise ValueError(
-            f"the graph is directed: edge ({i}, {j}) has no reverse ({j}, {i}), nor have {alone.numel() - 1} others; "
-            f"{UNDIRECT}"
-        )
-    # Tolerant, because summing duplicates in another order or pooling the edges rounds the two directions apart.
-    differs = torch.nonzero(~torch.isclose(weight, weight[order], rtol=torch.finfo(weight.dtype).eps ** 0.5, atol=0))
-    for edge in differs[:1].flatten().tolist():
-        i, j = row[edge].item(), col[edge].item()
-        raise ValueError(
-            f"the weights are asymmetric: edge ({i}, {j}) weighs {weight[edge].item()}, "
-            f"its reverse ({j}, {i}) {weight[order[edge]].item()}; {UNDIRECT}"
-        )
