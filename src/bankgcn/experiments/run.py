@@ -93,7 +93,7 @@ def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: Gr
         "fingerprint": graphs.fingerprint,
         "split_hash": split.hash,
         "notes": tuple(graphs.notes),
-        "versions": versions(),
+        "versions": versions(trained.path),
         "threads": torch.get_num_threads(),
     }
     if trained.ended == "diverged" or trained.best is None:

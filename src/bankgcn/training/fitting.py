@@ -17,7 +17,7 @@ from bankgcn.nn.network import GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate
-from bankgcn.training.learner import Learner
+from bankgcn.training.learner import Learner, StepPath
 from bankgcn.training.memory import reuse_memory
 from bankgcn.training.parallel import World
 
@@ -43,6 +43,7 @@ class FitResult:
     best: Epoch | None
     epochs: tuple[Epoch, ...]
     ended: Literal["patience", "max_epochs", "diverged"]
+    path: StepPath
 
 
 class Training:
@@ -118,7 +119,7 @@ class Training:
         self.learner.parameters.release()
         ended = self.ended
         assert ended is not None
-        return FitResult(self.best, tuple(self.epochs), ended)
+        return FitResult(self.best, tuple(self.epochs), ended, self.learner.path(self.train))
 
     def steps(self) -> Iterator[Tensor | float]:
         """One step for every batch; each yields the sum of this process's task losses, which nobody waits for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import torch
@@ -20,6 +20,9 @@ from bankgcn.training.objective import objective, whole_takes
 
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
     from bankgcn.kernels.network import Adam, Plan
+
+StepPath = Literal["whole network", "fused layers", "plain"]
+"""By compiled passes through the whole network, by autograd with compiled passes for parts of a layer, or without."""
 
 NODES_AT_ONCE = 1 << 15  # of the batches that are trained on without coming back to Python
 
@@ -42,6 +45,12 @@ class Learner:
         self._whole = whole(net) if len(learned) == len(list(net.parameters())) else None
         # Omega is a sum over the layers, or their mean.
         self._gamma = config.gamma / (len(net.convs) if config.coherence == "mean" else 1)
+
+    def path(self, graphs: GraphSet) -> StepPath:
+        """How the steps on these graphs are computed."""
+        if self._plan_for(graphs) is not None:
+            return "whole network"
+        return "fused layers" if fused_for(self.parameters.vector) else "plain"
 
     def steps_at_once(self, graphs: GraphSet) -> int:
         """How many batches of these graphs :meth:`train` should be given at a time."""
