@@ -21,7 +21,7 @@ from bankgcn.kernels.compiler import compiled
 HELPER = "from bankgcn.kernels.compiler import part\n\n@part\ndef helper(x):\n    return {} * x\n"
 CALLER = """
 from bankgcn.kernels.compiler import compiled
-from bankgcn.kernels.helper import helper
+from bankgcn.kernels.below.helper import helper
 
 @compiled
 def caller(x):
@@ -34,15 +34,15 @@ if __name__ == "__main__":
 
 
 def small_package(folder: Path) -> Path:
-    """A package of the same name, with our compiler, a compiled function, and what it calls in a file of its own."""
+    """A package of the same name, with our compiler, a compiled function, and what it calls in a folder of its own."""
     kernels = folder / "bankgcn" / "kernels"
-    kernels.mkdir(parents=True)
-    for init in (kernels.parent, kernels):
-        (init / "__init__.py").touch()
+    (kernels / "below").mkdir(parents=True)
+    for package in (kernels.parent, kernels, kernels / "below"):
+        (package / "__init__.py").touch()
     for module in (compiler, compile_cache):
         shutil.copy(str(module.__file__), kernels)
     (kernels / "caller.py").write_text(CALLER)
-    (kernels / "helper.py").write_text(HELPER.format(2))
+    (kernels / "below" / "helper.py").write_text(HELPER.format(2))
     return kernels
 
 
@@ -63,7 +63,7 @@ def test_a_change_in_a_file_that_a_compiled_function_calls_is_noticed(tmp_path: 
     assert call(tmp_path) == (42, 0)
     assert call(tmp_path) == (42, 1)
     before = set(kernels.glob("__pycache__/*.nbc"))
-    (kernels / "helper.py").write_text(HELPER.format(3))
+    (kernels / "below" / "helper.py").write_text(HELPER.format(3))
     assert call(tmp_path) == (63, 0)
     assert call(tmp_path) == (63, 1)
     after = set(kernels.glob("__pycache__/*.nbc"))

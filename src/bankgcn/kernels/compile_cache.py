@@ -65,8 +65,8 @@ class KernelCache(FunctionCache):
 
 @cache
 def sources_digest() -> str:
-    """A digest of all sources of this package, as they are when it is first asked for."""
-    return digest_of(resources.files(__package__))
+    """A digest of all kernel sources, as they are when it is first asked for."""
+    return digest_of(resources.files("bankgcn.kernels"))
 
 
 def digest_of(folder: Traversable) -> str:

@@ -17,7 +17,7 @@ from bankgcn.nn.network import GraphNetwork
 from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate
-from bankgcn.training.learner import Learner, StepPath
+from bankgcn.training.learner import Learner
 from bankgcn.training.memory import reuse_memory
 from bankgcn.training.parallel import World
 
@@ -43,7 +43,7 @@ class FitResult:
     best: Epoch | None
     epochs: tuple[Epoch, ...]
     ended: Literal["patience", "max_epochs", "diverged"]
-    path: StepPath
+    path: str  # see Learner.path
 
 
 class Training:

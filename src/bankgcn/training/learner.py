@@ -21,9 +21,6 @@ from bankgcn.training.objective import objective, whole_takes
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
     from bankgcn.kernels.network import Adam, Plan
 
-StepPath = Literal["whole network", "fused layers", "plain"]
-"""By compiled passes through the whole network, by autograd with compiled passes for parts of a layer, or without."""
-
 NODES_AT_ONCE = 1 << 15  # of the batches that are trained on without coming back to Python
 
 
@@ -46,8 +43,8 @@ class Learner:
         # Omega is a sum over the layers, or their mean.
         self._gamma = config.gamma / (len(net.convs) if config.coherence == "mean" else 1)
 
-    def path(self, graphs: GraphSet) -> StepPath:
-        """How the steps on these graphs are computed."""
+    def path(self, graphs: GraphSet) -> Literal["whole network", "fused layers", "plain"]:
+        """How steps on these graphs are computed: by passes through all of it, or by autograd with or without kernels."""
         if self._plan_for(graphs) is not None:
             return "whole network"
         return "fused layers" if fused_for(self.parameters.vector) else "plain"

@@ -7,13 +7,12 @@ import platform
 from importlib import metadata
 
 import bankgcn
-from bankgcn.training.learner import StepPath
 
 LIBRARIES = ("torch", "numpy", "numba", "torch-geometric")
 
 
-def versions(path: StepPath) -> dict[str, str]:
-    """Versions of the libraries, the kind of machine, and the path that the training took."""
+def versions(path: str) -> dict[str, str]:
+    """Versions of the libraries, the kind of machine, and the path that the training took (``FitResult.path``)."""
     known = {"bankgcn": bankgcn.__version__, "python": platform.python_version(), "machine": platform.machine()}
     known["kernels"] = path
     for library in LIBRARIES:
