@@ -44,7 +44,7 @@ class Learner:
         self._gamma = config.gamma / (len(net.convs) if config.coherence == "mean" else 1)
 
     def path(self, graphs: GraphSet) -> Literal["whole network", "fused layers", "plain"]:
-        """How steps on these graphs are computed: by passes through all of it, or by autograd with or without kernels."""
+        """How steps on these graphs are computed: by passes through the whole network, or by autograd."""
         if self._plan_for(graphs) is not None:
             return "whole network"
         return "fused layers" if fused_for(self.parameters.vector) else "plain"
