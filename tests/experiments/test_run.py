@@ -106,8 +106,9 @@ def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatc
     assert seen == ["fit", len(split.test)]
 
 
-def test_the_record_tells_whether_fused_passes_were_used() -> None:
-    assert run(CONFIG).versions["kernels"] == "fused"
+def test_the_record_tells_which_path_the_training_took() -> None:
+    assert run(CONFIG).versions["kernels"] == "whole network"
+    assert run(CONFIG.with_(conv="mlp")).versions["kernels"] == "fused layers"
     with use_kernels(False):
         assert run(CONFIG).versions["kernels"] == "plain"
 

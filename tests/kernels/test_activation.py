@@ -55,6 +55,19 @@ def test_outputs_that_nobody_uses_cost_no_gradient() -> None:
         torch.testing.assert_close(gradients[True], gradients[False])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("normalize", ACTIVATIONS)
+def test_rows_too_short_to_normalise_have_the_plain_gradient(normalize: str, dtype: torch.dtype) -> None:
+    h = signals(12, 5) * 10.0 ** torch.arange(-17, -5).unsqueeze(-1)
+    batch = torch.arange(12) % 3
+    *fused, fused_gradient = outcome(h.to(dtype), batch, normalize, True, True)
+    *plain, plain_gradient = outcome(h.to(dtype), batch, normalize, True, False)
+    length = h.norm(dim=-1, keepdim=True).clamp(min=1e-12).to(dtype)  # the gradient of a row is as large as its inverse
+    compared = [*zip(fused, plain, strict=True), (fused_gradient * length, plain_gradient * length)]
+    for one, other in compared:
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+
+
 def test_what_is_not_a_number_stays_so() -> None:
     h = signals(4, 3)
     h[1, 2] = float("nan")
@@ -62,6 +75,30 @@ def test_what_is_not_a_number_stays_so() -> None:
     assert x.isnan().nonzero().tolist() == [[1, 2]]
     assert mean.isnan().nonzero().tolist() == [[0, 2]]
     assert highest.isnan().nonzero().tolist() == [[0, 2]]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("normalize", ACTIVATIONS)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_is_not_a_number_goes_where_it_goes_in_the_plain_operations(
+    sign: float, normalize: str, dtype: torch.dtype
+) -> None:
+    h, batch = signals(7, 21), torch.tensor([0, 0, 1, 1, 1, 2, 2])
+    h[1, 17] = torch.tensor(float("nan")).copysign(torch.tensor(sign))
+    assert h[1, 17].signbit() == (sign < 0)
+    for with_max in (True, False):
+        fused, plain = (outcome(h.to(dtype), batch, normalize, with_max, on) for on in (True, False))
+        for one, other in zip(fused, plain, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5, equal_nan=True)
+
+
+@pytest.mark.parametrize("infinity", [float("inf"), -float("inf")])
+def test_infinity_is_rectified_as_any_other_number(infinity: float) -> None:
+    h = signals(3, 2)
+    h[1, 1] = infinity
+    fused, plain = (outcome(h, torch.tensor([0, 0, 1]), "none", True, on) for on in (True, False))
+    for one, other in zip(fused, plain, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize("graph", [-1, 2])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 from bankgcn.data import GraphSet
+from bankgcn.kernels import fold as module
 from bankgcn.kernels.flat_arrays import FlatArrays
-from bankgcn.kernels.fold import WORTH, _is_equitable, fold
+from bankgcn.kernels.fold import ROUNDS, WORK_AT_ONCE, WORTH, _is_equitable, fold
 from random_sets import RandomSet, graph_sets
 
 
@@ -100,6 +103,60 @@ def test_different_nodes_are_not_copied_and_graphs_without_nodes_are_no_trouble(
     assert fold(arrays) is arrays
     nothing = GraphSet.from_edges([0, 0], np.zeros((2, 0), np.int64), labels=np.zeros(0, np.int64)).flat
     assert fold(nothing) is nothing
+
+
+def chains(count: int, size: int) -> GraphSet:
+    """Paths of equal nodes."""
+    left = np.arange(count * size).reshape(count, size)[:, :-1].reshape(-1)
+    edges = np.concatenate([[left, left + 1], [left + 1, left]], axis=1)
+    return GraphSet.from_edges([size] * count, edges, labels=np.zeros(count * size, np.int64))
+
+
+def test_a_chain_is_folded_in_the_middle_unless_that_takes_too_many_rounds() -> None:
+    assert len(fold(chains(1, 2 * ROUNDS - 2).flat).degree) == ROUNDS - 1
+    long = chains(1, 3 * ROUNDS).flat
+    assert fold(long) is long
+
+
+def test_much_work_is_done_in_several_calls_between_which_it_can_be_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = []
+
+    def watched(arrays, attribute_bits, shift_bits, graph, colors):
+        calls.append(graph)
+        return color(arrays, attribute_bits, shift_bits, graph, colors)
+
+    color = module._color
+    monkeypatch.setattr(module, "_color", watched)
+    arrays = chains(6, 20_000).flat
+    assert fold(arrays) is arrays
+    rounds = ROUNDS + 1
+    per_call = -(-WORK_AT_ONCE // (rounds * (3 * 20_000 - 2)))  # graphs until that much work is done
+    assert calls == list(range(0, 6, per_call))
+    assert len(calls) > 1
+
+
+def test_a_graph_is_coloured_once_for_all_subsets_that_hold_it() -> None:
+    graphs = GraphSet.from_edges([4, 3, 2], [[0, 1, 4, 5, 7, 8], [1, 0, 5, 4, 8, 7]], labels=np.zeros(9, np.int64))
+    assert graphs[[2, 0]].arrays.alike.tolist() == [2, 2, 2]
+    assert graphs.node_colors.num_colors.tolist() == [2, -1, 1]
+    for chosen in ([0, 2], [2, 1, 2], slice(None)):
+        for one, other in zip(graphs[chosen].arrays, fold(graphs[chosen].flat), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert graphs.node_colors.num_colors.tolist() == [2, 2, 1]
+    graphs.node_colors.color[:4] = [0, 1, 2, 3]  # as if graph 0 had been found to have no nodes that are alike
+    graphs.node_colors.num_colors[0] = 4
+    assert graphs[[0, 2]][[0]].arrays.degree.tolist() == [1, 1, 0, 0]
+    assert graphs.with_signals(labels=np.zeros(9, np.int64))[[0]].arrays.alike.tolist() == [2, 2]
+
+
+def test_a_copy_of_a_subset_does_not_hold_the_colours_of_the_whole_set() -> None:
+    graphs = chains(100, 50)
+    assert len(graphs[:1].arrays.degree) == 25
+    copied = pickle.loads(pickle.dumps(graphs[:1]))
+    assert len(copied.node_colors.color) == 50
+    np.testing.assert_array_equal(copied.arrays.alike, graphs[:1].arrays.alike)
 
 
 @pytest.mark.parametrize(

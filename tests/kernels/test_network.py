@@ -200,6 +200,32 @@ def test_what_is_not_a_number_reaches_the_loss_of_its_graph_alone() -> None:
     assert np.isnan(add_gradient(graphs, whole(net).plan, theta, batch.y.numpy(), np.zeros_like(theta)))
 
 
+@pytest.mark.parametrize("normalize", ["before", "after"])
+def test_rows_too_short_to_normalise_have_the_plain_gradient(normalize: str) -> None:
+    torch.manual_seed(0)
+    net = BankGCN(1, 2, hidden_channels=16, num_layers=1, normalize=normalize)
+    for parameter in net.convs[0].project.parameters():
+        parameter.data *= 1e-13
+    check(net, smooth_or_alternating(20).batch())
+
+
+@pytest.mark.parametrize("normalize", ["before", "after", "none"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_is_not_a_number_is_in_the_readouts_and_gradients_of_the_plain_operations(
+    sign: float, normalize: str
+) -> None:
+    torch.manual_seed(0)
+    net = BankGCN(1, 2, hidden_channels=16, num_layers=2, normalize=normalize)
+    with torch.no_grad():
+        net.convs[1].project.bias[3] = torch.tensor(float("nan")).copysign(torch.tensor(sign))
+    batch = smooth_or_alternating(3).batch()
+    plain, fused = layer_by_layer(net, batch, torch.float64), at_once(net, batch, torch.float64)
+    assert plain.embedding.isnan().any()
+    torch.testing.assert_close(fused.embedding, plain.embedding, equal_nan=True)
+    assert fused.loss.isnan()
+    assert fused.gradient[plain.gradient.isnan()].isnan().all()
+
+
 def test_a_graph_without_nodes_reads_zero() -> None:
     net = BankGCN(2, 2, hidden_channels=8, num_layers=2)
     graphs = GraphSet.from_edges([2, 0], [[0, 1], [1, 0]], labels=[0, 1], y=[0, 1], classes=("a", "b"))

@@ -59,14 +59,24 @@ def test_operations(dtype: type) -> None:
     assert total == pytest.approx(c.sum(), rel=1e-5)
 
 
-def test_what_is_not_a_number_stays_so() -> None:
-    lanes = v.STRIP // 8
-    a, b, c = np.full((1, lanes), NAN), np.ones((1, lanes)), np.ones((1, lanes))
-    out = np.zeros((8, lanes))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("not_a_number", [NAN, -NAN], ids=["NaN", "NaN with its sign bit set"])
+def test_what_is_not_a_number_stays_so(not_a_number: float, dtype: type) -> None:
+    lanes = v.STRIP // np.dtype(dtype).itemsize
+    a, b, c = np.full((1, lanes), not_a_number, dtype), np.ones((1, lanes), dtype), np.full((1, lanes), 5, dtype)
+    out = np.zeros((8, lanes), dtype)
     operations(a, b, c, out)
+    assert (out[5] == 5).all()  # the derivative of the ReLU there is 1, as PyTorch has it
     assert np.isnan(out[6:]).all()
     operations(b, a, c, out)
     assert np.isnan(out[7]).all()
+
+
+def test_infinity_is_rectified_as_any_other_number() -> None:
+    a, out = np.full((1, v.STRIP // 8), -np.inf), np.zeros((8, v.STRIP // 8))
+    operations(a, -a, -a, out)
+    assert (out[6] == 0).all()
+    assert (out[7] == np.inf).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -122,3 +122,16 @@ def test_a_share_of_nothing_is_no_step() -> None:
     learner = Learner(network(), replace(TrainConfig(), gamma=0.0))
     learner.add_gradient(smooth_or_alternating(4).batch(), share=0.0)
     assert not learner.parameters.gradient.any()
+
+
+def test_the_path_is_the_one_that_the_steps_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs, config = smooth_or_alternating(4), TrainConfig()
+    assert Learner(network(), config).path(graphs) == "whole network"
+    assert Learner(network("mlp"), config).path(graphs) == "fused layers"
+    assert Learner(network().double(), config).path(graphs) == "fused layers"  # graphs are in single precision
+    assert Learner(network().bfloat16(), config).path(graphs) == "plain"
+    learner = Learner(network(), config)
+    with use_kernels(False):
+        assert learner.path(graphs) == "plain"
+    monkeypatch.setattr("bankgcn.training.objective.LARGEST_WHOLE", graphs.largest - 1)
+    assert learner.path(graphs) == "fused layers"

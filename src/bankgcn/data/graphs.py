@@ -31,7 +31,7 @@ from bankgcn.data.fingerprint import fingerprint
 from bankgcn.data.invariants import check_invariants
 
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
-    from bankgcn.kernels.collate import FlatArrays
+    from bankgcn.kernels.flat_arrays import FlatArrays, NodeColors
 
 __all__ = ["DataFileError", "GraphBatch", "GraphError", "GraphSet"]
 
@@ -221,7 +221,14 @@ class GraphSet:
         """The graphs as compiled passes take them, with one node for all that no network can tell apart."""
         from bankgcn.kernels.fold import fold
 
-        return fold(self.flat)
+        return fold(self.flat, self.node_colors)
+
+    @cached_property
+    def node_colors(self) -> NodeColors:
+        """What is known of nodes that no network can tell apart; subsets share it."""
+        from bankgcn.kernels.flat_arrays import NodeColors
+
+        return NodeColors.unknown(self.node_ptr)
 
     @property
     def flat(self) -> FlatArrays:
@@ -277,7 +284,7 @@ class GraphSet:
         """
         chosen = self._numbers(indices)
         nodes, entries = _members(self.node_ptr, chosen), _members(self.entry_ptr, chosen)
-        return replace(
+        subset = replace(
             self,
             node_ptr=pointers(self.num_nodes[chosen]),
             entry_ptr=pointers(self.num_entries[chosen]),
@@ -291,6 +298,8 @@ class GraphSet:
             y=None if self.y is None else self.y[chosen],
             names=None if self.names is None else tuple(self.names[i] for i in chosen),
         )
+        subset.__dict__["node_colors"] = self.node_colors.of(chosen)
+        return subset
 
     def batch(self, indices: Indices = slice(None)) -> GraphBatch:
         """The graphs with these numbers as one batch; all of them by default."""
@@ -327,6 +336,10 @@ class GraphSet:
                 x.reshape(-1)[row + start + labels[:, column]] = 1
                 start += label_width
         return x
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy does without the colours: those of a subset are as large as those of the whole set.
+        return {name: value for name, value in self.__dict__.items() if name != "node_colors"}
 
     def __repr__(self) -> str:
         known = [self.name] if self.name else []

@@ -103,7 +103,7 @@ def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: Gr
         "fingerprint": graphs.fingerprint,
         "split_hash": split.hash,
         "notes": (*graphs.notes, *class_notes(graphs)),
-        "versions": versions(),
+        "versions": versions(trained.path),
         "threads": torch.get_num_threads(),
     }
     if trained.status == "diverged":

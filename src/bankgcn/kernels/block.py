@@ -219,7 +219,7 @@ def activate_graph_back(h, x, start, rows, alike, mode, with_max, factor, read, 
     The gradient of its readout adds to the former; without layers ``above`` there is nothing else.
     """
     strip, one = strip_of(x.dtype.type(0)), x.dtype.type(1)
-    limit = 1 / x.dtype.type(EPSILON)
+    limit = one / x.dtype.type(EPSILON)
     nodes = x.dtype.type(0)
     for i in range(start, start + rows):
         nodes += alike[i]
@@ -230,13 +230,13 @@ def activate_graph_back(h, x, start, rows, alike, mode, with_max, factor, read, 
             ties, highest = strip, load(strip, read, at + 1, j)
             for i in range(start, start + rows):
                 ties = plus(ties, where_equal(load(strip, x, i, j), highest, alike[i]))
-            store(grad_read, at + 1, j, over(load(strip, grad_read, at + 1, j), higher(ties, one)))
+            store(grad_read, at + 1, j, over(load(strip, grad_read, at + 1, j), ties))  # no tie: the maximum is NaN
     for i in range(start, start + rows):
         along = strip
         for j in range(0, _width(x), lanes(strip)):
             v, g = load(strip, x, i, j), load(strip, grad_read, at, j)
             if with_max:
-                g = plus(g, where_equal(v, load(strip, read, at + 1, j), load(strip, grad_read, at + 1, j)))
+                g = fma(where_equal(v, load(strip, read, at + 1, j), one), load(strip, grad_read, at + 1, j), g)
             if above:
                 g = plus(g, load(strip, grad, i, j))
             g = where_positive(v, g)

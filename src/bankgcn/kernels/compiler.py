@@ -11,6 +11,8 @@ from typing import Any
 import numba
 from numba.core import event
 
+from bankgcn.kernels.compile_cache import KernelCache
+
 PATIENCE = 2.0  # seconds after which somebody who waits should be told what for
 # Reassociation and fused multiply-add let loops be vectorised; NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -33,11 +35,12 @@ def part(function: Callable[..., Any]) -> Any:
 
 
 def _compile(function: Callable[..., Any], parallel: bool = False) -> Any:
+    dispatcher = numba.njit(**OPTIONS, parallel=parallel)(function)
     try:
-        return numba.njit(**OPTIONS, parallel=parallel, cache=True)(function)
+        dispatcher._cache = KernelCache(function)  # what ``cache=True`` does, with a cache of our own
     except RuntimeError:  # numba found no folder that it may write to
         _word.kept = False
-        return numba.njit(**OPTIONS, parallel=parallel)(function)
+    return dispatcher
 
 
 class SlowCompilation(event.Listener):

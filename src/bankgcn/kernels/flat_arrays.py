@@ -26,6 +26,28 @@ class FlatArrays(NamedTuple):
     alike: NDArray[np.float32]
 
 
+class NodeColors(NamedTuple):
+    """The colours of the nodes of a set, which its subsets share: each graph is coloured once, when it is first needed.
+
+    ``graphs`` are the numbers of a subset's graphs in the set; all other fields are those of the set.
+    """
+
+    node_ptr: NDArray[np.int64]  # (G + 1,): where the nodes of each graph start
+    color: NDArray[np.int32]  # (N,): from 0 in the order of a graph's nodes
+    num_colors: NDArray[np.int64]  # (G,): -1 if the graph has not been coloured yet
+    graphs: NDArray[np.int64]
+
+    @classmethod
+    def unknown(cls, node_ptr: NDArray[np.int64]) -> NodeColors:
+        """No graph of the set has been coloured yet."""
+        graphs = np.arange(len(node_ptr) - 1)
+        return cls(read_only(node_ptr), np.empty(node_ptr[-1], np.int32), np.full_like(graphs, -1), graphs)
+
+    def of(self, chosen: NDArray[np.int64]) -> NodeColors:
+        """Those of a subset."""
+        return self._replace(graphs=self.graphs[chosen])
+
+
 def read_only(array: NDArray) -> NDArray:
     """A view of the array that cannot be written to."""
     view = np.ascontiguousarray(array).view(np.ndarray)

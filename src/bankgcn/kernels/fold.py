@@ -5,6 +5,9 @@ computes for an atom of one side, it computes for that of the other, and so it i
 refinement finds such nodes: nodes of a colour have the same signal and, toward the nodes of each other colour, the same
 sum of shift entries (an *equitable partition*). Then one node stands for all of its colour, and is joined to each other
 one by that sum. This changes nothing but the order of summation. About a sixth of the atoms of NCI1 can be left out.
+
+Each round of the refinement looks one hop further. A graph that needs more than ``ROUNDS`` of them is left as it is, so
+that the time is linear in the size of a graph: a chain of equal nodes needs half as many rounds as it has nodes.
 """
 
 from __future__ import annotations
@@ -12,21 +15,30 @@ from __future__ import annotations
 import numpy as np
 
 from bankgcn.kernels.compiler import compiled, part
-from bankgcn.kernels.flat_arrays import FlatArrays, read_only
+from bankgcn.kernels.flat_arrays import FlatArrays, NodeColors, read_only
 
+ROUNDS = 128  # the graphs of NCI1 need at most 28, those of ogbg-molhiv 38
+WORK_AT_ONCE = 2**24  # nodes and entries looked at in one call of compiled code, which cannot be interrupted: 0.1 s
 WORTH = 0.02  # share of the nodes that must be alike to others, or a second copy of a set does not pay
 
 _FIRST, _SECOND, _ODD = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15)
 
 
-def fold(arrays: FlatArrays) -> FlatArrays:
-    """The same graphs with one node for all that are alike; the given arrays if hardly any are."""
+def fold(arrays: FlatArrays, colors: NodeColors | None = None) -> FlatArrays:
+    """The same graphs with one node for all that are alike; the given arrays if hardly any are.
+
+    Args:
+        arrays: The graphs.
+        colors: What is known of their colours; what is found out is added to it.
+    """
+    colors = NodeColors.unknown(arrays.node_ptr) if colors is None else colors
     attribute_bits, shift_bits = (array.view(f"u{array.itemsize}") for array in (arrays.attributes, arrays.shift))
-    num_nodes = np.diff(arrays.node_ptr)
-    colors, num_colors = np.empty(num_nodes.sum(), np.int64), np.empty_like(num_nodes)
-    _color(arrays, attribute_bits, shift_bits, num_nodes.max(initial=0), colors, num_colors)
+    graph = 0
+    while graph < len(colors.graphs):
+        graph = _color(arrays, attribute_bits, shift_bits, graph, colors)
+    num_colors = colors.num_colors[colors.graphs]
     nodes = num_colors.sum()
-    if nodes >= (1 - WORTH) * len(colors):
+    if nodes >= (1 - WORTH) * len(arrays.degree):
         return arrays
     folded = FlatArrays(
         node_ptr=np.append(0, np.cumsum(num_colors)),
@@ -45,29 +57,51 @@ def fold(arrays: FlatArrays) -> FlatArrays:
 
 
 @compiled
-def _color(arrays, attribute_bits, shift_bits, largest, colors, num_colors):
-    """Write the color of each node, from 0 in the order of a graph's nodes, and the number of colors of each graph."""
-    rowptr, sums = np.empty(largest + 1, np.int64), np.zeros(largest)
+def _color(arrays, attribute_bits, shift_bits, graph, colors):
+    """Color the graphs from this one on, except those whose colors are known; return where to go on.
+
+    It returns when it has done ``WORK_AT_ONCE``, or when all graphs are colored.
+    """
+    last, largest, work = len(colors.graphs), 0, 0
+    for k in range(graph, last):
+        largest = max(largest, arrays.node_ptr[k + 1] - arrays.node_ptr[k])
+    rowptr, sums, standing = np.empty(largest + 1, np.int64), np.zeros(largest), np.empty(largest, np.int64)
     values, slots = np.empty((2, largest), np.uint64), np.empty(4 * largest + 1, np.int64)
-    standing = np.empty(largest, np.int64)
-    for graph in range(len(num_colors)):
-        first, nodes = arrays.node_ptr[graph], arrays.node_ptr[graph + 1] - arrays.node_ptr[graph]
-        own, now = colors[first : first + nodes], 0
+    while graph < last and work < WORK_AT_ONCE:
+        first, nodes, number = (
+            arrays.node_ptr[graph],
+            arrays.node_ptr[graph + 1] - arrays.node_ptr[graph],
+            colors.graphs[graph],
+        )
         rowptr[0] = arrays.entry_ptr[graph]
+        graph += 1
+        if colors.num_colors[number] >= 0:
+            continue
         for i in range(nodes):
             rowptr[i + 1] = rowptr[i] + arrays.degree[first + i]
-            values[now, i] = _hash_signal(arrays.labels, attribute_bits, first + i)
-        before, distinct = 0, _number(values[now], nodes, own, slots)
-        while before < distinct < nodes:
-            for i in range(nodes):
-                values[1 - now, i] = _hash_surroundings(values[now], i, rowptr, arrays.neighbor, shift_bits)
-            now = 1 - now
-            before, distinct = distinct, _number(values[now], nodes, own, slots)
+            values[0, i] = _hash_signal(arrays.labels, attribute_bits, first + i)
+        own = colors.color[colors.node_ptr[number] : colors.node_ptr[number + 1]]
+        distinct, rounds = _refine(values, nodes, rowptr, arrays.neighbor, shift_bits, own, slots)
         if distinct < nodes and not _is_equitable(arrays, first, rowptr, own, standing[:distinct], sums):
-            distinct = nodes  # two hashes were equal by chance, or sums differ by their rounding
+            distinct = nodes  # rounds were too few, two hashes were equal by chance, or sums differ by their rounding
             for i in range(nodes):
                 own[i] = i
-        num_colors[graph] = distinct
+        colors.num_colors[number] = distinct
+        work += (rounds + 1) * (nodes + rowptr[nodes] - rowptr[0])
+    return graph
+
+
+@part
+def _refine(values, nodes, rowptr, neighbor, shift_bits, colors, slots):
+    """Refine the colors, which start from the first row of values; return their number and that of the rounds."""
+    before, distinct, rounds = 0, _number(values[0], nodes, colors, slots), 0
+    while before < distinct < nodes and rounds < ROUNDS:
+        now, following = values[rounds % 2], values[(rounds + 1) % 2]
+        for i in range(nodes):
+            following[i] = _hash_surroundings(now, i, rowptr, neighbor, shift_bits)
+        rounds += 1
+        before, distinct = distinct, _number(following, nodes, colors, slots)
+    return distinct, rounds
 
 
 @part
@@ -161,12 +195,14 @@ def _join(arrays, colors, place, folded):
     entries = 0
     for graph in range(len(arrays.node_ptr) - 1):
         first, last, start = arrays.node_ptr[graph], arrays.node_ptr[graph + 1], folded.node_ptr[graph]
+        number = colors.graphs[graph]
+        own = colors.color[colors.node_ptr[number] : colors.node_ptr[number + 1]]
         made, e = start, arrays.entry_ptr[graph]
         for i in range(first, last):
             row = e
             e += arrays.degree[i]
-            folded.alike[start + colors[i]] += 1
-            if start + colors[i] < made:
+            folded.alike[start + own[i - first]] += 1
+            if start + own[i - first] < made:
                 continue
             for k in range(arrays.attributes.shape[1]):
                 folded.attributes[made, k] = arrays.attributes[i, k]
@@ -174,7 +210,7 @@ def _join(arrays, colors, place, folded):
                 folded.labels[made, k] = arrays.labels[i, k]
             begin = entries
             for old in range(row, e):
-                color = colors[first + arrays.neighbor[old]]
+                color = own[arrays.neighbor[old]]
                 if place[color] < begin:
                     place[color] = entries
                     folded.neighbor[entries] = color

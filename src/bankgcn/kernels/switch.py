@@ -12,7 +12,10 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from bankgcn.choices import pick
+
 VARIABLE = "BANKGCN_KERNELS"
+VALUES = {"on": True, "1": True, "true": True, "yes": True, "off": False, "0": False, "false": False, "no": False}
 _switch: ContextVar[bool | None] = ContextVar("kernels", default=None)
 
 
@@ -20,7 +23,8 @@ _switch: ContextVar[bool | None] = ContextVar("kernels", default=None)
 def use_kernels(on: bool) -> Iterator[None]:
     """Use the fused passes within this block, or do without them, for comparison.
 
-    Outside such a block the environment variable ``BANKGCN_KERNELS`` decides: ``off`` switches them off.
+    Outside such a block the environment variable ``BANKGCN_KERNELS`` decides: ``off``, ``0``, ``false`` and ``no``
+    switch them off, in upper or lower case.
     """
     token = _switch.set(on)
     try:
@@ -66,7 +70,7 @@ _operators_ready._dynamo_marked_constant = True  # type: ignore[attr-defined]
 def _wanted() -> bool:
     on = _switch.get()
     if on is None:
-        on = os.environ.get(VARIABLE, "on") != "off"
+        on = pick(VALUES, (os.environ.get(VARIABLE) or "on").lower(), f"value of {VARIABLE}")
     return on and _installed()
 
 

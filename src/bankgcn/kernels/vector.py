@@ -158,19 +158,21 @@ def over(typingctx, a, b):
 
 @intrinsic
 def rectified(typingctx, a):
-    """``a`` where it is positive, else 0; NaN stays NaN."""
+    """``a`` where it is positive, else 0; NaN stays NaN, without its sign."""
 
     def build(builder, vector, arguments):
         (value,) = arguments
-        positive = builder.fcmp_ordered(">", value, _zero(value))
-        return builder.select(positive, value, builder.fmul(value, _zero(value)))
+        chosen = builder.select(_positive(builder, value), value, _zero(value))
+        kind = ir.FunctionType(value.type, [value.type])
+        absolute = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.{vector.suffix}")
+        return builder.call(absolute, [chosen])
 
     return _elementwise(build, a)
 
 
 @intrinsic
 def higher(typingctx, a, b):
-    """The larger one of each two numbers that are not negative; NaN is larger than all others.
+    """The larger one of each two numbers without a sign; NaN is larger than all others.
 
     Their bits are compared: such floats are ordered as the integers of the same bits are.
     """
@@ -196,11 +198,11 @@ def where_equal(typingctx, a, b, value):
 
 @intrinsic
 def where_positive(typingctx, a, value):
-    """``value`` where ``a`` is positive, else 0."""
+    """``value`` where ``a`` is positive or NaN, else 0."""
 
     def build(builder, vector, arguments):
         tested, chosen = arguments
-        return builder.select(builder.fcmp_ordered(">", tested, _zero(tested)), chosen, _zero(chosen))
+        return builder.select(_positive(builder, tested), chosen, _zero(chosen))
 
     return _elementwise(build, a, value)
 
@@ -233,6 +235,11 @@ def _elementwise(build: Any, *operands: types.Type) -> Any:
         return build(builder, vector, wide)
 
     return vector(*taken), generate
+
+
+def _positive(builder: Any, value: Any) -> Any:
+    """Where a vector is positive or NaN."""
+    return builder.fcmp_unordered(">", value, _zero(value))
 
 
 def _zero(value: Any) -> ir.Constant:

@@ -45,6 +45,7 @@ class FitResult:
     best: Epoch | None
     epochs: tuple[Epoch, ...]
     ended: Literal["patience", "max_epochs", "diverged"]
+    path: str  # see Learner.path
 
     @property
     def status(self) -> Literal["finished", "diverged"]:
@@ -125,7 +126,7 @@ class Training:
         self.learner.parameters.release()
         ended = self.ended
         assert ended is not None
-        return FitResult(self.best, tuple(self.epochs), ended)
+        return FitResult(self.best, tuple(self.epochs), ended, self.learner.path(self.train))
 
     def steps(self) -> Iterator[Tensor | float]:
         """One step for every batch; each yields the sum of this process's task losses, which nobody waits for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import torch
@@ -42,6 +42,12 @@ class Learner:
         self._whole = whole(net) if len(learned) == len(list(net.parameters())) else None
         # Omega is a sum over the layers, or their mean.
         self._gamma = config.gamma / (len(net.convs) if config.coherence == "mean" else 1)
+
+    def path(self, graphs: GraphSet) -> Literal["whole network", "fused layers", "plain"]:
+        """How steps on these graphs are computed: by passes through the whole network, or by autograd."""
+        if self._plan_for(graphs) is not None:
+            return "whole network"
+        return "fused layers" if fused_for(self.parameters.vector) else "plain"
 
     def steps_at_once(self, graphs: GraphSet) -> int:
         """How many batches of these graphs :meth:`train` should be given at a time."""

@@ -140,7 +140,7 @@ def _record(run: Run, net: GraphNetwork, result: FitResult, test: Evaluation | N
         "split_sizes": [len(split.train), len(split.valid), len(split.test)],
         "seeds": Seeds.of(run.seed)._asdict(),
         "protocol": _protocol(run.train),
-        "versions": versions(),
+        "versions": versions(result.path),
         "threads": torch.get_num_threads(),
         "processes": world.size,
     }

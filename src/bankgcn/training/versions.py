@@ -6,18 +6,15 @@ import contextlib
 import platform
 from importlib import metadata
 
-import torch
-
 import bankgcn
-from bankgcn.kernels import fused_for
 
 LIBRARIES = ("torch", "numpy", "numba", "torch-geometric")
 
 
-def versions() -> dict[str, str]:
-    """Versions of the libraries, the kind of machine, and whether fused passes are used."""
+def versions(path: str) -> dict[str, str]:
+    """Versions of the libraries, the kind of machine, and the path that the training took (``FitResult.path``)."""
     known = {"bankgcn": bankgcn.__version__, "python": platform.python_version(), "machine": platform.machine()}
-    known["kernels"] = "fused" if fused_for(torch.empty(0)) else "plain"
+    known["kernels"] = path
     for library in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             known[library] = metadata.version(library)
