@@ -29,7 +29,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     written to directly.
     """
     if _is_stream(path):
-        with open(path, "wb") as stream:
+        with _naming(path), open(path, "wb") as stream:
             yield stream
         return
     target = Path(os.path.realpath(path))
@@ -37,7 +37,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     # In the same folder, because a rename is atomic only within one file system.
     unfinished = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
-        with open(unfinished, "xb") as file:
+        with _naming(path, unfinished), open(unfinished, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -66,6 +66,17 @@ def remove_unfinished(folder: Path, min_age: float = 0.0) -> None:
         with suppress(OSError):  # not ours to remove, or gone already
             if time.time() - path.stat().st_mtime >= min_age:
                 path.unlink()
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str], unfinished: Path | None = None) -> Iterator[None]:
+    """Errors of the system name the file that the caller asked for; a full disk names none by itself."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename in (None, str(unfinished)):
+            error.filename = os.fspath(path)
+        raise
 
 
 def _is_stream(path: str | os.PathLike[str]) -> bool:
