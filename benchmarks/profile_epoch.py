@@ -23,7 +23,8 @@ from bankgcn.bench import case_named
 from bankgcn.bench.measure import OurTraining
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import use_kernels
-from bankgcn.kernels.block import (
+from bankgcn.kernels.jit.vector import row_of
+from bankgcn.kernels.network.block import (
     activate_graph,
     activate_graph_back,
     add_outer,
@@ -35,9 +36,8 @@ from bankgcn.kernels.block import (
     take_back,
     take_forward,
 )
-from bankgcn.kernels.filter_rows import filter_rows
-from bankgcn.kernels.parameters import read_parameters, room_for_parameters
-from bankgcn.kernels.vector import row_of
+from bankgcn.kernels.network.parameters import read_parameters, room_for_parameters
+from bankgcn.kernels.ops.filter_rows import filter_rows
 from bankgcn.nn.whole import whole
 
 PLAIN, LAYERS, WHOLE = "plain operations", "fused layers", "whole network"

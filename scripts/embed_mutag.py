@@ -1,4 +1,4 @@
-"""Write ``src/bankgcn/data/embedded/mutag.npz`` from the copy of MUTAG that the package GraKeL carries.
+"""Write ``src/bankgcn/data/builtin/mutag.npz`` from the copy of MUTAG that the package GraKeL carries.
 
 The wheel is only read, never installed or imported::
 
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 MEMBER = "grakel/tests/data/MUTAG/MUTAG_{}.txt"
-TARGET = Path(__file__).parents[1] / "src/bankgcn/data/embedded/mutag.npz"
+TARGET = Path(__file__).parents[1] / "src/bankgcn/data/builtin/mutag.npz"
 
 
 def read_wheel(path: Path) -> dict[str, np.ndarray]:

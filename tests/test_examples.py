@@ -10,7 +10,7 @@ import matplotlib as mpl
 import pytest
 import torch
 
-from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.splits import stratified_split
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

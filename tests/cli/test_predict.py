@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.embedded import mutag
+from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import find_source
 from bankgcn.training import TrainedModel, embed, predict_logits

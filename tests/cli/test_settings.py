@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bankgcn.cli.settings import DEFAULTS, Settings, in_these_words
-from bankgcn.cli.toml_file import read_toml, write_toml
-from bankgcn.data.atoms import ATOM_FEATURE_WIDTHS
-from bankgcn.data.errors import DataFileError
+from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
+from bankgcn.files.errors import FileError
+from bankgcn.files.toml_file import read_toml, write_toml
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.model import CONV_OPTIONS
 
@@ -92,13 +92,13 @@ def test_numbers_out_of_range_are_refused_before_anything_is_read() -> None:
 
 
 def test_files_that_are_no_settings_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataFileError, match="none.toml: cannot be read"):
+    with pytest.raises(FileError, match="none.toml: cannot be read"):
         read_toml(tmp_path / "none.toml")
     (tmp_path / "c.toml").write_text("order = ")
-    with pytest.raises(DataFileError, match="c.toml: is not TOML"):
+    with pytest.raises(FileError, match="c.toml: is not TOML"):
         read_toml(tmp_path / "c.toml")
     (tmp_path / "c.toml").write_text("[train]\norder = 1")
-    with pytest.raises(DataFileError, match="train is .*expected a number, a word"):
+    with pytest.raises(FileError, match="train is .*expected a number, a word"):
         read_toml(tmp_path / "c.toml")
 
 

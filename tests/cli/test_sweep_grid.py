@@ -9,8 +9,8 @@ from rich.console import Console
 
 from bankgcn.cli import sweep_grid
 from bankgcn.cli.sweep_grid import SweepGrid, TimeLeft, places
-from bankgcn.experiments.engine import Event
-from bankgcn.experiments.paper import TABLE_1, TABLES, figure3
+from bankgcn.experiments.engines.base import Event
+from bankgcn.experiments.paper.tables import TABLE_1, TABLES, figure3
 from fake_records import fake_record
 
 TABLE = TABLE_1.restricted(datasets=["MUTAG", "NCI1"], models=["gcn"], runs=2)

@@ -13,8 +13,8 @@ import pytest
 
 from bankgcn.data import cache
 from bankgcn.data.cache import cache_folder, cached, data_roots
-from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.files.errors import FileError
 
 LONG_AGO = time.time() - 1000
 
@@ -155,10 +155,10 @@ def test_data_is_looked_for_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_root_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BANKGCN_DATA", raising=False)
-    with pytest.raises(DataFileError, match="nowhere: the data root is no folder"):
+    with pytest.raises(FileError, match="nowhere: the data root is no folder"):
         data_roots(tmp_path / "nowhere")
     monkeypatch.setenv("BANKGCN_DATA", str(tmp_path / "gone"))
-    with pytest.raises(DataFileError, match=r"gone: \$BANKGCN_DATA is no folder"):
+    with pytest.raises(FileError, match=r"gone: \$BANKGCN_DATA is no folder"):
         data_roots()
 
 

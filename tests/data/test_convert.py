@@ -12,8 +12,8 @@ from hypothesis import given
 
 from bankgcn.data import GraphError, GraphSet
 from bankgcn.data.convert import from_adjacency, from_networkx, from_pyg, to_adjacency, to_networkx, to_pyg
-from bankgcn.data.node_schema import NodeSchema
-from bankgcn.data.recipes import description
+from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.features.recipes import description
 from random_sets import RandomSet, graph_sets
 
 

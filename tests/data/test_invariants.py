@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from bankgcn.data import DataFileError, GraphError, GraphSet
-from bankgcn.data.container import read_arrays, write_arrays
+from bankgcn.data import GraphError, GraphSet
+from bankgcn.files.arrays import read_arrays, write_arrays
+from bankgcn.files.errors import FileError
 from random_sets import RandomSet, graph_sets
 
 
@@ -106,7 +107,7 @@ def test_a_file_with_such_arrays_is_refused_by_name(changes: dict[str, Any], mes
     for name, value in changes.items():
         (arrays if isinstance(value, np.ndarray) else fields)[name] = value
     write_arrays(tmp_path / "set", fields, arrays)  # with checksums that are right
-    with pytest.raises(DataFileError, match=f"set: holds no set of graphs \\({message}"):
+    with pytest.raises(FileError, match=f"set: holds no set of graphs \\({message}"):
         GraphSet.load(tmp_path / "set", verify=True)
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from bankgcn.data import sources
-from bankgcn.data.archive import Archive
-from bankgcn.data.errors import DataFileError
-from bankgcn.data.fetch import FetchError
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.jsonlines import write_jsonlines
+from bankgcn.data.readers.jsonlines import write_jsonlines
 from bankgcn.data.sources import fetch_dataset, find_dataset, find_source, load, load_source
+from bankgcn.files.archives import Archive
+from bankgcn.files.downloads import FetchError
+from bankgcn.files.errors import FileError
 
 FILES = {
     "A": "1, 2\n2, 1\n3, 4\n4, 3\n",
@@ -83,7 +83,7 @@ def test_a_dataset_that_is_not_here_says_how_to_get_it(root: Path) -> None:
 
 def test_another_set_under_the_name_of_a_dataset_is_refused(root: Path) -> None:
     write_zip(root / "TU" / "FRANKENSTEIN.zip", "FRANKENSTEIN-rebuilt")
-    with pytest.raises(DataFileError, match=r"FRANKENSTEIN\.zip: holds FRANKENSTEIN-rebuilt, not FRANKENSTEIN"):
+    with pytest.raises(FileError, match=r"FRANKENSTEIN\.zip: holds FRANKENSTEIN-rebuilt, not FRANKENSTEIN"):
         load("FRANKENSTEIN", root)
 
 
@@ -142,14 +142,14 @@ def test_a_slip_in_a_name_gets_a_hint() -> None:
 
 def test_a_file_of_unknown_kind_is_refused(root: Path) -> None:
     (root / "graphs.xlsx").write_bytes(b"PK")
-    with pytest.raises(DataFileError, match=r"graphs\.xlsx: a file of this kind cannot be read: expected one of \.zip"):
+    with pytest.raises(FileError, match=r"graphs\.xlsx: a file of this kind cannot be read: expected one of \.zip"):
         load_source(root / "graphs.xlsx")
 
 
 def test_options_reach_the_reader_and_others_are_refused(root: Path) -> None:
     folder = write_folder(root / "own", "OWN")
     (folder / "OWN_A.txt").write_text("1, 2\n3, 4\n")
-    with pytest.raises(DataFileError, match=r"OWN_A\.txt:1: edge 1, 2 has no reverse"):
+    with pytest.raises(FileError, match=r"OWN_A\.txt:1: edge 1, 2 has no reverse"):
         load_source(folder)
     assert load_source(folder, asymmetric="symmetrise").num_edges.tolist() == [1, 1]
     with pytest.raises(ValueError, match="a set in the TU format is read without the option 'smiles'; its options are"):
@@ -199,7 +199,8 @@ def test_what_has_no_address_cannot_be_downloaded(root: Path) -> None:
 
 
 def test_a_page_instead_of_a_zip_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bankgcn.data.fetch._download", lambda url, partial, *_: partial.stream.write(b"<html>log in"))
+    page = b"<html>log in"
+    monkeypatch.setattr("bankgcn.files.downloads._download", lambda url, partial, *_: partial.stream.write(page))
     with pytest.raises(FetchError, match=r"what came is no such file: not a readable zip file"):
         fetch_dataset("DD", root)
     assert not list((root / "TU").iterdir())

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.data import DataFileError, GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.splits import Split, limit_training, stratified_split
+from bankgcn.files.errors import FileError
 
 LABELS = st.lists(st.integers(0, 5), max_size=120).map(lambda labels: np.array(labels, np.int64))
 RATIOS = st.sampled_from([(8, 1, 1), (0.8, 0.1, 0.1), (6, 2, 2), (1, 1, 1), (9, 1, 0), (7, 0, 3)])
@@ -106,7 +107,7 @@ def test_a_saved_split_comes_back(tmp_path: Path) -> None:
 
 def test_a_split_of_other_graphs_is_refused(tmp_path: Path) -> None:
     stratified_split([0, 1]).save(tmp_path / "split.json", "2-4-3-abc")
-    with pytest.raises(DataFileError, match=r"split\.json: splits the graphs 2-4-3-abc, but these are 2-4-3-def"):
+    with pytest.raises(FileError, match=r"split\.json: splits the graphs 2-4-3-abc, but these are 2-4-3-def"):
         Split.load(tmp_path / "split.json", "2-4-3-def")
 
 
@@ -125,12 +126,12 @@ def test_a_split_file_that_was_changed_is_refused(tmp_path: Path, change: dict, 
     path = tmp_path / "split.json"
     stratified_split([0, 1] * 5).save(path, "abc")
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(DataFileError, match=message):
+    with pytest.raises(FileError, match=message):
         Split.load(path, "abc")
 
 
 @pytest.mark.parametrize("content", ["", "[1, 2]", '{"format": "bankgcn split 1"}', "{", "\x00"])
 def test_a_file_that_is_no_split_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "file").write_text(content)
-    with pytest.raises(DataFileError, match=r"file: is (not a split|damaged)"):
+    with pytest.raises(FileError, match=r"file: is (not a split|damaged)"):
         Split.load(tmp_path / "file", "abc")

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from bankgcn.data.embedded import mutag
-from bankgcn.data.jsonlines import write_jsonlines
+from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.readers.jsonlines import write_jsonlines
 from bankgcn.data.sources import load_source
 from bankgcn.experiments import Event, RunConfig, Store, make_engine, sweep
-from bankgcn.experiments.engine import SerialEngine
+from bankgcn.experiments.engines.base import SerialEngine
 from bankgcn.experiments.record import OtherVersion
 from fake_runs import attempts, scripted_score
 

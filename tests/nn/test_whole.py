@@ -79,7 +79,7 @@ def test_anything_else_goes_layer_by_layer(net: GraphNetwork) -> None:
 
 
 def test_the_parameters_are_looked_up_when_they_are_needed() -> None:
-    from bankgcn.data.generated import smooth_or_alternating
+    from bankgcn.data.builtin.generated import smooth_or_alternating
 
     torch.set_default_dtype(torch.float32)
     net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(3).batch()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.experiments.datasets import Description, describe, is_here
+from bankgcn.experiments.paper.datasets import Description, describe, is_here
 from bankgcn.report.datasets import dataset_sheet
 from bankgcn.report.sheet import text
 

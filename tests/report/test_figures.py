@@ -11,7 +11,7 @@ import torch
 
 from bankgcn import BankConv
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper import figure3
+from bankgcn.experiments.paper.tables import figure3
 from bankgcn.report.figures import IMAGES, draw, omegas, responses
 from bankgcn.report.sheet import text
 from fake_records import fake_record

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.layout import Grid, Table
-from bankgcn.experiments.paper import TABLE_1, TABLE_2, TABLE_4
+from bankgcn.experiments.paper.layout import Grid, Table
+from bankgcn.experiments.paper.tables import TABLE_1, TABLE_2, TABLE_4
 from bankgcn.report.results import collect, occupied
 from bankgcn.report.sheet import WRITERS
 from bankgcn.report.tables import render_table

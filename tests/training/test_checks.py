@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, stratified_split
 from bankgcn.data.weights import without_weights

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from bankgcn import BankConv, BankGCN
-from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn import CONVS, AtomEncoder, GraphNetwork
 from bankgcn.nn.baselines import WEIGHTED

@@ -12,12 +12,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from bankgcn import BankConv, BankGCN
-from bankgcn.data.errors import DataFileError
-from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
+from bankgcn.files.errors import FileError
+from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
 from bankgcn.training import Epoch, Evaluation, FitResult, TrainConfig, embed, evaluate, fit, fitting, predict_logits
-from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.fitting import Training
 from bankgcn.training.learner import Learner
 from bankgcn.training.objective import logits_of, objective
@@ -237,15 +237,15 @@ def test_damaged_foreign_and_newer_checkpoints_are_named(tmp_path: Path, monkeyp
     assert load_tensors(path)[1] == {"b": 1}
     whole = path.read_bytes()
     path.write_bytes(whole[:-4])
-    with pytest.raises(DataFileError, match=r"c\.safetensors: cannot be read"):
+    with pytest.raises(FileError, match=r"c\.safetensors: cannot be read"):
         load_tensors(path)
     path.write_bytes(b"not at all")
-    with pytest.raises(DataFileError, match="cannot be read"):
+    with pytest.raises(FileError, match="cannot be read"):
         load_tensors(path)
-    monkeypatch.setattr("bankgcn.training.checkpoint.FORMAT", 99)
+    monkeypatch.setattr("bankgcn.files.tensors.FORMAT", 99)
     save_tensors(path, {"a": torch.ones(3)}, {})
     monkeypatch.undo()
-    with pytest.raises(DataFileError, match="format 99, newer than"):
+    with pytest.raises(FileError, match="format 99, newer than"):
         load_tensors(path)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import CONVS, GraphNetwork
 from bankgcn.training import TrainConfig, embed

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
+from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.convert import from_networkx
-from bankgcn.data.errors import DataFileError
-from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.features.recipes import description
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.recipes import description
+from bankgcn.files.errors import FileError
+from bankgcn.files.tensors import save_tensors
 from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig, TrainedModel, predict_logits
-from bankgcn.training.checkpoint import save_tensors
 from bankgcn.training.model import CONV_OPTIONS
 
 
@@ -101,5 +101,5 @@ def test_a_model_gets_the_columns_that_it_was_trained_on_or_refuses_the_graphs()
 
 def test_a_file_without_a_model_is_named(tmp_path: Path) -> None:
     save_tensors(tmp_path / "other", {"a": torch.ones(1)}, {"kind": "training"})
-    with pytest.raises(DataFileError, match="other: holds no model"):
+    with pytest.raises(FileError, match="other: holds no model"):
         TrainedModel.load(tmp_path / "other")

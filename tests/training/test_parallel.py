@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bankgcn.data.generated import smooth_or_alternating
+from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.nn import GraphNetwork
 from bankgcn.training import TrainConfig, TrainedModel
 from bankgcn.training.fitting import Training

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.data.errors import DataFileError
-from bankgcn.training.folder_lock import LOCK
+from bankgcn.files.errors import FileError
+from bankgcn.files.folder_lock import LOCK
 from bankgcn.training.run_folder import RunFolder
 
 
@@ -30,7 +30,7 @@ def test_a_folder_with_nothing_but_leftovers_of_a_killed_process_is_free(tmp_pat
     (tmp_path / ".config.toml.12-0a.part").touch()
     RunFolder(tmp_path).check_free()
     (tmp_path / "thesis.txt").touch()
-    with pytest.raises(DataFileError, match="holds other files and no run"):
+    with pytest.raises(FileError, match="holds other files and no run"):
         RunFolder(tmp_path).check_free()
 
 

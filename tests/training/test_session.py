@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from bankgcn.data.embedded import mutag
-from bankgcn.data.errors import DataFileError
+from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.splits import stratified_split
+from bankgcn.files.errors import FileError
 from bankgcn.training import ModelConfig, TrainConfig, TrainedModel
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.session import Run, train_run
@@ -48,7 +48,7 @@ def test_a_folder_in_use_is_not_trained_in(run: Run, tmp_path: Path) -> None:
     def other() -> None:
         try:
             train_run(run, RunFolder(tmp_path))
-        except DataFileError as error:
+        except FileError as error:
             errors.append(error)
 
     with RunFolder(tmp_path).lock():

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import typer
 
-from bankgcn.data.atomic import atomic_write
+from bankgcn.files.atomic import atomic_write
 
 OR_STANDARD_OUTPUT = "'-' is standard output."
 """What the help of every such option says."""

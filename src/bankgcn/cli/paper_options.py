@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from bankgcn.choices import pick
-from bankgcn.experiments.layout import DRAWN, Figure, Grid, Table, stand_ins
-from bankgcn.experiments.paper import FIGURE_3_DATASETS, TABLES, figure3
+from bankgcn.experiments.paper.layout import DRAWN, Figure, Grid, Table, stand_ins
+from bankgcn.experiments.paper.tables import FIGURE_3_DATASETS, TABLES, figure3
 
 Datasets = Annotated[str | None, typer.Option(help="Only these datasets, separated by commas.", metavar="NAMES")]
 Models = Annotated[

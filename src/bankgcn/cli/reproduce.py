@@ -29,15 +29,15 @@ from bankgcn.cli.paper_options import (
 )
 from bankgcn.cli.source_options import DataRoot
 from bankgcn.cli.sweep_grid import SweepGrid
-from bankgcn.data.atomic import atomic_write
 from bankgcn.data.sources import find_dataset
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.datasets import PAPER_DATASETS, describe, is_here
 from bankgcn.experiments.engines import make_engine
-from bankgcn.experiments.layout import Figure, Table, stand_ins
+from bankgcn.experiments.paper.datasets import PAPER_DATASETS, describe, is_here
+from bankgcn.experiments.paper.layout import Figure, Table, stand_ins
 from bankgcn.experiments.selection import LABELS, How
 from bankgcn.experiments.store import Store
 from bankgcn.experiments.sweep import sweep
+from bankgcn.files.atomic import atomic_write
 from bankgcn.report.datasets import dataset_sheet
 from bankgcn.report.figures import IMAGES, draw, omegas
 from bankgcn.report.results import occupied

@@ -11,10 +11,10 @@ from typing import Any
 
 from bankgcn.choices import pick
 from bankgcn.cli.source_options import reader_options
-from bankgcn.cli.toml_file import Value
-from bankgcn.data.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.data.catalog import CATALOG
-from bankgcn.data.errors import DataFileError
+from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
+from bankgcn.files.errors import FileError
+from bankgcn.files.toml_file import Value
 from bankgcn.nn.bank_conv import INITIAL_ALPHA
 from bankgcn.nn.network import ACTIVATIONS, POOLINGS, READOUTS, REDUCTIONS
 from bankgcn.spectral.basis import BASES
@@ -217,7 +217,7 @@ def in_these_words() -> Iterator[None]:
     """Errors of the library name our settings as they are called here, and the flag of the first one."""
     try:
         yield
-    except DataFileError:
+    except FileError:
         raise
     except ValueError as error:
         message = str(error)

@@ -14,8 +14,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from bankgcn.experiments import RunConfig
-from bankgcn.experiments.engine import Event
-from bankgcn.experiments.layout import Figure, Table
+from bankgcn.experiments.engines.base import Event
+from bankgcn.experiments.paper.layout import Figure, Table
 
 ENDED = ("kept", "finished", "diverged")
 EVERY = 60.0

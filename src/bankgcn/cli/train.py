@@ -16,11 +16,11 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.settings import DEFAULTS, Settings, in_these_words
-from bankgcn.cli.toml_file import Value, read_toml, write_toml
-from bankgcn.data.errors import DataFileError
-from bankgcn.data.signals import with_features
+from bankgcn.data.features.signals import with_features
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
+from bankgcn.files.errors import FileError
+from bankgcn.files.toml_file import Value, read_toml, write_toml
 from bankgcn.training.checks import class_notes
 from bankgcn.training.parallel import World
 from bankgcn.training.run_folder import RunFolder
@@ -186,9 +186,7 @@ def _prepare(folder: RunFolder, settings: Settings, run: Run, overwrite: bool) -
     if folder.split.exists():
         kept = Split.load(folder.split, run.graphs.fingerprint)
         if kept.hash != run.split.hash:
-            raise DataFileError(
-                f"is not the split that this version makes; to train again: {_again(folder)}", folder.split
-            )
+            raise FileError(f"is not the split that this version makes; to train again: {_again(folder)}", folder.split)
     folder.remove_scraps()
     aside = folder.set_damaged_aside()
     if aside is not None:

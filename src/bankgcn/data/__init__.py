@@ -1,7 +1,8 @@
 """Graphs in, batches out."""
 
 from bankgcn.data.batch import GraphBatch
-from bankgcn.data.errors import DataFileError, GraphError
+from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.files.errors import FileError
 
-__all__ = ["DataFileError", "GraphBatch", "GraphError", "GraphSet"]
+__all__ = ["FileError", "GraphBatch", "GraphError", "GraphSet"]

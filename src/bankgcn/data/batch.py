@@ -15,7 +15,7 @@ from bankgcn.spectral.shift import GraphShift
 
 if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet
-    from bankgcn.kernels.network import Graphs
+    from bankgcn.kernels.network.executor import Graphs
 
 
 def pointers(counts: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -88,7 +88,7 @@ class GraphBatch:
     @cached_property
     def arrays(self) -> Graphs:
         """Signals and shift of all graphs, as compiled passes take them."""
-        from bankgcn.kernels.collate import collate
+        from bankgcn.kernels.network.collate import collate
 
         return collate(self.source.arrays, self.indices)
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import bankgcn
-from bankgcn.data.atomic import SHARED_AGE, remove_unfinished
-from bankgcn.data.errors import DataFileError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.files.atomic import SHARED_AGE, remove_unfinished
+from bankgcn.files.errors import FileError
 
 READERS_VERSION = 3  # to be raised when a reader reads the same file differently
 SETTLED = 2.0  # seconds; some file systems tell two writes within this time apart by nothing but the size
@@ -38,7 +38,7 @@ def data_roots(data_root: str | Path | None = None) -> tuple[Path, ...]:
     """The folders in which data is looked for, in order: the given one, ``$BANKGCN_DATA``, the user's cache folder.
 
     Raises:
-        DataFileError: The folder that was asked for is not there.
+        FileError: The folder that was asked for is not there.
     """
     roots = []
     if data_root is not None:
@@ -69,7 +69,7 @@ def cached(name: str, read: Callable[[], GraphSet], files: Sequence[Path], optio
     entry = _entry(name, files, options)
     if entry is None:
         return read()
-    with contextlib.suppress(DataFileError, OSError):
+    with contextlib.suppress(FileError, OSError):
         return GraphSet.load(entry)
     graphs = read()
     newest = max(file.stat().st_mtime for file in files)
@@ -110,5 +110,5 @@ def _hash(content: object) -> str:
 
 def _existing(folder: Path, complaint: str) -> Path:
     if not folder.is_dir():
-        raise DataFileError(complaint, folder)
+        raise FileError(complaint, folder)
     return folder

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bankgcn.choices import pick
+from bankgcn.data.readers.tu import TUFeatures
 from bankgcn.data.statistics import Statistics
-from bankgcn.data.tu import TUFeatures
 
 TU_ADDRESS = "https://www.chrsmrrs.com/graphkerneldatasets"
 TU_CITATION = (

@@ -13,8 +13,8 @@ from bankgcn.data.batch import pointers
 from bankgcn.data.checks import as_array
 from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
+from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.node_schema import NodeSchema
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -24,16 +24,17 @@ from bankgcn.data.checks import (
     check_weights,
     check_widths,
 )
-from bankgcn.data.container import read_arrays, write_arrays
 from bankgcn.data.edges import flatten_edges
-from bankgcn.data.errors import DataFileError, GraphError
+from bankgcn.data.errors import GraphError
 from bankgcn.data.fingerprint import fingerprint
 from bankgcn.data.invariants import check_invariants
+from bankgcn.files.arrays import read_arrays, write_arrays
+from bankgcn.files.errors import FileError
 
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
-    from bankgcn.kernels.flat_arrays import FlatArrays, NodeColors
+    from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors
 
-__all__ = ["DataFileError", "GraphBatch", "GraphError", "GraphSet"]
+__all__ = ["FileError", "GraphBatch", "GraphError", "GraphSet"]
 
 Indices = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | Tensor
 
@@ -63,7 +64,7 @@ class GraphSet:
     names: tuple[str, ...] | None = None
     name: str = ""
     notes: tuple[str, ...] = ()
-    recipe: Mapping[str, Any] = field(default_factory=dict)  # how the signals were made; see bankgcn.data.recipes
+    recipe: Mapping[str, Any] = field(default_factory=dict)  # how the signals were made; see features.recipes
 
     def __post_init__(self) -> None:
         check_invariants(self)
@@ -110,7 +111,7 @@ class GraphSet:
             asymmetric: What to do with an edge whose reverse is missing or differs in weight: ``"refuse"``, or
                 ``"symmetrise"``, which gives both directions the larger weight and counts in the notes.
             notes: What a user of these graphs must know.
-            recipe: How the signals were made, if a reader made them; see :mod:`bankgcn.data.recipes`.
+            recipe: How the signals were made, if a reader made them; see :mod:`bankgcn.data.features.recipes`.
 
         Raises:
             GraphError: The arrays contradict each other; the message names the value and where it stands.
@@ -168,7 +169,7 @@ class GraphSet:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the set to one file, atomically; see :mod:`bankgcn.data.container` for its layout."""
+        """Write the set to one file, atomically; see :mod:`bankgcn.files.arrays` for its layout."""
         members = {member.name: getattr(self, member.name) for member in fields(self)}
         arrays = {name: value for name, value in members.items() if isinstance(value, np.ndarray)}
         rest = {name: value for name, value in members.items() if name not in arrays}
@@ -185,7 +186,7 @@ class GraphSet:
             verify: Whether to read all of it now and compare checksums.
 
         Raises:
-            DataFileError: The file is of another kind, of a newer format, cut short or damaged, or its arrays
+            FileError: The file is of another kind, of a newer format, cut short or damaged, or its arrays
                 contradict each other.
         """
         rest, arrays = read_arrays(path, verify)
@@ -194,7 +195,7 @@ class GraphSet:
         try:
             loaded = cls(**members | arrays)
         except (TypeError, AttributeError, GraphError) as error:
-            raise DataFileError(f"holds no set of graphs ({error})", path) from error
+            raise FileError(f"holds no set of graphs ({error})", path) from error
         loaded.__dict__["fingerprint"] = known  # computed when it was saved
         return loaded
 
@@ -219,21 +220,21 @@ class GraphSet:
     @cached_property
     def arrays(self) -> FlatArrays:
         """The graphs as compiled passes take them, with one node for all that no network can tell apart."""
-        from bankgcn.kernels.fold import fold
+        from bankgcn.kernels.network.quotient import fold
 
         return fold(self.flat, self.node_colors)
 
     @cached_property
     def node_colors(self) -> NodeColors:
         """What is known of nodes that no network can tell apart; subsets share it."""
-        from bankgcn.kernels.flat_arrays import NodeColors
+        from bankgcn.kernels.network.flat_arrays import NodeColors
 
         return NodeColors.unknown(self.node_ptr)
 
     @property
     def flat(self) -> FlatArrays:
         """The fields that a network looks at."""
-        from bankgcn.kernels.flat_arrays import FlatArrays, read_only
+        from bankgcn.kernels.network.flat_arrays import FlatArrays, read_only
 
         nodes = len(self.degree)
         attributes = np.empty((nodes, 0), np.float32) if self.attributes is None else self.attributes

@@ -10,28 +10,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bankgcn.data.archive import Archive, unpack
+from bankgcn.data.builtin.digits import digits
+from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.cache import cached, data_roots, download_root
 from bankgcn.data.catalog import CATALOG, Entry, find_entry
-from bankgcn.data.container import MAGIC
-from bankgcn.data.digits import digits
-from bankgcn.data.embedded import mutag
-from bankgcn.data.errors import DataFileError
-from bankgcn.data.fetch import Progress, fetch
-from bankgcn.data.generated import smooth_or_alternating
-from bankgcn.data.gnn_benchmark import read_gnn_benchmark
+from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.features.recipes import Recipe
+from bankgcn.data.features.refit import conform, refit
 from bankgcn.data.graphs import GraphSet, Indices
-from bankgcn.data.image_files import has_images, image_files
-from bankgcn.data.images import Slicing, read_image_folder
-from bankgcn.data.jsonlines import read_jsonlines
-from bankgcn.data.molhiv import read_molhiv, scaffold_split
-from bankgcn.data.node_schema import NodeSchema
-from bankgcn.data.recipes import Recipe
-from bankgcn.data.refit import conform, refit
-from bankgcn.data.smiles_table import read_smiles_table
+from bankgcn.data.readers.gnn_benchmark import read_gnn_benchmark
+from bankgcn.data.readers.image_files import has_images, image_files
+from bankgcn.data.readers.images import Slicing, read_image_folder
+from bankgcn.data.readers.jsonlines import read_jsonlines
+from bankgcn.data.readers.molhiv import read_molhiv, scaffold_split
+from bankgcn.data.readers.smiles_table import read_smiles_table
+from bankgcn.data.readers.superpixels import cifar10_split, read_superpixel_pack
+from bankgcn.data.readers.tu import TUFiles, has_tu_files, read_tu
 from bankgcn.data.splits import Split, stratified_split
-from bankgcn.data.superpixels import cifar10_split, read_superpixel_pack
-from bankgcn.data.tu import TUFiles, has_tu_files, read_tu
+from bankgcn.files.archives import Archive, unpack
+from bankgcn.files.arrays import MAGIC
+from bankgcn.files.downloads import Progress, fetch
+from bankgcn.files.errors import FileError
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,9 @@ class Source:
         """The graphs, from the cache if they were read before.
 
         Args:
-            like: How the signals of other graphs were made, by :func:`bankgcn.data.recipes.description`: these are made
-                in the same way, so that a model which was trained on the others can be applied.
+            like: How the signals of other graphs were made, by
+                :func:`bankgcn.data.features.recipes.description`. These are made in the same way, so that a model that
+                was trained on the others can be applied.
             progress: Called with what is done and what there is in all, by readers that take long and can tell.
             **options: Passed to the reader, such as ``asymmetric="symmetrise"`` or ``target="active"``.
 
@@ -172,7 +173,7 @@ class Source:
         return stratified_split(graphs.y, seed=seed)
 
     def fitted(self, graphs: GraphSet, train: Indices) -> GraphSet:
-        """The graphs with signals that are learned from the training graphs alone; see :mod:`bankgcn.data.refit`.
+        """The graphs with signals learned from the training graphs alone; see :mod:`bankgcn.data.features.refit`.
 
         A dataset of the catalogue stays as it is: published results use the labels and ranges of all its graphs.
         """
@@ -182,7 +183,7 @@ class Source:
         """The options, with the catalogue's features by default, and always what it has to say of a set so named."""
         held = TUFiles(path).name
         if self.entry is not None and held != self.entry.name:
-            raise DataFileError(f"holds {held}, not {self.entry.name}", path)
+            raise FileError(f"holds {held}, not {self.entry.name}", path)
         features = {"features": self.entry.features} if self.entry else {}
         notes = CATALOG[held].notes if held in CATALOG else ()
         if path.is_dir() and has_images(path):
@@ -299,7 +300,7 @@ def _reader_of(path: Path) -> str:
     reader = READER_OF_SUFFIX.get(path.suffix.lower())
     if reader is None:
         known = ", ".join(READER_OF_SUFFIX)
-        raise DataFileError(f"a file of this kind cannot be read: expected one of {known}, or a saved GraphSet", path)
+        raise FileError(f"a file of this kind cannot be read: expected one of {known}, or a saved GraphSet", path)
     return reader
 
 

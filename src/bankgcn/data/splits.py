@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bankgcn.data.atomic import atomic_write
 from bankgcn.data.checks import as_array
-from bankgcn.data.errors import DataFileError, GraphError
+from bankgcn.data.errors import GraphError
+from bankgcn.files.atomic import atomic_write
+from bankgcn.files.errors import FileError
 
 PARTS = ("train", "valid", "test")
 FORMAT = "bankgcn split 1"
@@ -67,17 +68,17 @@ class Split:
         """A split that was saved for the graphs with this fingerprint.
 
         Raises:
-            DataFileError: The file is no split, was changed, or is of other graphs.
+            FileError: The file is no split, was changed, or is of other graphs.
         """
         content = _read_json(path)
         if content["graphs"] != fingerprint:
-            raise DataFileError(f"splits the graphs {content['graphs']}, but these are {fingerprint}", path)
+            raise FileError(f"splits the graphs {content['graphs']}, but these are {fingerprint}", path)
         try:
             split = cls(*(np.asarray(content[part], np.int64) for part in PARTS))
         except (ValueError, TypeError, OverflowError) as error:
-            raise DataFileError(f"is damaged: {error}", path) from error
+            raise FileError(f"is damaged: {error}", path) from error
         if split.hash != content["hash"]:
-            raise DataFileError("was changed: its content differs from its hash", path)
+            raise FileError("was changed: its content differs from its hash", path)
         return split
 
     def _lists(self) -> dict[str, list[int]]:
@@ -159,10 +160,10 @@ def _read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise DataFileError(f"is not a split saved by bankgcn ({error})", path) from error
+        raise FileError(f"is not a split saved by bankgcn ({error})", path) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataFileError(f"is not a split in the format {FORMAT!r}", path)
+        raise FileError(f"is not a split in the format {FORMAT!r}", path)
     for key in ("graphs", "hash", *PARTS):
         if key not in content:
-            raise DataFileError(f"is damaged: it has no {key!r}", path)
+            raise FileError(f"is damaged: it has no {key!r}", path)
     return content

@@ -1,8 +1,8 @@
 """Many runs: what a run is, what is known after it, where that is kept, how many are run, and which wins."""
 
 from bankgcn.experiments.config import RunConfig
-from bankgcn.experiments.engine import Event
 from bankgcn.experiments.engines import make_engine
+from bankgcn.experiments.engines.base import Event
 from bankgcn.experiments.record import RunRecord
 from bankgcn.experiments.run import run
 from bankgcn.experiments.selection import Selection, select

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
+from bankgcn.data.features.signals import with_features
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.signals import with_features
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
 from bankgcn.experiments.config import RunConfig

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.config import RunConfig
-from bankgcn.experiments.engine import Engine, Event, OnEvent
+from bankgcn.experiments.engines.base import Engine, Event, OnEvent
 from bankgcn.experiments.record import RunRecord
 from bankgcn.experiments.run import Runner
 from bankgcn.experiments.store import Store

@@ -4,6 +4,6 @@ Nothing here is a module of a network, and nothing has to be called by hand: the
 where they apply. Import costs nothing; the compiler is loaded when a pass is first used.
 """
 
-from bankgcn.kernels.switch import fused_for, operators_for, use_kernels
+from bankgcn.kernels.jit.switch import fused_for, operators_for, use_kernels
 
 __all__ = ["fused_for", "operators_for", "use_kernels"]

@@ -69,7 +69,7 @@ class _FusedActivation(torch.autograd.Function):
     def forward(
         ctx: Any, h: Tensor, batch: Tensor, num_graphs: int, normalize: str, with_max: bool
     ) -> tuple[Tensor, ...]:
-        from bankgcn.kernels.activation import activate
+        from bankgcn.kernels.layer.activation import activate
 
         x, scale, mean, highest = activate(h, batch, num_graphs, normalize, with_max)
         ctx.save_for_backward(h, batch, x, scale, highest)
@@ -78,7 +78,7 @@ class _FusedActivation(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        from bankgcn.kernels.activation import activate_adjoint
+        from bankgcn.kernels.layer.activation import activate_adjoint
 
         h, batch, x, scale, highest = ctx.saved_tensors
         num_graphs, normalize, with_max = ctx.options

@@ -1,4 +1,4 @@
-"""A network of filter banks as a whole: graphs go through all of it at once; see :mod:`bankgcn.kernels.network`."""
+"""A network of filter banks as a whole: graphs go through all of it at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.network import BankGCN, GraphNetwork
 
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
-    from bankgcn.kernels.network import Graphs, Plan
+    from bankgcn.kernels.network.executor import Graphs, Plan
 
 
 class WholeNetwork:
@@ -30,7 +30,7 @@ class WholeNetwork:
 
     def embedding(self, graphs: Graphs) -> Tensor:
         r"""The representation :math:`h_{\mathcal G}` of every graph, without a record for a backward pass."""
-        from bankgcn.kernels.network import readouts
+        from bankgcn.kernels.network.executor import readouts
 
         theta = torch.cat([parameter.detach().reshape(-1) for parameter in self.net.parameters()])
         return torch.from_numpy(readouts(graphs, self.plan, theta.numpy()))
@@ -67,8 +67,8 @@ def _has_hooks(net: nn.Module) -> bool:
 
 
 def _plan(net: GraphNetwork) -> Plan:
-    from bankgcn.kernels.activation import MODES
-    from bankgcn.kernels.network import Plan, Shape
+    from bankgcn.kernels.layer.activation import MODES
+    from bankgcn.kernels.network.executor import Plan, Shape
 
     first = cast(BankConv, net.convs[0])
     basis = first.chebyshev_coefficients.to(net.predict.weight.dtype).contiguous().numpy()

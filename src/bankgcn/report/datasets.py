@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bankgcn.experiments.datasets import Description
+from bankgcn.experiments.paper.datasets import Description
 from bankgcn.report.sheet import Block, Entry, Sheet
 
 FIGURES = {

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bankgcn.choices import pick
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.layout import Figure, Panel
+from bankgcn.experiments.paper.layout import Figure, Panel
 from bankgcn.report.results import Records
 from bankgcn.report.sheet import Block, Entry, Sheet
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.layout import Grid
+from bankgcn.experiments.paper.layout import Grid
 from bankgcn.experiments.selection import LABELS
 from bankgcn.report.results import Results
 

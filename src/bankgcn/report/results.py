@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from bankgcn.experiments import RunConfig, RunRecord
-from bankgcn.experiments.layout import Column, Row, Table
-from bankgcn.experiments.published import Published
+from bankgcn.experiments.paper.layout import Column, Row, Table
+from bankgcn.experiments.paper.published import Published
 from bankgcn.experiments.selection import How, select
-from bankgcn.experiments.statistics import TEST_TO_TRAIN, Comparison, Spread, compare
+from bankgcn.experiments.significance import TEST_TO_TRAIN, Comparison, Spread, compare
 
 Records = Mapping[str, RunRecord]
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 from bankgcn.choices import pick
-from bankgcn.experiments.layout import Column, Row, Table
+from bankgcn.experiments.paper.layout import Column, Row, Table
 from bankgcn.experiments.selection import How
-from bankgcn.experiments.statistics import Comparison
+from bankgcn.experiments.significance import Comparison
 from bankgcn.report.notes import METRICS, notes
 from bankgcn.report.results import Records, Result, Results, collect
 from bankgcn.report.sheet import WRITERS, Block, Entry, Sheet

@@ -103,7 +103,7 @@ class _FusedFilter(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, shift: GraphShift, x: Tensor, coefficients: Tensor) -> Tensor:
-        from bankgcn.kernels.filter_bank import filter_bank
+        from bankgcn.kernels.layer.filter_bank import filter_bank
 
         out = filter_bank(shift.arrays, x, coefficients)
         ctx.shift = copy(shift)  # its weights may be replaced before the backward pass
@@ -112,7 +112,7 @@ class _FusedFilter(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        from bankgcn.kernels.filter_bank import filter_bank_adjoint
+        from bankgcn.kernels.layer.filter_bank import filter_bank_adjoint
 
         shift, (x, coefficients) = ctx.shift, ctx.saved_tensors
         if torch.is_grad_enabled():  # a second derivative is wanted, which needs a record of the steps

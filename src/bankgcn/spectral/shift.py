@@ -10,7 +10,7 @@ from torch import Tensor
 from bankgcn.spectral.edge_checks import are_integers, check_degrees, check_edges, check_structure, check_symmetric
 
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
-    from bankgcn.kernels.filter_bank import ShiftArrays
+    from bankgcn.kernels.layer.filter_bank import ShiftArrays
 
 
 class GraphShift:
@@ -166,7 +166,7 @@ class GraphShift:
     def arrays(self) -> ShiftArrays:
         """The same matrix as the fused passes take it, made once."""
         if self._arrays is None:
-            from bankgcn.kernels.filter_bank import shift_arrays
+            from bankgcn.kernels.layer.filter_bank import shift_arrays
 
             self._arrays = shift_arrays(self.rowptr, self.col, self.weight)
         return self._arrays

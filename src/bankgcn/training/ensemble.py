@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bankgcn.data.errors import DataFileError
+from bankgcn.data.features.refit import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.refit import same_before_fit, widened
+from bankgcn.files.errors import FileError
 from bankgcn.training.evaluation import predict_logits
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
@@ -35,17 +35,17 @@ class Ensemble:
         """The model of a run, or the models of all runs in a folder.
 
         Raises:
-            DataFileError: There is none, or they do not fit together.
+            FileError: There is none, or they do not fit together.
         """
         if RunFolder(path).model.exists():
             return cls({path: TrainedModel.load(RunFolder(path).model)})
         if not path.is_dir():
-            raise DataFileError("is no folder of a run", path)
+            raise FileError("is no folder of a run", path)
         runs = sorted(inner for inner in path.iterdir() if RunFolder(inner).started)
         done = [run for run in runs if RunFolder(run).model.exists()]
         if not done:
             cure = f"; its run is not finished: bankgcn train --out {path}" if RunFolder(path).started else ""
-            raise DataFileError(f"has no trained model{cure}", path)
+            raise FileError(f"has no trained model{cure}", path)
         members = {run: TrainedModel.load(RunFolder(run).model) for run in done}
         _check_alike(members)
         return cls(members, tuple(run for run in runs if run not in done))
@@ -62,7 +62,7 @@ class Ensemble:
 
     @property
     def signals(self) -> dict[str, Any] | None:
-        """How to describe graphs for these models, if that is known; see :mod:`bankgcn.data.recipes`.
+        """How to describe graphs for these models, if that is known; see :mod:`bankgcn.data.features.recipes`.
 
         Models that were trained on other parts of the same graphs may have other columns: then with a column for every
         value, from which each model gets its own.
@@ -92,16 +92,16 @@ def _check_alike(members: Mapping[Path, TrainedModel]) -> None:
     (first, model), *others = members.items()
     for path, other in others:
         if other.classes != model.classes:
-            raise DataFileError(
+            raise FileError(
                 f"has the classes {', '.join(other.classes)}, but {first.name} has {', '.join(model.classes)}: "
                 "they cannot vote together",
                 path,
             )
         if not same_before_fit(other.signals or {}, model.signals or {}):
-            raise DataFileError(f"was trained on graphs described otherwise than those of {first.name}", path)
+            raise FileError(f"was trained on graphs described otherwise than those of {first.name}", path)
         ignores = [bool(one.about.get("config", {}).get("ignore_weights")) for one in (other, model)]
         if ignores[0] != ignores[1]:
-            raise DataFileError(
+            raise FileError(
                 f"was trained with ignore_weights = {ignores[0]}, but {first.name} with {ignores[1]}: "
                 "they cannot vote together",
                 path,

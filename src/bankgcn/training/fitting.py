@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn.parameter import is_lazy
 
 from bankgcn.data.graphs import GraphSet
+from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn.network import GraphNetwork
-from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.checks import check_parts
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits

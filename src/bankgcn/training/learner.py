@@ -19,7 +19,7 @@ from bankgcn.training.flat import FlatParameters
 from bankgcn.training.objective import objective, whole_takes
 
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
-    from bankgcn.kernels.network import Adam, Plan
+    from bankgcn.kernels.network.executor import Adam, Plan
 
 NODES_AT_ONCE = 1 << 15  # of the batches that are trained on without coming back to Python
 
@@ -64,7 +64,7 @@ class Learner:
             loss = self.add_gradient(batch)
             self.optimizer.step()
             return [loss]
-        from bankgcn.kernels.network import train
+        from bankgcn.kernels.network.executor import train
 
         cuts = np.append(np.arange(0, batch.num_graphs, self.config.batch_size), batch.num_graphs)
         vector, gradient = self.parameters.vector.detach().numpy(), self.parameters.gradient.numpy()
@@ -83,7 +83,7 @@ class Learner:
             loss, task = objective(self.net, batch, self.config)
             (loss if share == 1 else loss * share).backward()
             return task * batch.num_graphs
-        from bankgcn.kernels.network import add_gradient
+        from bankgcn.kernels.network.executor import add_gradient
 
         vector, gradient = self.parameters.vector.detach().numpy(), self.parameters.gradient.numpy()
         mean = add_gradient(batch.arrays, plan, vector, _classes(batch), gradient, scale=share, gamma=self._gamma)
@@ -98,7 +98,7 @@ class Learner:
 
     def _adam(self) -> Adam:
         """What the optimiser knows, in its own memory; before its first step it knows nothing."""
-        from bankgcn.kernels.network import Adam
+        from bankgcn.kernels.network.executor import Adam
 
         vector = self.parameters.vector
         state = self.optimizer.state[vector]

@@ -11,12 +11,12 @@ from typing import Any, Literal
 from torch import nn
 
 from bankgcn.choices import pick
-from bankgcn.data.errors import DataFileError
+from bankgcn.data.features.refit import conform
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.refit import conform
+from bankgcn.files.errors import FileError
+from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn import AtomEncoder, GraphNetwork
 from bankgcn.nn.baselines import WEIGHTED
-from bankgcn.training.checkpoint import load_tensors, save_tensors
 from bankgcn.training.config import plain_value
 from bankgcn.training.ranges import COUNT, POSITIVE_COUNT, check_ranges
 
@@ -147,7 +147,7 @@ class TrainedModel:
 
     @property
     def signals(self) -> dict[str, Any] | None:
-        """How the training graphs were described, if that is known; see :mod:`bankgcn.data.recipes`."""
+        """How the training graphs were described, if that is known; see :mod:`bankgcn.data.features.recipes`."""
         return self.about.get("signals")
 
     def described(self, graphs: GraphSet) -> GraphSet:
@@ -186,7 +186,7 @@ class TrainedModel:
         """Read a model.
 
         Raises:
-            DataFileError: There is no readable model in the file.
+            FileError: There is no readable model in the file.
         """
         tensors, values = load_tensors(path)
         try:
@@ -195,5 +195,5 @@ class TrainedModel:
             net = config.build(values["in_channels"], len(classes))
             net.load_state_dict(tensors)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise DataFileError(f"holds no model of this version ({error})", path) from error
+            raise FileError(f"holds no model of this version ({error})", path) from error
         return cls(net.eval(), config, classes, values["in_channels"], values["about"])

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from bankgcn.data.atomic import atomic_write, is_unfinished, remove_unfinished
-from bankgcn.data.errors import DataFileError
-from bankgcn.training.checkpoint import load_tensors
+from bankgcn.files.atomic import atomic_write, is_unfinished, remove_unfinished
+from bankgcn.files.errors import FileError
+from bankgcn.files.folder_lock import LOCK, lock_folder
+from bankgcn.files.tensors import load_tensors
 from bankgcn.training.fitting import Epoch
-from bankgcn.training.folder_lock import LOCK, lock_folder
 
 FORMAT = 1
 
@@ -73,12 +73,12 @@ class RunFolder:
     def check_free(self) -> None:
         """Raise if there is something else than a run."""
         if self.path.exists() and not self.path.is_dir():
-            raise DataFileError("is a file, but a run needs a folder", self.path)
+            raise FileError("is a file, but a run needs a folder", self.path)
         if self.path.is_dir() and not self.started and any(not _is_leftover(file) for file in self.path.iterdir()):
-            raise DataFileError("holds other files and no run: name a folder that is empty or not there yet", self.path)
+            raise FileError("holds other files and no run: name a folder that is empty or not there yet", self.path)
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other processes from training in this folder; see :func:`~bankgcn.training.folder_lock.lock_folder`."""
+        """Keep other processes from training in this folder; see :func:`~bankgcn.files.folder_lock.lock_folder`."""
         return lock_folder(self.path)
 
     def clear(self) -> None:
@@ -96,7 +96,7 @@ class RunFolder:
             return None
         try:
             load_tensors(self.checkpoint)
-        except DataFileError:
+        except FileError:
             aside = self.checkpoint.with_suffix(".damaged")
             self.checkpoint.replace(aside)
             return aside
@@ -126,17 +126,17 @@ class RunFolder:
         """What :meth:`write_record` wrote.
 
         Raises:
-            DataFileError: There is none, it is damaged, or of a newer format.
+            FileError: There is none, it is damaged, or of a newer format.
         """
         try:
             record = json.loads(self.record.read_bytes())
             version = record["format"]
         except FileNotFoundError as error:
-            raise DataFileError("there is no finished run", self.path) from error
+            raise FileError("there is no finished run", self.path) from error
         except (ValueError, KeyError, TypeError) as error:
-            raise DataFileError(f"is no record of a run ({error})", self.record) from error
+            raise FileError(f"is no record of a run ({error})", self.record) from error
         if version > FORMAT:
-            raise DataFileError(f"has format {version}, newer than {FORMAT}: update bankgcn", self.record)
+            raise FileError(f"has format {version}, newer than {FORMAT}: update bankgcn", self.record)
         return record
 
 

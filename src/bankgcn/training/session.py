@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
+from bankgcn.data.features.recipes import description
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.recipes import description
 from bankgcn.data.splits import Split
 from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
 from bankgcn.training.checks import check_run
@@ -79,7 +79,7 @@ def train_run(
         best epoch before that, and there are none if it was the first epoch.
 
     Raises:
-        DataFileError: Another process trains in the folder.
+        FileError: Another process trains in the folder.
     """
     world = world or World()
     with folder.lock() if world.rank == 0 else nullcontext():

@@ -1,0 +1,1 @@
+"""Sets of graphs that come with the package."""

@@ -1,0 +1,167 @@
+"""Node data by name, as NetworkX and JSON hold it, to columns of signals: always the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.data.errors import GraphError
+from bankgcn.data.features.signals import UNSEEN, CategoryBlock, signal_arrays
+
+NodeData = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class NodeSchema:
+    """Which keys of the nodes are numbers, and which are words that stand for categories.
+
+    The columns follow from the schema alone, so graphs that are read later with the schema of the graphs that a model
+    was trained on have its columns, whatever order their keys and words come in.
+
+    Args:
+        attributes: Keys with numbers, or lists of numbers, and how many numbers each has.
+        categories: Keys with words, and the words that each may have.
+        unseen: Further words of these keys that are known, but which no training graph has. They have no column: a node
+            with such a word has 0 in all columns of the key.
+
+    Example:
+        >>> schema = NodeSchema.infer([{"element": "C", "charge": 0.5}, {"element": "N", "charge": 0.0}])
+        >>> schema
+        NodeSchema(attributes={'charge': 1}, categories={'element': ('C', 'N')}, unseen={})
+        >>> schema.labels([{"charge": 1, "element": "N"}])
+        array([[1]])
+    """
+
+    attributes: Mapping[str, int]
+    categories: Mapping[str, tuple[str, ...]]
+    unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def infer(cls, nodes: Iterable[NodeData]) -> NodeSchema:
+        """The schema of these nodes, keys and words in alphabetical order."""
+        nodes = list(nodes)
+        attributes: dict[str, int] = {}
+        categories: dict[str, tuple[str, ...]] = {}
+        for key in sorted({key for node in nodes for key in node}):
+            values = [node[key] for node in nodes if key in node]
+            if all(isinstance(value, str) for value in values):
+                categories[key] = tuple(sorted(set(values)))
+            else:
+                attributes[key] = len(_numbers(values[0]))
+        return cls(attributes, categories)
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> NodeSchema:
+        """What :attr:`recipe` gave."""
+        words = {key: tuple(words) for key, words in recipe["words"].items()}
+        unseen = {key: tuple(words) for key, words in recipe.get("unseen", {}).items()}
+        return cls(dict(recipe["numbers"]), words, unseen)
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """The same as JSON holds it; see :mod:`bankgcn.data.features.recipes`."""
+        recipe = {"kind": "named", "numbers": dict(self.attributes), "words": _lists(self.categories)}
+        return {**recipe, "unseen": _lists(self.unseen)} if self.unseen else recipe
+
+    def refitted(self, attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None) -> NodeSchema:
+        """With a column for each word that the training graphs have, given their signals; other words are unseen."""
+        if labels is None:
+            return self
+        words, unseen = {}, {}
+        for (key, column, others), present in zip(self.blocks, labels.T, strict=True):
+            words[key] = tuple(column[place] for place in np.unique(present))
+            unseen[key] = tuple(sorted({*column, *others} - {*words[key]}))
+        return NodeSchema(self.attributes, words, {key: each for key, each in unseen.items() if each})
+
+    @property
+    def widened(self) -> NodeSchema:
+        """The same, with a column for every word that is known."""
+        return NodeSchema(self.attributes, {key: tuple(sorted({*words, *more})) for key, words, more in self.blocks})
+
+    @property
+    def blocks(self) -> tuple[CategoryBlock, ...]:
+        """The one-hot block of each key that has words."""
+        return tuple(CategoryBlock(key, words, self.unseen.get(key, ())) for key, words in self.categories.items())
+
+    def accepts(self, other: NodeSchema) -> bool:
+        """Whether signals by the other schema can be turned into those by this one: all keys are the same."""
+        same_numbers = list(self.attributes.items()) == list(other.attributes.items())
+        return same_numbers and list(self.categories) == list(other.categories)
+
+    def rescaled(
+        self, attributes: NDArray[np.float32] | None, other: NodeSchema
+    ) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
+        """Attributes by this schema, from those by the other: numbers are never scaled, so there is no note either."""
+        return attributes, ()
+
+    @property
+    def label_widths(self) -> tuple[int, ...]:
+        """Number of words of each key that has words."""
+        return tuple(len(words) for words in self.categories.values())
+
+    def matrix(self, nodes: Sequence[NodeData]) -> NDArray[np.float32] | None:
+        """The numbers of each node, shape ``(len(nodes), d)``; ``None`` where no key has numbers."""
+        if not self.attributes:
+            return None
+        columns = [_column(nodes, key, width) for key, width in self.attributes.items()]
+        return np.concatenate(columns, axis=1)
+
+    def labels(self, nodes: Sequence[NodeData]) -> NDArray[np.int64] | None:
+        """The number of each node's words, shape ``(len(nodes), c)``; ``None`` where no key has words.
+
+        A word that no training graph has is -1.
+        """
+        if not self.categories:
+            return None
+        columns = [_category(nodes, key, words, self.unseen.get(key, ())) for key, words in self.categories.items()]
+        return np.stack(columns, axis=1)
+
+    def signals(self, attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None) -> dict[str, Any]:
+        """What :meth:`matrix` and :meth:`labels` gave, as ``GraphSet.from_edges`` takes it."""
+        recipe = self.recipe if self.attributes or self.categories else None
+        return {**signal_arrays(attributes, labels, self.label_widths), "recipe": recipe}
+
+
+def _lists(words: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
+    return {key: list(each) for key, each in words.items()}
+
+
+def _column(nodes: Sequence[NodeData], key: str, width: int) -> NDArray[np.float32]:
+    rows = np.empty((len(nodes), width), np.float32)
+    for number, node in enumerate(nodes):
+        values = _numbers(_value(node, key, number), f"{key!r} of node {number}")
+        if len(values) != width:
+            raise GraphError(f"{key!r} of node {number} has {len(values)} numbers, expected {width}: {node[key]!r}")
+        rows[number] = values
+    return rows
+
+
+def _category(nodes: Sequence[NodeData], key: str, words: Sequence[str], unseen: Sequence[str]) -> NDArray[np.int64]:
+    numbers = {word: number for number, word in enumerate(words)} | dict.fromkeys(unseen, UNSEEN)
+    column = np.empty(len(nodes), np.int64)
+    for number, node in enumerate(nodes):
+        word = _value(node, key, number)
+        if not isinstance(word, str) or word not in numbers:
+            raise GraphError(f"{key!r} of node {number} is {word!r}, expected one of {', '.join(numbers)}")
+        column[number] = numbers[word]
+    return column
+
+
+def _value(node: NodeData, key: str, number: int) -> Any:
+    if key not in node:
+        raise GraphError(f"node {number} has no {key!r}, but others have")
+    return node[key]
+
+
+def _numbers(value: Any, what: str = "a node's value") -> Sequence[float]:
+    values = [value] if isinstance(value, Real | np.bool_) else value
+    if isinstance(values, np.ndarray):
+        values = values.reshape(-1).tolist()
+    if not isinstance(values, list | tuple) or not all(isinstance(each, Real | np.bool_) for each in values):
+        raise GraphError(f"{what} is {value!r}, expected a number, a list of numbers or a word")
+    return values

@@ -1,0 +1,207 @@
+"""From the labels and attributes in the files of a TU set to node signals: fitted to one set, applied to others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.data.features.signals import UNSEEN, CategoryBlock, scale_to_unit_range, unit_span
+from bankgcn.files.errors import FileError
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+MAX_LABEL_RANGE = 10_000  # a wider one-hot is a slip of the pen, and would fill the memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class TUFeatures:
+    """Which signals of the nodes a model is given.
+
+    Args:
+        attributes: The real numbers of each node: as they are, scaled to [0, 1] by column, or left out.
+        labels: Whether to give the categories of each node, one-hot over their range from the smallest to the largest.
+    """
+
+    attributes: Literal["raw", "unit_range", "none"] = "none"
+    labels: bool = False
+
+    def __str__(self) -> str:
+        said = {"raw": "node attributes", "unit_range": "node attributes scaled to [0, 1] by column", "none": ""}
+        parts = [said[self.attributes], "one-hot node labels" if self.labels else ""]
+        return " and ".join(filter(None, parts)) or "one-hot degree and clustering coefficient"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TUSignals:
+    """How the numbers in the files become signals, the same for every set that a model is given.
+
+    A file of new graphs may lack the smallest or largest label, or have other extremes: what was measured on the
+    training graphs is what counts, else every column would silently mean something else.
+
+    Args:
+        columns: Number of attributes of a node.
+        low: What becomes 0 in each column of attributes; empty if they are not scaled.
+        high: What becomes 1.
+        label_low: The label that is the first of each one-hot block.
+        label_widths: How many labels each block has.
+        unseen: For each column of labels, those in the range of the whole set that no training graph has. A node with
+            such a label has 0 in all columns of the block. Empty if the signals are fitted to the whole set: then every
+            label in the range has a column.
+    """
+
+    columns: int = 0
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    label_low: tuple[int, ...] = ()
+    label_widths: tuple[int, ...] = ()
+    unseen: tuple[tuple[int, ...], ...] = ()
+
+    @classmethod
+    def fitted(cls, features: TUFeatures, attributes: Floats | None, labels: Integers | None, where: Path) -> TUSignals:
+        """Measured on a set, whose labels are in the file ``where``."""
+        scaled = attributes if features.attributes == "unit_range" else None
+        if labels is not None:
+            check_range(labels, where)
+        return cls(
+            columns=0 if attributes is None else attributes.shape[1],
+            low=() if scaled is None else _numbers(scaled.min(axis=0)),
+            high=() if scaled is None else _numbers(scaled.max(axis=0)),
+            label_low=() if labels is None else _numbers(labels.min(axis=0)),
+            label_widths=() if labels is None else _numbers(np.ptp(labels, axis=0) + 1),
+        )
+
+    def refitted(self, attributes: Floats | None, labels: Integers | None) -> TUSignals:
+        """Measured on the training graphs alone, given their signals as these make them."""
+        raw = self.unscaled(attributes) if attributes is not None and self.low else None
+        present = [] if labels is None else [np.unique(column) for column in (labels + np.asarray(self.label_low)).T]
+        return replace(
+            self,
+            low=() if raw is None else _numbers(raw.min(axis=0)),
+            high=() if raw is None else _numbers(raw.max(axis=0)),
+            label_low=tuple(int(values[0]) for values in present),
+            label_widths=tuple(int(values[-1] - values[0]) + 1 for values in present),
+            unseen=tuple(_numbers(np.setdiff1d(self.known(c), values)) for c, values in enumerate(present)),
+        )
+
+    @property
+    def widened(self) -> TUSignals:
+        """The same, with a column for every label that is known."""
+        known = [self.known(column) for column in range(len(self.label_low))]
+        low, widths = tuple(labels.start for labels in known), tuple(len(labels) for labels in known)
+        return replace(self, label_low=low, label_widths=widths, unseen=())
+
+    @property
+    def blocks(self) -> tuple[CategoryBlock, ...]:
+        """The one-hot block of each column of labels."""
+        unseen = self.unseen or ((),) * len(self.label_low)
+        ranges = (range(low, low + width) for low, width in zip(self.label_low, self.label_widths, strict=True))
+        return tuple(CategoryBlock("label", *block) for block in zip(ranges, unseen, strict=True))
+
+    def known(self, column: int) -> range:
+        """The labels of a column that are not refused: those in the range of its one-hot block, and the unseen ones."""
+        _, labels, unseen = self.blocks[column]
+        return range(min([*labels, *unseen]), max([*labels, *unseen]) + 1)
+
+    def accepts(self, other: TUSignals) -> bool:
+        """Whether signals that the other makes can be turned into these."""
+        same_columns = self.columns == other.columns and bool(self.low) == bool(other.low)
+        return same_columns and len(self.label_low) == len(other.label_low)
+
+    def rescaled(self, attributes: Floats | None, other: TUSignals) -> tuple[Floats | None, tuple[str, ...]]:
+        """Attributes as these signals have them, from those that the other made, and a note if some are outside."""
+        if attributes is None or (self.low, self.high) == (other.low, other.high):
+            return attributes, ()
+        low, high = np.asarray(self.low, np.float32), np.asarray(self.high, np.float32)
+        scaled = scale_to_unit_range(other.unscaled(attributes), low, high)
+        return scaled, self.outside(scaled)
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> TUSignals:
+        """What :attr:`recipe` gave."""
+        names = ("low", "high", "label_low", "label_widths")
+        unseen = tuple(tuple(labels) for labels in recipe.get("unseen", ()))
+        return cls(columns=recipe["columns"], unseen=unseen, **{name: tuple(recipe[name]) for name in names})
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """The same as JSON holds it."""
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        unseen = [list(labels) for labels in plain.pop("unseen")]
+        return {"kind": "tu", **plain, "unseen": unseen} if any(unseen) else {"kind": "tu", **plain}
+
+    @property
+    def features(self) -> TUFeatures:
+        """Which files it needs."""
+        attributes: Literal["raw", "unit_range", "none"] = "unit_range" if self.low else "raw"
+        return TUFeatures(attributes=attributes if self.columns else "none", labels=bool(self.label_low))
+
+    def scaled(self, attributes: Floats, where: Path) -> Floats:
+        """The attributes that are in the file ``where`` as signals."""
+        if attributes.shape[1] != self.columns:
+            raise FileError(
+                f"has {attributes.shape[1]} attributes a node, but the model was trained on {self.columns}", where, 1
+            )
+        if not self.low:
+            return attributes
+        return scale_to_unit_range(attributes, np.asarray(self.low, np.float32), np.asarray(self.high, np.float32))
+
+    def unscaled(self, attributes: Floats) -> Floats:
+        """The numbers in the files, up to rounding, from the signals that :meth:`scaled` made of them."""
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        return (attributes * unit_span(low, high) + low).astype(np.float32)
+
+    def outside(self, attributes: Floats | None) -> tuple[str, ...]:
+        """A note on scaled attributes that lie outside the range of those that were measured."""
+        if attributes is None or not self.low:
+            return ()
+        nodes = int(((attributes < 0) | (attributes > 1)).any(axis=1).sum())
+        return (f"{nodes:,} nodes have attributes outside the range of the training graphs",) if nodes else ()
+
+    def places(self, labels: Integers, where: Path) -> Integers:
+        """Place of each label of the file ``where`` in its one-hot block, or ``UNSEEN``.
+
+        Raises:
+            FileError: A label is not among those that were measured.
+        """
+        if labels.shape[1] != len(self.label_low):
+            raise FileError(
+                f"has {labels.shape[1]} labels a node, but the model was trained on {len(self.label_low)}", where, 1
+            )
+        low, high = np.array([(known[0], known[-1]) for known in map(self.known, range(len(self.label_low)))]).T
+        unknown = ((labels < low) | (labels > high)).any(axis=1)
+        for node in np.flatnonzero(unknown)[:1]:
+            column = int(np.flatnonzero((labels[node] < low) | (labels[node] > high))[0])
+            others = f", nor are those of {unknown.sum() - 1:,} other nodes" if unknown.sum() > 1 else ""
+            raise FileError(
+                f"label {labels[node, column]} is not among those that the model was trained on, {low[column]} to "
+                f"{high[column]}{others}",
+                where,
+                int(node) + 1,
+            )
+        places = labels - np.asarray(self.label_low)
+        for column, unseen in enumerate(self.unseen):
+            places[np.isin(labels[:, column], unseen), column] = UNSEEN
+        return places
+
+
+def _numbers(values: NDArray) -> tuple[Any, ...]:
+    return tuple(values.tolist())
+
+
+def check_range(labels: Integers, where: Path) -> None:
+    """Raise if labels, from the file ``where``, are too far apart for a one-hot."""
+    low, high = labels.min(axis=0), labels.max(axis=0)
+    for column in np.flatnonzero(high.astype(float) - low >= MAX_LABEL_RANGE)[:1]:
+        line = int(np.abs(labels[:, column] - np.median(labels[:, column])).argmax()) + 1
+        raise FileError(
+            f"label {labels[line - 1, column]} is out of the ordinary: labels from {low[column]} to {high[column]} "
+            f"are more than the {MAX_LABEL_RANGE:,} that a one-hot may have",
+            where,
+            line,
+        )

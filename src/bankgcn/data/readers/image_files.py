@@ -1,0 +1,81 @@
+"""The images of a folder, and the pixels of an image file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.files.errors import FileError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+NEEDS_SCIKIT_IMAGE = "superpixels need scikit-image: pip install 'bankgcn[images]'"
+SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+
+
+def image_files(folder: Path) -> list[Path]:
+    """The images of a folder or of its subfolders, in order of their names."""
+    try:
+        own = sorted(_images_in(folder))
+        deeper = [file for inside in sorted(folder.iterdir()) if inside.is_dir() for file in sorted(_images_in(inside))]
+    except OSError as error:
+        raise FileError(f"cannot be listed: {error.strerror}", folder) from error
+    if own and deeper:
+        raise FileError(
+            f"has images itself ({own[0].name}) and in its subfolders ({deeper[0].parent.name}/{deeper[0].name}): "
+            "are the subfolders classes or not?",
+            folder,
+        )
+    if not own and not deeper:
+        raise FileError(f"has no images, nor have its subfolders ({', '.join(sorted(SUFFIXES))})", folder)
+    return own or deeper
+
+
+def has_images(folder: Path) -> bool:
+    """Whether there are images in a folder or in its subfolders."""
+    folders = (folder, *(inside for inside in folder.iterdir() if inside.is_dir()))
+    return any(next(_images_in(each), None) is not None for each in folders)
+
+
+def _images_in(folder: Path) -> Iterator[Path]:
+    return (file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
+
+
+def read_image(path: Path) -> tuple[NDArray[np.uint8] | NDArray[np.uint16], bool]:
+    """Red, green and blue of the pixels, shape ``(height, width, 3)``, and whether some are transparent.
+
+    Grey images of 16 bits keep them; all others are of 8 bits. Transparent pixels have the colour that the file says.
+
+    Raises:
+        FileError: It is no image, or its pixels are real numbers or of 32 bits, where no value stands for white.
+        ImportError: Pillow is not installed.
+    """
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError(NEEDS_SCIKIT_IMAGE) from error
+
+    try:
+        with Image.open(path) as image:
+            return _pixels(image)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise FileError(f"cannot be read as an image: {error}", path) from error
+
+
+def _pixels(image: Image) -> tuple[NDArray, bool]:
+    # Converting 16 bits to RGB would make all values above 255 white. In some formats Pillow keeps 16 bits in 32.
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format in ("PNG", "PPM")):
+        grey = np.asarray(image).astype(np.uint16)
+        return np.repeat(grey[:, :, None], 3, axis=2), False
+    if image.mode in ("I", "F"):
+        raise ValueError(
+            f"its pixels are of Pillow's mode {image.mode!r}, in which no value stands for white; "
+            "save it with 8 or 16 bits, or scale its pixels yourself and pass them to from_images"
+        )
+    rgba = np.asarray(image.convert("RGBA"))
+    return rgba[:, :, :3], bool((rgba[:, :, 3] < 255).any())

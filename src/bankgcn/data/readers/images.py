@@ -1,0 +1,224 @@
+"""Any images as graphs of superpixels: an array of them, or a folder.
+
+Needs scikit-image: ``pip install 'bankgcn[images]'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.data.errors import GraphError
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.image_files import NEEDS_SCIKIT_IMAGE, image_files, read_image
+from bankgcn.data.readers.neighbors import nearest, undirected_edges
+from bankgcn.data.targets import Scalar, TargetError, encode_targets
+
+Progress = Callable[[int, int], None]  # images done, images in all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slicing:
+    """How an image becomes a graph; by default with the numbers of the CIFAR-10 benchmark.
+
+    Its edges are not the benchmark's: here a superpixel is joined to those that are nearest, there to nine near ones
+    but one, which a partial sort leaves to chance. Symmetrised, that gives the benchmark some 8 % more edges, so graphs
+    made here are not to be mixed with those of :mod:`bankgcn.data.readers.superpixels`.
+
+    Args:
+        segments: Largest number of superpixels.
+        compactness: How much nearness counts against likeness when SLIC groups pixels.
+        neighbors: How many others each superpixel is joined to: those whose centres are nearest.
+    """
+
+    segments: int = 150
+    compactness: float = 10.0
+    neighbors: int = 8
+
+    def __post_init__(self) -> None:
+        if self.segments < 1 or self.neighbors < 0 or not self.compactness > 0:
+            raise ValueError(f"{self}: segments and compactness must be positive, neighbors not negative")
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> Slicing:
+        """How the images of a set were cut; see :mod:`bankgcn.data.features.recipes`."""
+        return cls(**{field.name: recipe[field.name] for field in fields(cls)})
+
+
+def from_images(
+    images: Sequence[NDArray] | NDArray,
+    y: Sequence[Scalar] | NDArray | None = None,
+    *,
+    slicing: Slicing | None = None,
+    name: str = "",
+    progress: Progress | None = None,
+) -> GraphSet:
+    """One graph an image: its superpixels, each joined to those nearest to it, in both directions.
+
+    The signals of a superpixel are its mean colour (or grey), and the row and column of its centre in units of the
+    longer side of the image. Colours of type uint8 and uint16 are scaled to [0, 1]; real ones stay as they are.
+
+    Args:
+        images: Shape ``(n, height, width)`` or ``(n, height, width, channels)`` with 1 or 3 channels, or a sequence of
+            single images, which may differ in size.
+        y: A target for each image: classes or numbers, see :func:`bankgcn.data.targets.encode_targets`.
+        slicing: How an image becomes a graph.
+        name: Name of the set.
+        progress: Called after each image.
+
+    Raises:
+        GraphError: An image has an impossible shape or values, or targets do not fit.
+        ImportError: scikit-image is not installed.
+    """
+    targets = None if y is None else y.tolist() if isinstance(y, np.ndarray) else list(y)
+    if targets is not None and len(targets) != len(images):
+        raise GraphError(f"there are {len(images)} images but {len(targets)} targets")
+    named = ((f"image {number}", image) for number, image in enumerate(images))
+    return _build(named, len(images), targets, slicing=slicing, name=name, progress=progress)
+
+
+def read_image_folder(
+    folder: str | PathLike[str], *, slicing: Slicing | None = None, progress: Progress | None = None
+) -> GraphSet:
+    """One graph an image, as :func:`from_images` does, for the images of a folder.
+
+    Its subfolders are the classes. Images that lie in the folder itself have none, and it must not have both. All are
+    read as red, green and blue, see :func:`bankgcn.data.readers.image_files.read_image`; a note counts those with
+    transparent pixels. Files that are no images by their name are passed over.
+
+    Raises:
+        FileError: There are no images, or one cannot be read.
+        ImportError: scikit-image is not installed.
+    """
+    folder = Path(folder)
+    files = image_files(folder)
+    targets = None if files[0].parent == folder else [file.parent.name for file in files]
+    names = [file.relative_to(folder).as_posix() for file in files]
+    transparent: list[Path] = []
+
+    def images() -> Iterator[tuple[str, NDArray]]:
+        for file in files:
+            pixels, has_transparent = read_image(file)
+            transparent.extend([file] * has_transparent)
+            yield str(file), pixels
+
+    graphs = _build(images(), len(files), targets, names=names, slicing=slicing, name=folder.name, progress=progress)
+    if not transparent:
+        return graphs
+    note = f"{len(transparent):,} images have transparent pixels, which are read as opaque"
+    return replace(graphs, notes=(*graphs.notes, note))
+
+
+def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np.float32]:
+    """Signals of the superpixels of an image: mean of each channel, then row and column of the centre.
+
+    SLIC finds about as many superpixels as it is asked for, so it is asked for fewer until there are few enough.
+
+    Args:
+        image: Shape ``(height, width)`` or ``(height, width, channels)`` with 1 or 3 channels.
+        segments: Largest number of superpixels.
+        compactness: See :class:`Slicing`.
+
+    Returns:
+        Shape ``(superpixels, channels + 2)``.
+    """
+    try:
+        from skimage.segmentation import slic
+        from skimage.util import img_as_float64
+    except ImportError as error:
+        raise ImportError(NEEDS_SCIKIT_IMAGE) from error
+
+    pixels = img_as_float64(_checked(image))
+    asked = segments
+    found, segment = _numbered(slic(pixels, asked, compactness, channel_axis=-1))
+    while found > segments and asked > 1:
+        asked -= 1
+        found, segment = _numbered(slic(pixels, asked, compactness, channel_axis=-1))
+    height, width, _ = pixels.shape
+    row, col = np.mgrid[:height, :width] / max(height, width)
+    size = np.bincount(segment)
+    means = [np.bincount(segment, weights=column.ravel()) / size for column in (*np.moveaxis(pixels, -1, 0), row, col)]
+    return np.stack(means, axis=1).astype(np.float32)
+
+
+def _numbered(segment: NDArray[np.integer]) -> tuple[int, NDArray[np.int64]]:
+    """How many superpixels there are, and the number of that of each pixel, from 0."""
+    labels, numbers = np.unique(segment, return_inverse=True)
+    return len(labels), numbers.ravel()
+
+
+def _checked(image: NDArray) -> NDArray:
+    """The image with its channels last, if it is one."""
+    image = np.asarray(image)
+    if image.ndim == 2:
+        image = image[:, :, None]
+    if image.ndim != 3 or image.shape[2] not in (1, 3) or not image.size:
+        raise GraphError(f"has shape {image.shape}, expected (height, width) or (height, width, channels): 1 or 3")
+    if image.dtype.kind == "f":
+        if not np.isfinite(image).all():
+            raise GraphError("has a pixel that is not a finite number")
+        return image.astype(np.float64)
+    if image.dtype not in (np.bool_, np.uint8, np.uint16):  # else nobody knows which value is white
+        raise GraphError(f"has pixels of type {image.dtype}, expected uint8, uint16, bool or real numbers")
+    return image
+
+
+def _build(
+    images: Iterable[tuple[str, NDArray]],  # with what a message calls them
+    total: int,
+    targets: Sequence[Scalar] | None,
+    *,
+    names: Sequence[str] | None = None,
+    slicing: Slicing | None,
+    name: str,
+    progress: Progress | None,
+) -> GraphSet:
+    slicing = slicing or Slicing()
+    y, classes = (None, None) if targets is None else _encoded(targets)
+    signals: list[NDArray[np.float32]] = []
+    for done, (which, image) in enumerate(images, start=1):
+        try:
+            signals.append(superpixels(image, slicing.segments, slicing.compactness))
+        except GraphError as error:
+            raise GraphError(f"{which}: {error}") from error
+        if signals[-1].shape[1] != signals[0].shape[1]:
+            raise GraphError(f"{which} has {signals[-1].shape[1] - 2} channels, the first {signals[0].shape[1] - 2}")
+        if progress is not None:
+            progress(done, total)
+    if not signals:
+        raise GraphError("there are no images")
+    return GraphSet.from_edges(
+        [len(signal) for signal in signals],
+        _edges([signal[:, -2:] for signal in signals], slicing.neighbors),
+        attributes=np.concatenate(signals),
+        y=y,
+        classes=classes,
+        names=names,
+        name=name,
+        recipe={"kind": "images", **asdict(slicing)},
+    )
+
+
+def _edges(centres: Sequence[NDArray[np.float32]], neighbors: int) -> NDArray[np.integer]:
+    """Both directions of the edges from each superpixel to those nearest to it, in numbers over all images."""
+    near = [nearest(positions, neighbors) for positions in centres]
+    source = [np.repeat(np.arange(len(targets)), targets.shape[1]) for targets in near]
+    return undirected_edges(
+        np.array([len(targets) for targets in near]),
+        np.array([targets.size for targets in near]),
+        np.concatenate(source),
+        np.concatenate([targets.ravel() for targets in near]),
+    )
+
+
+def _encoded(targets: Sequence[Scalar]) -> tuple[NDArray, tuple[str, ...] | None]:
+    try:
+        return encode_targets(targets)
+    except TargetError as error:
+        raise GraphError(f"image {error.graph}: {error}") from error

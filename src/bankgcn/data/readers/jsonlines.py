@@ -1,0 +1,204 @@
+"""JSON lines: one node-link graph a line; see :mod:`bankgcn.data.readers.node_link` for what a line may say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.data.edges import Asymmetric
+from bankgcn.data.errors import GraphError
+from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.node_link import NodeLinkGraph, parse_node_link
+from bankgcn.data.targets import TargetError, TargetKind, encode_targets
+from bankgcn.files.atomic import atomic_write
+from bankgcn.files.errors import FileError
+
+Numbered = list[tuple[int, NodeLinkGraph]]  # with the line of each
+
+
+def read_jsonlines(
+    path: str | PathLike[str],
+    *,
+    schema: NodeSchema | None = None,
+    has_target: bool = True,
+    target_kind: TargetKind = "auto",
+    classes: Sequence[str] | None = None,
+    asymmetric: Asymmetric = "refuse",
+) -> GraphSet:
+    """The graphs of a file.
+
+    Args:
+        path: The file, in UTF-8. Blank lines are passed over.
+        schema: Which signals the nodes have; by default whatever the file has. Graphs to predict need the schema of
+            the graphs that the model was trained on, see :func:`read_schema`.
+        has_target: False to read no targets.
+        target_kind: Whether targets are classes or numbers, if that is not to be guessed; see
+            :func:`bankgcn.data.targets.encode_targets`.
+        classes: Names of the classes in order of their numbers, if they are fixed: those that a model knows.
+        asymmetric: What to do with directed edges; see :meth:`GraphSet.from_edges`.
+
+    Raises:
+        FileError: The file cannot be read, with the line.
+    """
+    path = Path(path)
+    graphs = _parse_file(path)
+    schema = _infer(path, graphs) if schema is None else schema
+    attributes, labels = _signals(path, graphs, schema)
+    y, known = _targets(path, graphs, target_kind, classes) if has_target else (None, None)
+    named = any(graph.name is not None for _, graph in graphs)
+    _check_edges(path, graphs, asymmetric)
+    return GraphSet.from_edges(
+        **_edges([graph for _, graph in graphs]),
+        **schema.signals(attributes, labels),
+        y=y,
+        classes=known,
+        names=[graph.name or "" for _, graph in graphs] if named else None,
+        name=path.stem,
+        asymmetric=asymmetric,
+    )
+
+
+def read_schema(path: str | PathLike[str]) -> NodeSchema:
+    """Which signals the nodes of a file have, to read other files in the same way."""
+    return _infer(Path(path), _parse_file(Path(path)))
+
+
+def write_jsonlines(graphs: GraphSet, path: str | PathLike[str]) -> None:
+    """Write graphs to a file, atomically: signals as list ``x``, weights, class names or other targets, and names.
+
+    NetworkX reads a line with ``node_link_graph(json.loads(line), edges="edges")``.
+    """
+    with atomic_write(path) as file:
+        for number in range(len(graphs)):
+            file.write(json.dumps(_document(graphs, number), allow_nan=False).encode() + b"\n")
+
+
+def _document(graphs: GraphSet, number: int) -> dict[str, Any]:
+    batch = graphs.batch(number)
+    signals = batch.x.tolist() if graphs.num_features else []
+    nodes = [{"id": node, **({"x": signals[node]} if signals else {})} for node in range(batch.num_nodes)]
+    edges: list[dict[str, Any]] = []
+    for place, (i, j) in enumerate(batch.edge_index.T.tolist()):
+        if i < j:
+            weight = {} if batch.edge_weight is None else {"weight": batch.edge_weight[place].item()}
+            edges.append({"source": i, "target": j, **weight})
+    about: dict[str, Any] = {} if graphs.names is None else {"name": graphs.names[number]}
+    if graphs.y is not None:
+        about["y"] = graphs.classes[graphs.y[number]] if graphs.classes else graphs.y[number].tolist()
+    return {"directed": False, "multigraph": False, "graph": about, "nodes": nodes, "edges": edges}
+
+
+def _parse_file(path: Path) -> Numbered:
+    graphs: Numbered = []
+    try:
+        with path.open("rb") as file:
+            for line, content in enumerate(file, start=1):
+                if content.strip():
+                    graphs.append((line, _parse_line(content, path, line)))
+    except OSError as error:
+        raise FileError(f"cannot be opened: {error.strerror}", path) from error
+    if not graphs:
+        raise FileError("is empty: it should have one graph a line", path)
+    return graphs
+
+
+def _parse_line(content: bytes, path: Path, line: int) -> NodeLinkGraph:
+    try:
+        document = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        return parse_node_link(document)
+    except GraphError as error:
+        raise FileError(str(error), path, line) from error
+    except json.JSONDecodeError as error:
+        raise FileError(f"is no graph in JSON, at column {error.colno}: {error.msg}", path, line) from error
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise FileError(f"is no graph in JSON: {error}", path, line) from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise GraphError(f"{name} is not a finite number")
+
+
+def _edges(graphs: Sequence[NodeLinkGraph]) -> dict[str, Any]:
+    """Nodes and edges of graphs as :meth:`GraphSet.from_edges` takes them."""
+    num_nodes = np.array([len(graph.nodes) for graph in graphs])
+    edges = [edge for graph in graphs for edge in graph.edges]
+    ends = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2).T
+    first_node = np.repeat(np.cumsum(num_nodes) - num_nodes, [len(graph.edges) for graph in graphs])
+    weighted = any(graph.weighted for graph in graphs)
+    weights = [edge[2] for edge in edges] if weighted else None
+    return {"num_nodes": num_nodes, "edge_index": ends + first_node, "edge_weight": weights}
+
+
+def _check_edges(path: Path, graphs: Numbered, asymmetric: Asymmetric) -> None:
+    """Refuse directed graphs one by one, because only here is their line known."""
+    for line, graph in graphs:
+        if graph.directed and asymmetric == "refuse":
+            try:
+                GraphSet.from_edges(**_edges([graph]))
+            except GraphError as error:
+                raise FileError(str(error), path, line) from error
+
+
+def _infer(path: Path, graphs: Numbered) -> NodeSchema:
+    """The schema of all nodes; each key must have words everywhere, or numbers everywhere."""
+    is_word: dict[str, bool] = {}
+    for line, graph in graphs:
+        for number, node in enumerate(graph.nodes):
+            for key, value in node.items():
+                if is_word.setdefault(key, isinstance(value, str)) != isinstance(value, str):
+                    before = "words" if is_word[key] else "numbers"
+                    raise FileError(f"{key!r} of node {number} is {value!r}, but {before} came before", path, line)
+    return NodeSchema.infer(node for _, graph in graphs for node in graph.nodes)
+
+
+def _signals(
+    path: Path, graphs: Numbered, schema: NodeSchema
+) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
+    """Attributes and labels of all nodes."""
+    attributes: list[NDArray[np.float32]] = []
+    labels: list[NDArray[np.int64]] = []
+    for line, graph in graphs:
+        try:
+            numbers, words = schema.matrix(graph.nodes), schema.labels(graph.nodes)
+        except GraphError as error:
+            raise FileError(str(error), path, line) from error
+        if numbers is not None:
+            attributes.append(numbers)
+        if words is not None:
+            labels.append(words)
+    return np.concatenate(attributes) if attributes else None, np.concatenate(labels) if labels else None
+
+
+def _targets(
+    path: Path, graphs: Numbered, kind: TargetKind, classes: Sequence[str] | None
+) -> tuple[NDArray | None, tuple[str, ...] | None]:
+    """Targets of all graphs, or none if no graph has one."""
+    values: list[Any] = [graph.target for _, graph in graphs]
+    lines = [line for line, _ in graphs]
+    if all(value is None for value in values):
+        return None, None
+    for line, value in zip(lines, values, strict=True):
+        if value is None:
+            raise FileError("has no target, but other lines have (has_target=False reads none)", path, line)
+    if any(isinstance(value, list) for value in values):
+        return _vectors(path, lines, values), None
+    try:
+        return encode_targets(values, kind, classes)
+    except TargetError as error:
+        raise FileError(str(error), path, lines[error.graph]) from error
+
+
+def _vectors(path: Path, lines: Sequence[int], values: Sequence[Any]) -> NDArray[np.float32]:
+    """Targets that are lists of numbers, all of one length."""
+    width = len(next(value for value in values if isinstance(value, list)))
+    for line, value in zip(lines, values, strict=True):
+        if not isinstance(value, list) or len(value) != width:
+            raise FileError(f"has target {value!r}, expected a list of {width} numbers as on other lines", path, line)
+    return np.array(values, np.float32)

@@ -1,0 +1,210 @@
+"""Molecules written as SMILES become graphs of atoms and bonds.
+
+Needs RDKit: ``pip install 'bankgcn[molecules]'``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.choices import pick
+from bankgcn.data.errors import GraphError
+from bankgcn.data.features.atoms import ATOM_FEATURES, atom_features, atom_signals, bonds
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.targets import Scalar, TargetError, TargetKind, encode_targets
+
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
+
+Features = Literal["raw", "onehot"]
+Policy = Literal["refuse", "skip"]
+
+NEEDS_RDKIT = "reading molecules needs RDKit: pip install 'bankgcn[molecules]'"
+SHOWN = 5  # molecules that a message spells out
+SHOWN_CHARACTERS = 60  # of each
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A molecule that RDKit refuses."""
+
+    place: int  # in the list, counted from 0
+    smiles: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Molecules:
+    """What a list of SMILES says, flat: the atoms of all molecules, one after another."""
+
+    smiles: list[str]  # those that could be read
+    places: list[int]  # where they stood in the list
+    num_atoms: list[int]
+    features: NDArray[np.int64]  # (atoms, 9)
+    bonds: NDArray[np.int64]  # (2, bonds): every bond once, atoms counted over all molecules
+    unreadable: list[Unreadable]
+
+
+def from_smiles(
+    smiles: Iterable[str],
+    y: Sequence[Scalar] | NDArray | None = None,
+    *,
+    features: Features = "raw",
+    unreadable: Policy = "refuse",
+    target_kind: TargetKind = "auto",
+    name: str = "",
+) -> GraphSet:
+    """One graph a molecule: its atoms with OGB's nine features, joined by bonds. Hydrogens are not nodes.
+
+    Args:
+        smiles: The molecules. They become the names of the graphs.
+        y: A target for each molecule: classes or numbers, see :func:`bankgcn.data.targets.encode_targets`.
+        features: The nine integers of each atom as they are, ``"raw"``, or ``"onehot"``; see
+            :func:`bankgcn.data.features.atoms.atom_signals`.
+        unreadable: If RDKit cannot read some molecules, ``"refuse"`` all with an error that names them, or ``"skip"``
+            those, which leaves a note in ``notes``.
+        target_kind: Whether targets are classes or numbers, if that is not to be guessed.
+        name: Name of the set.
+
+    Raises:
+        GraphError: There are no molecules, some cannot be read, or targets do not fit.
+        ImportError: RDKit is not installed.
+
+    Example:
+        >>> graphs = from_smiles(["CCO", "c1ccccc1"], ["soluble", "insoluble"])
+        >>> graphs.num_nodes.tolist(), graphs.num_features, graphs.classes
+        ([3, 6], 9, ('insoluble', 'soluble'))
+    """
+    smiles = list(smiles)
+    targets = None if y is None else y.tolist() if isinstance(y, np.ndarray) else list(y)
+    if targets is not None and len(targets) != len(smiles):
+        raise GraphError(f"there are {len(smiles)} molecules but {len(targets)} targets")
+    molecules = parse_smiles(smiles)
+    notes = left_out(molecules, unreadable, lambda place: f"molecule {place}")
+    encoded, classes = None, None
+    if targets is not None:
+        try:
+            encoded, classes = encode_targets([targets[place] for place in molecules.places], target_kind)
+        except TargetError as error:
+            raise GraphError(f"molecule {molecules.places[error.graph]}: {error}") from error
+    return molecule_graphs(molecules, encoded, classes, features=features, name=name, notes=notes)
+
+
+def parse_smiles(smiles: Sequence[str]) -> Molecules:
+    """Atoms and bonds of the molecules, and which cannot be read and why; RDKit's own messages are kept silent."""
+    try:
+        from rdkit.rdBase import BlockLogs
+    except ImportError as error:
+        raise ImportError(NEEDS_RDKIT) from error
+
+    places: list[int] = []
+    num_atoms: list[int] = []
+    atoms: list[list[int]] = []
+    ends: list[tuple[int, int]] = []
+    unreadable: list[Unreadable] = []
+    with BlockLogs():
+        for place, text in enumerate(smiles):
+            molecule = _molecule(text)
+            if isinstance(molecule, str):
+                unreadable.append(Unreadable(place, str(text), molecule))
+                continue
+            ends += [(len(atoms) + begin, len(atoms) + end) for begin, end in bonds(molecule)]
+            atoms += atom_features(molecule)
+            places.append(place)
+            num_atoms.append(molecule.GetNumAtoms())
+    return Molecules(
+        [smiles[place] for place in places],
+        places,
+        num_atoms,
+        np.array(atoms, np.int64).reshape(-1, len(ATOM_FEATURES)),
+        np.array(ends, np.int64).reshape(-1, 2).T,
+        unreadable,
+    )
+
+
+def left_out(molecules: Molecules, policy: Policy, where: Callable[[int], str]) -> tuple[str, ...]:
+    """A note on the molecules that cannot be read, or an error if the policy is to refuse them.
+
+    Args:
+        molecules: What was read.
+        policy: ``"refuse"`` or ``"skip"``.
+        where: What to call a place in the list.
+    """
+    pick(dict.fromkeys(("refuse", "skip")), policy, "way to treat unreadable molecules")
+    bad = molecules.unreadable
+    if not bad:
+        return ()
+    told = "; ".join(f"{where(one.place)}, {_shortened(one.smiles)!r}: {one.reason}" for one in bad[:SHOWN])
+    more = f"; and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else ""
+    total = len(bad) + len(molecules.places)
+    if policy == "refuse":
+        cure = 'unreadable="skip" leaves them out'
+        raise GraphError(f"{len(bad):,} of {total:,} molecules cannot be read ({cure}): {told}{more}")
+    return (f"{len(bad):,} of {total:,} molecules could not be read and are left out: {told}{more}",)
+
+
+def molecule_graphs(
+    molecules: Molecules,
+    y: NDArray | None,
+    classes: tuple[str, ...] | None,
+    *,
+    features: Features,
+    name: str,
+    notes: Sequence[str],
+) -> GraphSet:
+    """The molecules that could be read as a set of graphs."""
+    if not molecules.places:
+        raise GraphError("there are no molecules")
+    return GraphSet.from_edges(
+        molecules.num_atoms,
+        np.concatenate([molecules.bonds, molecules.bonds[::-1]], axis=1),
+        **atom_signals(molecules.features, features),
+        y=y,
+        classes=classes,
+        names=molecules.smiles,
+        name=name,
+        notes=notes,
+    )
+
+
+def _shortened(smiles: str) -> str:
+    return smiles if len(smiles) <= SHOWN_CHARACTERS else smiles[:SHOWN_CHARACTERS] + "..."
+
+
+def _molecule(smiles: object) -> Mol | str:
+    """RDKit's molecule, or the reason why there is none."""
+    if not isinstance(smiles, str):  # a table read by pandas has NaN for an empty cell
+        return "is not text"
+    molecule = _rdkit_molecule(smiles)
+    if molecule is None:
+        return _reason(smiles)
+    return molecule if molecule.GetNumAtoms() else "has no atoms"
+
+
+def _rdkit_molecule(smiles: str, check: bool = True) -> Mol | None:
+    """RDKit's molecule; ``None``, which RDKit's own hints forget, if it refuses the SMILES."""
+    from rdkit.Chem import MolFromSmiles
+
+    return MolFromSmiles(smiles, sanitize=check)
+
+
+def _reason(smiles: str) -> str:
+    """What RDKit has against a molecule: a mistake in the spelling, or else in the chemistry."""
+    from rdkit import Chem, rdBase
+
+    unchecked = _rdkit_molecule(smiles, check=False)
+    if unchecked is not None:
+        problems = [problem.Message() for problem in Chem.DetectChemistryProblems(unchecked)]
+        return problems[0] if problems else "RDKit gives no reason"
+    if not hasattr(rdBase, "CaptureErrorLog"):  # before 2026.03 RDKit tells the terminal more, but not its caller
+        return "is not spelled as SMILES"
+    with rdBase.CaptureErrorLog() as log:
+        _rdkit_molecule(smiles, check=False)
+    said = re.search(r"SMILES Parse Error: (.*?)(?: while parsing| for input)", log.messages)
+    return said.group(1) if said else "is not spelled as SMILES"

@@ -1,0 +1,249 @@
+"""Graph sets in the TU format, from the official zip or an unpacked folder.
+
+A set called NAME is a few text files: ``NAME_A.txt`` holds an edge a line (``row, column``, nodes counted from 1 over
+the whole set), ``NAME_graph_indicator.txt`` the graph of each node, and others the labels and attributes of nodes,
+edges and graphs, one line each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.data.errors import GraphError
+from bankgcn.data.features.signals import labels_from_range, signal_arrays, structural_signals
+from bankgcn.data.features.tu_signals import Floats, Integers, TUFeatures, TUSignals, check_range
+from bankgcn.data.graphs import GraphSet
+from bankgcn.files.archives import Archive, Files, Folder
+from bankgcn.files.errors import FileError
+from bankgcn.files.numbers import Number, parse_table
+
+__all__ = ["TUFeatures", "TUFiles", "has_tu_files", "read_tu"]
+
+
+def read_tu(
+    path: str | Path,
+    *,
+    features: TUFeatures | None = None,
+    like: Mapping[str, Any] | None = None,
+    asymmetric: Literal["refuse", "symmetrise"] = "refuse",
+    name: str = "",
+    notes: tuple[str, ...] = (),
+) -> GraphSet:
+    """Read a set in the TU format.
+
+    Args:
+        path: The zip, or the folder with the text files (in itself, in its ``raw`` as PyG leaves them, or in a folder
+            of the same name).
+        features: Which signals to read; all there are if not given. Where there are none, the one-hot degree and the
+            clustering coefficient of each node take their place.
+        like: How the signals of other graphs were made, to make these in the same way; see
+            :mod:`bankgcn.data.features.recipes`. It decides instead of ``features``.
+        asymmetric: What to do with an edge whose reverse is missing.
+        name: What to call the set; the name in its files if not given.
+        notes: What a user must know of this set.
+
+    Raises:
+        FileError: A file is missing, damaged or contradicts another one; with the line.
+    """
+    files = TUFiles(Path(path))
+    fitted = TUSignals.from_recipe(like) if like and like["kind"] == "tu" else None
+    if like is not None:
+        features = fitted.features if fitted else TUFeatures()
+    elif features is None:
+        features = files.features()
+    graph_of = _graph_of_nodes(files)
+    num_nodes = np.bincount(graph_of)
+    y, classes = _targets(files, len(num_nodes))
+    edges, edge_labels, edge_notes = _edges(files, graph_of)
+    signals = _signals(files, features, len(graph_of), fitted)
+    try:
+        graphs = GraphSet.from_edges(
+            num_nodes,
+            edges.T - 1,
+            edge_labels=edge_labels,
+            y=y,
+            classes=classes,
+            name=name or files.name,
+            asymmetric=asymmetric,
+            notes=(*notes, *edge_notes, *signals.pop("notes")),
+            **signals,
+        )
+    except GraphError as error:
+        raise _with_line(error, files) from error
+    return graphs if graphs.num_features else structural_signals(graphs, like["max_degree"] if like else None)
+
+
+class TUFiles:
+    """The text files of one set in the TU format.
+
+    Args:
+        path: A zip or a folder.
+    """
+
+    def __init__(self, path: Path):
+        self.files = _open(path)
+        found = _edge_files(self.files)
+        if len(found) != 1:
+            what = "no file NAME_A.txt" if not found else f"several sets: {', '.join(map(str, found))}"
+            raise FileError(f"{what}; a set in the TU format has one", path)
+        self.folder = found[0].parent
+        self.name = found[0].name.removesuffix("_A.txt")
+
+    def _member(self, part: str) -> str:
+        return str(self.folder / f"{self.name}_{part}.txt")
+
+    def has(self, part: str) -> bool:
+        """Whether there is a file of that part, such as ``"node_labels"``."""
+        return self._member(part) in self.files.names
+
+    def where(self, part: str) -> Path:
+        """What a message calls that file."""
+        return self.files.where(self._member(part))
+
+    def paths(self) -> list[Path]:
+        """The files on disk: the zip, or the text files of the set."""
+        if isinstance(self.files, Archive):
+            return [self.files.path]
+        here = [PurePosixPath(name) for name in self.files.names]
+        return [self.files.where(str(name)) for name in here if name.parent == self.folder and name.suffix == ".txt"]
+
+    def features(self) -> TUFeatures:
+        """All the signals there are."""
+        return TUFeatures(attributes="raw" if self.has("node_attributes") else "none", labels=self.has("node_labels"))
+
+    def table(
+        self, part: str, dtype: type[Number], *, columns: int | None = None, rows: tuple[int, str] | None = None
+    ) -> NDArray[Number]:
+        """The numbers of a part, shape ``(rows, columns)``.
+
+        Args:
+            part: Which part.
+            dtype: ``np.int64`` or ``np.float32``.
+            columns: How many numbers a line must have, if that is known.
+            rows: How many lines there must be, and of what.
+        """
+        if not self.has(part):
+            raise FileError("is missing", self.where(part))
+        table = parse_table(self.files.read(self._member(part)), self.where(part), dtype, columns=columns)
+        if rows is not None and len(table) != rows[0]:
+            line = min(len(table), rows[0] + 1)  # the last line if there are too few, else the first too many
+            raise FileError(f"{len(table):,} lines for {rows[0]:,} {rows[1]}", self.where(part), line)
+        return table
+
+
+def has_tu_files(path: Path) -> bool:
+    """Whether a zip or a folder has the edge file of a set in the TU format."""
+    return bool(_edge_files(_open(path)))
+
+
+def _edge_files(files: Files) -> list[PurePosixPath]:
+    found = [PurePosixPath(name) for name in files.names if name.endswith("_A.txt")]
+    return [name for name in found if not name.name.startswith(".")]  # "._x" is what macOS adds to a zip
+
+
+def _open(path: Path) -> Files:
+    if path.is_dir():
+        own = path.resolve().name
+        return Folder(path, inside=("raw", own, f"{own}/raw"))
+    return Archive(path)
+
+
+def _graph_of_nodes(files: TUFiles) -> Integers:
+    """Graph of each node, counted from 0."""
+    graph_of = files.table("graph_indicator", np.int64, columns=1)[:, 0]
+    step = np.diff(graph_of, prepend=0)
+    for node in np.flatnonzero((step != 0) & (step != 1))[:1]:
+        before = graph_of[node - 1] if node else 0
+        raise FileError(
+            f"graph {graph_of[node]} follows graph {before}: graphs are numbered from 1, in order, without gaps",
+            files.where("graph_indicator"),
+            int(node) + 1,
+        )
+    if graph_of[0] != 1:
+        raise FileError("the first graph is numbered 0, expected 1", files.where("graph_indicator"), 1)
+    return graph_of - 1
+
+
+def _targets(files: TUFiles, num_graphs: int) -> tuple[Integers | Floats | None, tuple[str, ...] | None]:
+    """Class numbers and names, or real targets where there are no classes, or nothing."""
+    rows = (num_graphs, "graphs in the indicator file")
+    if files.has("graph_labels"):
+        values, y = np.unique(files.table("graph_labels", np.int64, columns=1, rows=rows), return_inverse=True)
+        return y.reshape(-1), tuple(map(str, values.tolist()))
+    if files.has("graph_attributes"):
+        return files.table("graph_attributes", np.float32, rows=rows), None
+    return None, None
+
+
+def _edges(files: TUFiles, graph_of: Integers) -> tuple[Integers, Integers | None, tuple[str, ...]]:
+    """Edges as pairs of nodes counted from 1, their labels, and notes."""
+    edges = files.table("A", np.int64, columns=2)
+    outside = (edges < 1) | (edges > len(graph_of))
+    for line in np.flatnonzero(outside.any(axis=1))[:1]:
+        node = edges[line][outside[line]][0]
+        raise FileError(f"there is no node {node}: nodes are 1 to {len(graph_of)}", files.where("A"), int(line) + 1)
+    graph = graph_of[edges - 1] + 1
+    for line in np.flatnonzero(graph[:, 0] != graph[:, 1])[:1]:
+        (row, col), (one, other) = edges[line], graph[line]
+        message = f"edge {row}, {col} joins graph {one} to graph {other}"
+        raise FileError(message, files.where("A"), int(line) + 1)
+    labels = None
+    if files.has("edge_labels"):
+        labels = files.table("edge_labels", np.int64, rows=(len(edges), "edges"))
+        check_range(labels, files.where("edge_labels"))
+        labels, _ = labels_from_range(labels)
+    notes = ("its edge attributes are not read",) if files.has("edge_attributes") else ()
+    return _without_repeats(edges, labels, len(graph_of), notes)
+
+
+def _without_repeats(
+    edges: Integers, labels: Integers | None, num_nodes: int, notes: tuple[str, ...]
+) -> tuple[Integers, Integers | None, tuple[str, ...]]:
+    """Each edge once: in a list without weights a repeated line is a slip, not a heavier edge."""
+    _, first = np.unique(edges[:, 0] * (num_nodes + 1) + edges[:, 1], return_index=True)
+    repeats = len(edges) - len(first)
+    if not repeats:
+        return edges, labels, notes
+    first.sort()
+    return edges[first], None if labels is None else labels[first], (*notes, f"{repeats:,} repeated edges left out")
+
+
+def _signals(files: TUFiles, features: TUFeatures, num_nodes: int, fitted: TUSignals | None) -> dict[str, Any]:
+    """What ``GraphSet.from_edges`` takes: signals, made as they were fitted or else fitted to these, and notes."""
+    rows = (num_nodes, "nodes in the indicator file")
+    attributes: Floats | None = None
+    labels: Integers | None = None
+    if features.attributes != "none":
+        attributes = files.table("node_attributes", np.float32, rows=rows)
+    if features.labels:
+        labels = files.table("node_labels", np.int64, rows=rows)
+    if fitted is None:
+        fitted = TUSignals.fitted(features, attributes, labels, files.where("node_labels"))
+    if attributes is not None:
+        attributes = fitted.scaled(attributes, files.where("node_attributes"))
+    places = None if labels is None else fitted.places(labels, files.where("node_labels"))
+    arrays = signal_arrays(attributes, places, fitted.label_widths)
+    notes = (*fitted.outside(attributes), *arrays.get("notes", ()))
+    return {**arrays, "recipe": fitted.recipe, "notes": notes}
+
+
+def _with_line(error: GraphError, files: TUFiles) -> FileError:
+    """The error of a graph set as one of its edge file, with the line if an edge without its reverse is to blame."""
+    edges = files.table("A", np.int64, columns=2)
+    nodes = int(edges.max()) + 1
+    reverse = np.isin(edges[:, 1] * nodes + edges[:, 0], edges[:, 0] * nodes + edges[:, 1])
+    alone = np.flatnonzero(~reverse)
+    if not len(alone):
+        return FileError(str(error), files.where("A"))
+    row, col = edges[alone[0]]
+    return FileError(
+        f"edge {row}, {col} has no reverse {col}, {row}, nor have {len(alone) - 1:,} others; "
+        'asymmetric="symmetrise" adds them',
+        files.where("A"),
+        int(alone[0]) + 1,
+    )

@@ -1,0 +1,140 @@
+"""Many runs on many machines: each is a task of Ray's."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bankgcn.experiments.config import RunConfig
+from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEvent, make_runner
+from bankgcn.experiments.record import RunRecord
+
+CONNECT_SECONDS = 10.0
+LOOK_AGAIN = 5.0  # seconds, after which a cluster may have grown
+
+
+class RayEngine:
+    """Runs on a cluster, one core and one thread each. A run whose worker or machine is lost is tried again.
+
+    The package and the datasets must be on every machine. Records come back to this process: nothing is written
+    elsewhere, and when this process ends, the runs do.
+
+    Args:
+        address: Of the cluster, such as ``"auto"`` or ``"ray://host:10001"``. Without one, Ray joins the cluster that
+            ``$RAY_ADDRESS`` names, or starts one on this machine.
+        workers: Most runs at a time; as many as the cluster has cores by default.
+        data_root: Where to look for datasets first, on every machine.
+        runner: What runs a configuration.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        workers: int | None = None,
+        data_root: str | Path | None = None,
+        runner: str = RUNNER,
+    ):
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers={workers}: expected at least 1")
+        self.address, self.workers, self.runner = address, workers, runner
+        self.data_root = None if data_root is None else str(data_root)
+
+    def run_all(self, configs: Sequence[RunConfig], on_event: OnEvent) -> Generator[RunRecord]:
+        """See :class:`~bankgcn.experiments.engines.base.Engine`."""
+        if not configs:
+            return  # without a cluster, too
+        ray = _import_ray()
+        joined_here = not ray.is_initialized()
+        if joined_here:
+            _join(ray, self.address)
+        try:
+            yield from self._run_all(ray, configs, on_event)
+        finally:
+            if joined_here:
+                ray.shutdown()
+
+    def _run_all(self, ray: Any, configs: Sequence[RunConfig], on_event: OnEvent) -> Generator[RunRecord]:
+        task = ray.remote(num_cpus=1, max_retries=0)(run_task)  # retried here, not by Ray, so that the user hears of it
+        waiting = deque((config, RETRIES) for config in configs)
+        running: dict[Any, tuple[RunConfig, int]] = {}
+        try:
+            while waiting or running:
+                while waiting and len(running) < self._room(ray):
+                    config, retries = waiting.popleft()
+                    answer = task.remote(json.dumps(config.to_dict()), self.runner, self.data_root)
+                    running[answer] = config, retries
+                    if retries == RETRIES:
+                        on_event(Event("started", config))
+                for answer in ray.wait(list(running), timeout=LOOK_AGAIN)[0]:
+                    config, retries = running.pop(answer)
+                    try:
+                        yield RunRecord.from_dict(json.loads(ray.get(answer)))
+                    except ray.exceptions.RayTaskError as error:  # it would happen again
+                        yield RunRecord.failed(config, str(error).strip())
+                    except ray.exceptions.RayError as error:
+                        cause = f"its worker was lost: {_first_line(error)}"
+                        if retries:
+                            on_event(Event("retried", config, message=cause))
+                            waiting.append((config, retries - 1))
+                        else:
+                            yield RunRecord.failed(config, f"{cause}, {RETRIES + 1} times")
+        finally:
+            for answer in running:
+                with suppress(Exception):  # the cluster may be gone
+                    ray.cancel(answer, force=True)
+
+    def _room(self, ray: Any) -> int:
+        """Number of runs at a time: more, when machines join."""
+        return self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+def run_task(config: str, runner: str, data_root: str | None) -> str:
+    """Run a configuration in a process of Ray's; from JSON to JSON."""
+    torch.set_num_threads(1)
+    record = _cached_runner(runner, data_root)(RunConfig.from_dict(json.loads(config)))
+    return json.dumps(record.to_dict())
+
+
+@lru_cache(maxsize=1)
+def _cached_runner(runner: str, data_root: str | None) -> Callable[[RunConfig], RunRecord]:
+    """Ray gives many tasks to one process, which then need not load the dataset again."""
+    return make_runner(runner, data_root)
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise ImportError("the engine 'ray' needs Ray: pip install 'bankgcn[ray]'") from error
+    return ray
+
+
+def _join(ray: Any, address: str | None) -> None:
+    try:
+        _knock(address)
+        ray.init(address=address, log_to_driver=False, logging_level="error", configure_logging=False)
+    except ConnectionError as error:
+        raise ValueError(f"no Ray cluster at address {address!r}: {_first_line(error)}") from error
+
+
+def _knock(address: str | None) -> None:
+    """Raise a ConnectionError at once where nobody answers; Ray itself would try for many minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return  # "auto", or no address: Ray knows where to look
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ConnectionError(str(error)) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,0 +1,41 @@
+"""A worker process: configurations come in, one JSON line each; records go out in the same way."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from queue import SimpleQueue
+from typing import BinaryIO
+
+import torch
+
+from bankgcn.experiments.config import RunConfig
+from bankgcn.experiments.engines.base import make_runner
+
+
+def main() -> None:
+    """Run what standard input asks for until it ends, on one thread."""
+    runner, data_root = json.loads(sys.argv[1])
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints must not get between the answers
+    torch.set_num_threads(1)
+    run = make_runner(runner, data_root)
+    tasks: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
+    while True:
+        record = run(RunConfig.from_dict(json.loads(tasks.get())))
+        answers.write(json.dumps(record.to_dict()).encode() + b"\n")
+        answers.flush()
+
+
+def _listen(requests: BinaryIO, tasks: SimpleQueue[bytes]) -> None:
+    """Pass requests on. When there is nobody left to ask, the process ends at once, even in the middle of a run."""
+    for line in requests:
+        tasks.put(line)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

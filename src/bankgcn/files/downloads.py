@@ -1,0 +1,211 @@
+"""Downloading a file: checked, resumed where it broke off, and under its name only when it is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import socket
+import ssl
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BufferedRandom, BufferedReader
+from pathlib import Path
+
+import bankgcn
+from bankgcn.files.errors import FileError
+
+Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all if the server says
+
+CHUNK = 1 << 16
+MAX_BYTES = 8 << 30
+TRANSIENT = {408, 425, 429}  # and all of 5xx: the server's trouble, which may pass
+
+
+class FetchError(ValueError):
+    """A download that could not be completed."""
+
+
+class _Retry(Exception):
+    """A fault that may be gone the next time."""
+
+
+@dataclass
+class _Partial:
+    """What has arrived so far, and the server's mark of the version it belongs to."""
+
+    stream: BufferedRandom
+    version: str | None = None
+
+    @property
+    def size(self) -> int:
+        return self.stream.tell()
+
+    def restart(self) -> None:
+        self.stream.seek(0)
+        self.stream.truncate()
+
+
+def fetch(
+    url: str,
+    target: Path,
+    *,
+    sha256: str | None = None,
+    check: Callable[[Path], object] | None = None,
+    progress: Progress | None = None,
+    timeout: float = 30.0,
+    attempts: int = 4,
+    wait: float = 1.0,
+) -> Path:
+    """Download ``url`` to ``target``, unless it is there already.
+
+    Nothing appears under the name ``target`` before the whole file has arrived, and nothing is left behind if it does
+    not. Certificates are checked. A connection that breaks is taken up where it broke, if the server can.
+
+    Args:
+        url: An ``https`` or ``http`` address.
+        target: The file to write. Its folder is made if needed.
+        sha256: The checksum that the file must have, in hexadecimal, if known.
+        check: Called with the whole file before it takes its name; a ``FileError`` from it refuses the file.
+            A page that asks for a password is a whole file, too.
+        progress: Called with the number of bytes so far and in all.
+        timeout: Seconds without a sign of the server after which an attempt is given up.
+        attempts: How often to try before giving up.
+        wait: Seconds to wait before the second attempt, doubled before each further one.
+
+    Raises:
+        FetchError: It did not work; the message says why, and which file to put where by hand.
+    """
+    if not url.startswith(("https://", "http://")):
+        raise FetchError(f"{url!r} is not an https or http address")
+    if target.exists():
+        if sha256 is not None and _sha256(target) != sha256:
+            raise FetchError(f"{target} is there already, but is not the official file; move it away to download that")
+        return target
+    by_hand = f"to use a copy from elsewhere, put it at {target}"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise FetchError(f"cannot write to {target.parent}: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "w+b") as stream:
+            _try_repeatedly(url, _Partial(stream), sha256, progress, timeout, attempts, wait)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if check is not None:
+            check(Path(name))
+        os.replace(name, target)
+    except FileError as error:
+        raise FetchError(f"cannot download {url}: what came is no such file: {error.message}; {by_hand}") from error
+    except FetchError as error:
+        raise FetchError(f"cannot download {url}: {error}; {by_hand}") from error
+    except OSError as error:
+        raise FetchError(f"cannot write {target}: {error.strerror}") from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return target
+
+
+def _try_repeatedly(
+    url: str,
+    partial: _Partial,
+    sha256: str | None,
+    progress: Progress | None,
+    timeout: float,
+    attempts: int,
+    wait: float,
+) -> None:
+    for attempt in range(attempts):
+        if attempt:
+            time.sleep(wait * 2 ** (attempt - 1))
+        try:
+            _download(url, partial, progress, timeout)
+            _check(partial, sha256)
+            return
+        except _Retry as fault:
+            reason = str(fault)
+    raise FetchError(f"{reason} ({attempts} attempts)")
+
+
+def _download(url: str, partial: _Partial, progress: Progress | None, timeout: float) -> None:
+    """One attempt: the rest of the file if some of it is here, else all of it."""
+    try:
+        with urllib.request.urlopen(_request(url, partial), timeout=timeout) as response:
+            if url.startswith("https://") and not response.url.startswith("https://"):
+                raise FetchError(f"it leads to {response.url}, which is not protected by a certificate")
+            _receive(response, partial, progress)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416:  # there is no such rest: what is here belongs to another file
+            partial.restart()
+        elif error.code < 500 and error.code not in TRANSIENT:
+            raise FetchError(f"the server answers {error.code} {error.reason}") from error
+        raise _Retry(f"the server answers {error.code} {error.reason}") from error
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ssl.SSLCertVerificationError):
+            raise FetchError(f"its certificate is not valid: {error.reason.verify_message}") from error
+        if isinstance(error.reason, socket.gaierror):
+            raise FetchError("no such server, or no network") from error
+        raise _Retry(f"no connection: {error.reason}") from error
+    except TimeoutError as error:
+        raise _Retry(f"nothing came for {timeout:g} seconds") from error
+    except (http.client.HTTPException, ConnectionError, ssl.SSLError) as error:
+        raise _Retry(f"the connection broke: {error or type(error).__name__}") from error
+
+
+def _request(url: str, partial: _Partial) -> urllib.request.Request:
+    headers = {"User-Agent": f"bankgcn/{bankgcn.__version__}", "Accept-Encoding": "identity"}
+    if partial.size and partial.version:
+        headers |= {"Range": f"bytes={partial.size}-", "If-Range": partial.version}
+    return urllib.request.Request(url, headers=headers)
+
+
+def _receive(response: http.client.HTTPResponse, partial: _Partial, progress: Progress | None) -> None:
+    resumed = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {partial.size}-")
+    if not resumed:
+        partial.restart()
+    partial.version = _strong_version(response)
+    length = response.headers.get("Content-Length", "")
+    total = partial.size + int(length) if length.isdecimal() else None
+    if max(partial.size, total or 0) > MAX_BYTES:
+        raise FetchError(f"it has {total:,} bytes, more than the limit of {MAX_BYTES:,}")
+    while chunk := response.read(CHUNK):
+        partial.stream.write(chunk)
+        if partial.size > MAX_BYTES:
+            raise FetchError(f"it has more than the limit of {MAX_BYTES:,} bytes")
+        if progress is not None:
+            progress(partial.size, total)
+    if total is not None and partial.size < total:
+        raise _Retry(f"the connection broke after {partial.size:,} of {total:,} bytes")
+
+
+def _strong_version(response: http.client.HTTPResponse) -> str | None:
+    """The mark by which a server promises the very same bytes; a weak one does not."""
+    mark = response.headers.get("ETag", "")
+    return mark if mark.startswith('"') else None
+
+
+def _check(partial: _Partial, sha256: str | None) -> None:
+    if not partial.size:
+        raise _Retry("the server sent an empty file")
+    if sha256 is None:
+        return
+    found = _digest(partial.stream)
+    if found != sha256:
+        partial.restart()
+        raise _Retry(f"its SHA-256 is {found}, expected {sha256}")
+
+
+def _digest(stream: BufferedRandom | BufferedReader) -> str:
+    stream.seek(0)
+    return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return _digest(stream)

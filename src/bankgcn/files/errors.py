@@ -1,0 +1,29 @@
+"""What can be wrong with a file."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+
+class FileError(ValueError):
+    """A file that cannot be read as what it should be.
+
+    Args:
+        message: What is wrong.
+        path: The file.
+        line: The line in it, counted from 1, if one line is to blame.
+
+    Example:
+        >>> print(FileError("'x' is not a number", "MUTAG_A.txt", 3))
+        MUTAG_A.txt:3: 'x' is not a number
+    """
+
+    def __init__(self, message: str, path: str | PathLike[str], line: int | None = None):
+        self.message = message
+        self.path = fspath(path)
+        self.line = line
+        super().__init__(message, self.path, line)
+
+    def __str__(self) -> str:
+        where = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{where}: {self.message}"

@@ -1,0 +1,73 @@
+"""Tables in text: CSV files with a line of column names."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from bankgcn.files.errors import FileError
+
+DELIMITERS = ",;\t"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The cells of a file, and the line of the file on which each row ends."""
+
+    path: Path
+    header: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    lines: Sequence[int]
+
+    def column(self, name: str) -> list[str]:
+        """The cells of a column, by its exact name."""
+        if name not in self.header:
+            raise FileError(f"has no column {name!r}; its columns are {self.listed()}", self.path)
+        place = self.header.index(name)
+        return [row[place] for row in self.rows]
+
+    def listed(self) -> str:
+        """The names of the columns, for a message."""
+        return ", ".join(map(repr, self.header))
+
+
+def read_table(path: Path) -> Table:
+    """The table in a file of text, its cells separated by commas, semicolons or tabs: whichever the header has most.
+
+    Blank lines count as lines but are no rows, so line ends of ``CR LF LF`` do no harm.
+
+    Raises:
+        FileError: The file cannot be read, is empty, names a column twice, or has a row of another length.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            numbered = _numbered_rows(file, path)
+    except OSError as error:
+        raise FileError(f"cannot be opened: {error.strerror}", path) from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"is not text in UTF-8 ({error.reason})", path) from error
+    if not numbered:
+        raise FileError("is empty: the first line must name the columns", path)
+    (_, names), *rest = numbered
+    header = tuple(name.strip() for name in names)
+    for name in header:
+        if header.count(name) > 1:
+            raise FileError(f"has more than one column {name!r}", path)
+    for line, row in rest:
+        if len(row) != len(header):
+            raise FileError(f"has {len(row)} cell(s) where the header has {len(header)}", path, line)
+    return Table(path, header, [row for _, row in rest], [line for line, _ in rest])
+
+
+def _numbered_rows(file: TextIO, path: Path) -> list[tuple[int, list[str]]]:
+    """The rows that are not blank, each with the line on which it ends."""
+    delimiter = max(DELIMITERS, key=file.readline().count)
+    file.seek(0)
+    reader = csv.reader(file, delimiter=delimiter, strict=True)
+    try:
+        return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise FileError(f"cannot be read as a table: {error}", path, reader.line_num) from error

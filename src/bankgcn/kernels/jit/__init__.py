@@ -1,0 +1,1 @@
+"""How functions are compiled, when compiled code is used, and vectors for it."""

@@ -1,0 +1,1 @@
+"""Small graphs through a whole network and back, in compiled code."""

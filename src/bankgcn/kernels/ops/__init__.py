@@ -1,0 +1,1 @@
+"""What one step of the compiled network pass does, forward and backward."""

@@ -1,0 +1,147 @@
+"""Scores of predictions. A metric is a row of :data:`METRICS`.
+
+``outputs`` are logits for classes and for labels, and numbers in the user's units for values. In ``y`` of values and
+labels, NaN marks an unknown entry, which no score counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How predictions are scored.
+
+    Args:
+        score: From outputs and targets to a number; NaN where the targets leave nothing to score.
+        label: Name in tables and messages.
+        higher_is_better: The direction of improvement.
+        worst: What a run without a score counts as, when hyper-parameters are chosen.
+    """
+
+    score: Callable[[Tensor, Tensor], float]
+    label: str
+    higher_is_better: bool = True
+    worst: float = 0.0
+
+    def improves(self, score: float, best: float) -> bool:
+        """Whether a score is better than the best so far."""
+        return score > best if self.higher_is_better else score < best
+
+
+def accuracy(logits: Tensor, y: Tensor) -> float:
+    """Fraction of the graphs whose class has the largest logit."""
+    return (logits.argmax(1) == y).double().mean().item()
+
+
+def roc_auc(logits: Tensor, y: Tensor) -> float:
+    """Probability that a graph of class 1 is ranked above one of class 0; ties count half.
+
+    NaN where one of the classes is missing: there is nothing to rank.
+    """
+    if logits.size(1) != 2:
+        raise ValueError(f"ROC-AUC is for two classes, but there are logits for {logits.size(1)}")
+    return _ranking(logits[:, 1] - logits[:, 0], y == 1)
+
+
+def macro_f1(logits: Tensor, y: Tensor) -> float:
+    """Mean over the classes of the harmonic mean of precision and recall.
+
+    A class that neither occurs nor is predicted is left out, as scikit-learn does.
+    """
+    counts = confusion_matrix(logits, y).double()
+    occurrences = counts.sum(0) + counts.sum(1)
+    f1 = 2 * counts.diagonal() / occurrences
+    return f1[occurrences > 0].mean().item()
+
+
+def confusion_matrix(logits: Tensor, y: Tensor) -> Tensor:
+    """Number of graphs of each class (row) that are predicted as each class (column)."""
+    num_classes = logits.size(1)
+    return torch.bincount(y * num_classes + logits.argmax(1), minlength=num_classes**2).view(num_classes, num_classes)
+
+
+def mae(values: Tensor, y: Tensor) -> float:
+    """Mean absolute error; of several targets, the mean of theirs."""
+    return _mean_over_targets(lambda value, true: (value - true).abs().mean().item(), values, y)
+
+
+def rmse(values: Tensor, y: Tensor) -> float:
+    """Root of the mean squared error; of several targets, the mean of theirs."""
+    return _mean_over_targets(lambda value, true: (value - true).square().mean().sqrt().item(), values, y)
+
+
+def r2(values: Tensor, y: Tensor) -> float:
+    """Share of the variance that is explained; of several targets, the mean of theirs.
+
+    NaN for a target that is constant: there is nothing to explain.
+    """
+    return _mean_over_targets(_explained, values, y)
+
+
+def mean_roc_auc(logits: Tensor, y: Tensor) -> float:
+    """Mean ROC-AUC of the labels for which both answers occur."""
+    return _mean_over_targets(lambda logit, true: _ranking(logit, true == 1), logits, y)
+
+
+def average_precision(logits: Tensor, y: Tensor) -> float:
+    """Mean over the labels, for which both answers occur, of the area under the precision-recall steps."""
+    return _mean_over_targets(_average_precision, logits, y)
+
+
+def _mean_over_targets(score: Callable[[Tensor, Tensor], float], outputs: Tensor, y: Tensor) -> float:
+    """Mean of the scores of the columns, each on its known entries; NaN if no column has a score."""
+    scores = []
+    for output, true in zip(outputs.double().T, y.double().reshape(len(y), -1).T, strict=True):
+        known = ~true.isnan()
+        scores.append(score(output[known], true[known]) if known.any() else math.nan)
+    finite = [score for score in scores if not math.isnan(score)]
+    return sum(finite) / len(finite) if finite else math.nan
+
+
+def _ranking(score: Tensor, positive: Tensor) -> float:
+    """Probability that a positive is ranked above a negative; ties count half."""
+    positives = int(positive.sum())
+    negatives = len(positive) - positives
+    if positives == 0 or negatives == 0:
+        return math.nan
+    _, place, count = score.unique(return_inverse=True, return_counts=True)
+    last_rank = count.cumsum(0).double()
+    rank = (last_rank - (count - 1) / 2)[place]  # equal scores share the mean of their ranks
+    above = rank[positive].sum().item() - positives * (positives + 1) / 2
+    return above / (positives * negatives)
+
+
+def _average_precision(logit: Tensor, true: Tensor) -> float:
+    positive = true == 1
+    if not positive.any() or positive.all():
+        return math.nan
+    order = logit.argsort(descending=True)
+    found = positive[order].double().cumsum(0)
+    last_of_ties = torch.cat([logit[order][1:] != logit[order][:-1], torch.ones(1, dtype=torch.bool)])
+    found, taken = found[last_of_ties], (torch.arange(len(logit)) + 1)[last_of_ties]
+    steps = torch.diff(found, prepend=found.new_zeros(1)) / positive.sum()
+    return (steps * found / taken).sum().item()
+
+
+def _explained(value: Tensor, true: Tensor) -> float:
+    total = (true - true.mean()).square().sum()
+    return (1 - (value - true).square().sum() / total).item() if total > 0 else math.nan
+
+
+METRICS: dict[str, Metric] = {
+    "accuracy": Metric(accuracy, "accuracy"),
+    "roc_auc": Metric(roc_auc, "ROC-AUC"),
+    "macro_f1": Metric(macro_f1, "macro F1"),
+    "mae": Metric(mae, "MAE", higher_is_better=False, worst=math.inf),
+    "rmse": Metric(rmse, "RMSE", higher_is_better=False, worst=math.inf),
+    "r2": Metric(r2, "R2", worst=-math.inf),
+    "mean_roc_auc": Metric(mean_roc_auc, "mean ROC-AUC"),
+    "average_precision": Metric(average_precision, "average precision"),
+}

@@ -1,0 +1,217 @@
+"""What a network learns to predict: a class, real values, or several yes/no labels. Each kind is a row of ``TASKS``.
+
+A :class:`Task` is a value: it knows the width of the output, the loss, the metrics, and how outputs become predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bankgcn.choices import pick
+from bankgcn.metrics import METRICS, Metric
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+def squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Mean squared error over the known entries."""
+    return _mean_of_known((outputs - targets.nan_to_num()).square(), targets)
+
+
+def absolute_error(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Mean absolute error over the known entries."""
+    return _mean_of_known((outputs - targets.nan_to_num()).abs(), targets)
+
+
+def binary_cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Mean cross-entropy of yes/no labels over the known entries."""
+    losses = F.binary_cross_entropy_with_logits(outputs, targets.nan_to_num(), reduction="none")
+    return _mean_of_known(losses, targets)
+
+
+def _mean_of_known(losses: Tensor, targets: Tensor) -> Tensor:
+    known = ~targets.isnan()
+    return torch.where(known, losses, 0).sum() / known.sum().clamp(min=1)
+
+
+@dataclass(frozen=True)
+class TaskKind:
+    """A kind of task.
+
+    Args:
+        summary: What is predicted, in a few words.
+        losses: The losses to choose from, by name; the first is the default.
+        metrics: Names of the metrics to choose from; the first is the default.
+        decode: From outputs of the network to predictions: probabilities, or values in standard units.
+        encode: From mean predictions back to outputs, as metrics take them.
+    """
+
+    summary: str
+    losses: Mapping[str, Loss]
+    metrics: tuple[str, ...]
+    decode: Callable[[Tensor], Tensor]
+    encode: Callable[[Tensor], Tensor]
+
+
+TASKS: dict[str, TaskKind] = {
+    "classes": TaskKind(
+        "one class of several",
+        {"cross_entropy": F.cross_entropy},
+        ("accuracy", "roc_auc", "macro_f1"),
+        decode=lambda outputs: torch.softmax(outputs, 1),
+        encode=torch.log,
+    ),
+    "values": TaskKind(
+        "one or several real values",
+        {"squared_error": squared_error, "absolute_error": absolute_error},
+        ("mae", "rmse", "r2"),
+        decode=lambda outputs: outputs,
+        encode=lambda values: values,
+    ),
+    "labels": TaskKind(
+        "several yes/no labels",
+        {"binary_cross_entropy": binary_cross_entropy},
+        ("mean_roc_auc", "average_precision"),
+        decode=torch.sigmoid,
+        encode=torch.logit,
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What one network learns, as JSON can hold it.
+
+    Args:
+        kind: A name in ``TASKS``.
+        names: Names of the classes, or of the columns of values or labels: one for each output.
+        loss: What training minimises; the first of the kind by default.
+        metric: How predictions are scored; the first of the kind by default.
+        center: Mean of each value over the training graphs; the network learns values in standard units.
+        scale: Standard deviation of each value over the training graphs.
+    """
+
+    kind: str = "classes"
+    names: tuple[str, ...]
+    loss: str = ""
+    metric: str = ""
+    center: tuple[float, ...] = ()
+    scale: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        row = pick(TASKS, self.kind, "task")
+        for name in ("names", "center", "scale"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "loss", self.loss or next(iter(row.losses)))
+        object.__setattr__(self, "metric", self.metric or row.metrics[0])
+        pick(row.losses, self.loss, f"loss for {self.kind}")
+        pick(dict.fromkeys(row.metrics), self.metric, f"metric for {self.kind}")
+        if self.metric == "roc_auc" and len(self.names) != 2:
+            raise ValueError(f"metric=roc_auc is for two classes, but there are {len(self.names)}")
+
+    @classmethod
+    def fitted(
+        cls, y: NDArray, names: tuple[str, ...], kind: str | None = None, *, loss: str = "", metric: str = ""
+    ) -> Task:
+        """The task of predicting these targets.
+
+        Args:
+            y: Targets of the training graphs: integers for classes, else numbers, shape ``(G,)`` or ``(G, T)``.
+            names: Names of the classes, or of the columns; columns without names are numbered.
+            kind: The kind of task; by default the kind that the targets look like, see :func:`kind_of`.
+            loss: A loss of that kind.
+            metric: A metric of that kind.
+
+        Raises:
+            ValueError: The targets cannot be learned in that way.
+        """
+        kind = kind or kind_of(y)
+        if (kind == "classes") != (y.dtype.kind in "iu"):
+            found = "classes" if y.dtype.kind in "iu" else "numbers"
+            raise ValueError(f"task={kind} needs other targets: these are {found}")
+        if kind == "classes":
+            return cls(kind=kind, names=names, loss=loss, metric=metric)
+        columns = y.reshape(len(y), -1).astype(np.float64)
+        names = names or tuple(f"y{column}" if columns.shape[1] > 1 else "y" for column in range(columns.shape[1]))
+        _check_known(columns, names)
+        if kind == "labels":
+            _check_answers(columns, names)
+            return cls(kind=kind, names=names, loss=loss, metric=metric)
+        center, spread = np.nanmean(columns, axis=0), np.nanstd(columns, axis=0)
+        scale = np.where(spread > 0, spread, 1.0)
+        return cls(kind=kind, names=names, loss=loss, metric=metric, center=tuple(center), scale=tuple(scale))
+
+    @property
+    def out_channels(self) -> int:
+        """Width of the network's output."""
+        return len(self.names)
+
+    @property
+    def scoring(self) -> Metric:
+        """The metric."""
+        return METRICS[self.metric]
+
+    def targets(self, y: NDArray | Tensor) -> Tensor:
+        """What the loss compares outputs with: class numbers ``(G,)``, or numbers ``(G, T)`` in standard units."""
+        known = torch.as_tensor(y)
+        if self.kind == "classes":
+            return known
+        known = known.reshape(len(known), -1)
+        if self.kind == "labels":
+            return known
+        return ((known.double() - known.new_tensor(self.center).double()) / torch.tensor(self.scale).double()).to(known)
+
+    def task_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        r"""The mean loss :math:`T_\Theta(\mathcal G, Y)` of outputs, given what :meth:`targets` returned."""
+        return TASKS[self.kind].losses[self.loss](outputs, targets)
+
+    def predictions(self, outputs: Tensor) -> Tensor:
+        """Probabilities of classes or labels, or values in the user's units; in double precision."""
+        decoded = TASKS[self.kind].decode(outputs.double())
+        if self.kind != "values":
+            return decoded
+        return decoded * torch.tensor(self.scale, dtype=torch.float64) + torch.tensor(self.center, dtype=torch.float64)
+
+    def score(self, outputs: Tensor, y: NDArray | Tensor, metric: str | None = None) -> float:
+        """The metric, or another one of this kind of task, of outputs of the network."""
+        in_units = self.predictions(outputs) if self.kind == "values" else outputs
+        return METRICS[metric or self.metric].score(in_units, torch.as_tensor(y))
+
+    def score_predictions(self, predictions: Tensor, y: NDArray | Tensor, metric: str | None = None) -> float:
+        """The same of predictions, such as the mean of several networks'."""
+        outputs = TASKS[self.kind].encode(predictions)
+        return METRICS[metric or self.metric].score(outputs, torch.as_tensor(y))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The task as JSON holds it."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def kind_of(y: NDArray) -> str:
+    """The kind of task that targets look like: integers are classes, columns of 0 and 1 are labels, others values."""
+    if y.dtype.kind in "iu":
+        return "classes"
+    known = y[~np.isnan(y)]
+    return "labels" if y.ndim == 2 and y.shape[1] > 1 and bool(np.isin(known, (0, 1)).all()) else "values"
+
+
+def _check_known(columns: NDArray[np.float64], names: tuple[str, ...]) -> None:
+    if columns.shape[1] != len(names):
+        raise ValueError(f"there are {columns.shape[1]} targets, but {len(names)} names: {', '.join(names)}")
+    for column, name in zip(columns.T, names, strict=True):
+        if np.isnan(column).all():
+            raise ValueError(f"target {name!r} is unknown for every training graph")
+
+
+def _check_answers(columns: NDArray[np.float64], names: tuple[str, ...]) -> None:
+    for column, name in zip(columns.T, names, strict=True):
+        for value in column[~np.isnan(column) & (column != 0) & (column != 1)][:1]:
+            raise ValueError(f"label {name!r} is {value:g}, expected 0 or 1; task=values learns numbers")

@@ -1,0 +1,88 @@
+"""Molecules in, graphs out, and no molecule lost in silence."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from bankgcn.data.errors import GraphError
+from bankgcn.data.readers.molecules import from_smiles
+
+pytest.importorskip("rdkit")
+
+
+def test_atoms_are_nodes_and_bonds_are_edges_in_both_directions() -> None:
+    graphs = from_smiles(["CCO", "C", "C1CC1"])
+    assert graphs.num_nodes.tolist() == [3, 1, 3]
+    assert graphs.num_edges.tolist() == [2, 0, 3]
+    edges = {tuple(edge) for edge in graphs.batch([2]).edge_index.T.tolist()}
+    assert edges == {(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)}
+    assert graphs.names == ("CCO", "C", "C1CC1")
+
+
+def test_one_hot_channels_are_the_integers_spelled_out() -> None:
+    raw, onehot = from_smiles(["C[NH3+]", "c1ccccc1"]), from_smiles(["C[NH3+]", "c1ccccc1"], features="onehot")
+    assert (raw.num_features, onehot.num_features) == (9, 174)
+    starts = np.cumsum([0, *onehot.label_widths[:-1]])
+    expected = np.zeros((8, 174))
+    expected[np.arange(8)[:, None], raw.batch().x.numpy().astype(int) + starts] = 1
+    assert (onehot.batch().x.numpy() == expected).all()
+
+
+def test_targets_may_be_any_sequence() -> None:
+    for y in ([1, 0], np.array([1, 0]), np.array(["b", "a"]), ("b", "a")):
+        assert from_smiles(["C", "CC"], y).y.tolist() == [1, 0]
+    assert from_smiles(["C", "CC"], np.array([0.5, 1.5])).y.tolist() == [0.5, 1.5]
+    assert from_smiles(["C", "CC"]).y is None
+
+
+BAD = ["CC", "C1CC", "C(C)(C)(C)(C)C", "", float("nan"), "c1cccc1", "xyz", "CC)", "O"]
+
+
+def test_unreadable_molecules_are_refused_by_place_and_reason(capfd: pytest.CaptureFixture) -> None:
+    with pytest.raises(GraphError) as caught:
+        from_smiles(BAD)
+    message = str(caught.value)
+    assert "7 of 9 molecules cannot be read" in message
+    assert "molecule 1, 'C1CC': unclosed ring" in message
+    assert "molecule 2, 'C(C)(C)(C)(C)C': Explicit valence for atom # 0 C, 5, is greater than permitted" in message
+    assert "molecule 3, '': has no atoms" in message
+    assert "molecule 4, 'nan': is not text" in message
+    assert message.endswith("and 2 more")
+    assert capfd.readouterr().err == ""  # RDKit writes past sys.stderr
+
+
+def test_unreadable_molecules_are_skipped_on_request_with_a_note() -> None:
+    graphs = from_smiles(BAD, range(9), unreadable="skip")
+    assert graphs.names == ("CC", "O")
+    assert graphs.classes == ("0", "8")
+    assert "7 of 9 molecules could not be read and are left out" in graphs.notes[0]
+
+
+def test_long_molecules_are_shortened_in_messages() -> None:
+    with pytest.raises(GraphError, match=r"'C{60}\.\.\.'"):
+        from_smiles(["C" * 500 + "("])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([],), {}, "no molecules"),
+        ((["xyz"],), {"unreadable": "skip"}, "no molecules"),
+        ((["C"], [1, 2]), {}, "1 molecules but 2 targets"),
+        ((["xyz", "C"], [0, None]), {"unreadable": "skip"}, "molecule 1: there is no target"),
+        ((["C"],), {"unreadable": "ignore"}, "expected one of refuse, skip"),
+        ((["C"],), {"features": "embedded"}, "expected one of raw, onehot"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: tuple, options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_smiles(*arguments, **options)
+
+
+def test_without_rdkit_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rdkit.rdBase", None)
+    with pytest.raises(ImportError, match=r"pip install 'bankgcn\[molecules\]'"):
+        from_smiles(["C"])

@@ -1,0 +1,111 @@
+"""Node-link documents as NetworkX writes them, by hand, and wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bankgcn.data.errors import GraphError
+from bankgcn.data.readers.node_link import parse_node_link
+
+NODES = [{"id": 0}, {"id": "a"}, {"id": 5}]
+
+
+def _document(*edges: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"nodes": NODES, "edges": list(edges), **more}
+
+
+def _edge(source: object, target: object, **more: object) -> dict[str, Any]:
+    return {"source": source, "target": target, **more}
+
+
+def test_nodes_are_numbered_in_their_order_whatever_their_ids() -> None:
+    graph = parse_node_link(_document(_edge(5, "a"), _edge(0, 5, weight=2)))
+    assert graph.edges == [(2, 1, 1.0), (0, 2, 2.0), (1, 2, 1.0), (2, 0, 2.0)]
+    assert graph.weighted
+
+
+def test_edges_may_be_called_links() -> None:
+    document = {"nodes": NODES, "links": [_edge(0, 5)]}
+    assert parse_node_link(document).edges == [(0, 2, 1.0), (2, 0, 1.0)]
+    with pytest.raises(GraphError, match="both 'edges' and 'links'"):
+        parse_node_link({**document, "edges": []})
+
+
+def test_an_undirected_edge_may_stand_in_both_directions_but_counts_once() -> None:
+    assert parse_node_link(_document(_edge(0, 5), _edge(5, 0))).edges == [(0, 2, 1.0), (2, 0, 1.0)]
+    with pytest.raises(GraphError, match="between nodes 2 and 0 stands twice, with weights 1 and 2"):
+        parse_node_link(_document(_edge(0, 5), _edge(5, 0, weight=2)))
+
+
+def test_edges_of_a_multigraph_all_count() -> None:
+    graph = parse_node_link(_document(_edge(0, 5), _edge(5, 0, weight=2), multigraph=True))
+    assert sorted(graph.edges) == [(0, 2, 1.0), (0, 2, 2.0), (2, 0, 1.0), (2, 0, 2.0)]
+
+
+def test_edges_of_a_directed_graph_stay_as_they_are() -> None:
+    graph = parse_node_link(_document(_edge(0, 5), _edge(5, 0, weight=2), directed=True))
+    assert graph.edges == [(0, 2, 1.0), (2, 0, 2.0)]
+    assert graph.directed
+
+
+def test_a_loop_stands_once() -> None:
+    assert parse_node_link(_document(_edge(0, 0))).edges == [(0, 0, 1.0)]
+
+
+@pytest.mark.parametrize("target", ["yes", 3, 0.5, True, [0.5, 1]])
+def test_the_target_is_of_the_graph_or_of_the_document(target: object) -> None:
+    assert parse_node_link(_document(graph={"y": target})).target == target
+    assert parse_node_link(_document(target=target)).target == target
+    assert parse_node_link(_document()).target is None
+    with pytest.raises(GraphError, match="has two targets"):
+        parse_node_link(_document(target=target, graph={"y": target}))
+
+
+def test_the_name_is_of_the_graph_or_of_the_document() -> None:
+    assert parse_node_link(_document(graph={"name": "benzene"})).name == "benzene"
+    assert parse_node_link(_document(name=7)).name == "7"
+
+
+def test_signals_are_what_nodes_have_beside_their_ids() -> None:
+    nodes = [{"id": 0, "x": [1, 2.5], "element": "C", "charge": -1, "ring": True}]
+    assert parse_node_link({"nodes": nodes, "edges": []}).nodes == [
+        {"x": [1, 2.5], "element": "C", "charge": -1, "ring": True}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ([], r"is \[\], expected an object"),
+        ({}, "has no list 'nodes'"),
+        ({"nodes": 3}, "'nodes' is 3, not a list"),
+        ({"nodes": []}, "has no list 'edges'"),
+        ({"nodes": [1], "edges": []}, "entry 0 of 'nodes' is 1"),
+        ({"nodes": [{}], "edges": []}, "node 0 has no 'id'"),
+        ({"nodes": [{"id": 1.5}], "edges": []}, "node 0 has id 1.5"),
+        ({"nodes": [{"id": True}], "edges": []}, "node 0 has id True"),
+        ({"nodes": [{"id": [1, 2]}], "edges": []}, r"node 0 has id \[1, 2\]"),
+        ({"nodes": [{"id": 1}, {"id": 1}], "edges": []}, "nodes 0 and 1 have the same id 1"),
+        (_document(_edge(0, 9)), "edge 0 has target 9, which is the id of no node"),
+        (_document({"target": 0}), "edge 0 has source None"),
+        (_document(_edge(0, {})), r"edge 0 has target \{\}"),
+        (_document(_edge(0, 5, weight=-1)), "edge 0 has weight -1"),
+        (_document(_edge(0, 5, weight="2")), "edge 0 has weight '2'"),
+        (_document(_edge(0, 5, weight=10**40)), "edge 0 has weight 1000"),
+        (_document(_edge(0, 5, weight=None)), "edge 0 has weight None"),
+        (_document(directed="no"), "'directed' is 'no', expected true or false"),
+        (_document(graph=[]), r"'graph' is \[\]"),
+        (_document(target={}), r"the target is \{\}"),
+        (_document(target=[]), r"the target is \[\]"),
+        (_document(target=[1, "a"]), "the target is"),
+        ({"nodes": [{"id": 0, "x": None}], "edges": []}, "'x' of node 0 is None"),
+        ({"nodes": [{"id": 0, "x": ["a"]}], "edges": []}, r"'x' of node 0 is \['a'\]"),
+        ({"nodes": [{"id": "n", "x": 1e39}], "edges": []}, r"'x' of node 'n' is 1e\+39"),
+        ({"nodes": [{"id": "n", "x": "y", "z": {}}], "edges": []}, r"'z' of node 'n' is \{\}"),
+    ],
+)
+def test_a_wrong_document_is_refused_with_what_is_wrong(document: object, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        parse_node_link(document)

@@ -1,0 +1,133 @@
+"""A CSV of molecules and a property, as people have it."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bankgcn.data.features.atoms import ATOM_FEATURES
+from bankgcn.data.readers.smiles_table import read_smiles_table
+from bankgcn.files.errors import FileError
+
+pytest.importorskip("rdkit")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "solubility.csv"
+    path.write_text("SMILES,soluble\nCCO,yes\nc1ccccc1,no\nO,yes\n")
+    return path
+
+
+def test_columns_are_guessed_when_there_is_nothing_to_doubt(table: Path) -> None:
+    graphs = read_smiles_table(table)
+    assert graphs.name == "solubility"
+    assert graphs.names == ("CCO", "c1ccccc1", "O")
+    assert graphs.classes == ("no", "yes")
+    assert graphs.y.tolist() == [1, 0, 1]
+
+
+def test_a_column_with_a_usual_name_is_the_target(table: Path) -> None:
+    table.write_text("id,Smiles,weight,Label\n1,C,16.04,5\n2,CC,30.07,7\n")
+    assert read_smiles_table(table).classes == ("5", "7")
+    assert read_smiles_table(table, target="weight").y.tolist() == pytest.approx([16.04, 30.07], rel=1e-6)
+
+
+def test_columns_in_doubt_are_asked_for_with_their_names(table: Path) -> None:
+    table.write_text("smiles,activity,HIV_active\nC,CI,0\n")
+    with pytest.raises(FileError, match="'smiles', 'activity', 'HIV_active'"):
+        read_smiles_table(table)
+    table.write_text("molecule,y\nC,0\n")
+    with pytest.raises(FileError, match=r"no column is called 'smiles'.*'molecule', 'y'"):
+        read_smiles_table(table)
+    assert len(read_smiles_table(table, smiles="molecule")) == 1
+    table.write_text("smiles,SMILES,y\nC,C,0\n")
+    with pytest.raises(FileError, match="more than one column is called 'smiles'"):
+        read_smiles_table(table)
+
+
+def test_molecules_of_fewer_classes_keep_the_numbers_that_a_model_knows(table: Path) -> None:
+    table.write_text("smiles,y\nC,yes\n")
+    assert read_smiles_table(table, classes=("no", "yes")).y.tolist() == [1]
+    with pytest.raises(FileError, match=r"solubility\.csv:2: class 'yes' is none of no"):
+        read_smiles_table(table, classes=("no",))
+
+
+def test_data_to_predict_needs_no_target(table: Path) -> None:
+    assert read_smiles_table(table, has_target=False).y is None
+    table.write_text("smiles\nC\n")
+    assert read_smiles_table(table).y is None
+
+
+def test_unreadable_molecules_refuse_the_file_by_line(table: Path) -> None:
+    table.write_bytes(b"smiles,y\r\n\nC,0\r\n\nC1CC,0\r\n\nxyz,1\r\n\n")
+    with pytest.raises(FileError) as caught:
+        read_smiles_table(table)
+    assert caught.value.line == 5
+    assert "2 of 3 molecules" in str(caught.value)
+    assert "line 5, 'C1CC': unclosed ring; line 7, 'xyz': syntax error" in str(caught.value)
+    graphs = read_smiles_table(table, unreadable="skip")
+    assert graphs.y.tolist() == [0]
+    assert "line 5" in graphs.notes[0]
+
+
+def test_missing_targets_refuse_the_file_by_line(table: Path) -> None:
+    table.write_text("smiles,y\nC,0\nCC,\nCCC,NaN\nCCCC,1\n")
+    with pytest.raises(FileError, match="2 of 4 rows have no target in column 'y'") as caught:
+        read_smiles_table(table)
+    assert caught.value.line == 3
+    graphs = read_smiles_table(table, missing="skip")
+    assert graphs.names == ("C", "CCCC")
+    assert graphs.y.tolist() == [0, 1]
+    assert graphs.notes == ("2 of 4 rows have no target in column 'y' and are left out",)
+
+
+def test_a_missing_target_at_the_end_of_a_long_table_is_found_at_once(table: Path) -> None:
+    table.write_text("smiles,y\n" + "C,0\n" * 9_999 + "C,\n")
+    started = time.perf_counter()
+    with pytest.raises(FileError, match="1 of 10,000 rows") as caught:
+        read_smiles_table(table)
+    assert caught.value.line == 10_001
+    assert time.perf_counter() - started < 1  # a search that is quadratic in the rows takes about three seconds
+
+
+def test_a_word_among_numbers_is_refused_by_line_when_numbers_are_wanted(table: Path) -> None:
+    table.write_text("smiles,y\nC1,0.0\nC,0.5\nCC,high\n")
+    with pytest.raises(FileError, match="'high' is not a number") as caught:
+        read_smiles_table(table, target_kind="number", unreadable="skip")
+    assert caught.value.line == 4
+
+
+@pytest.mark.parametrize("content", ["smiles,y\n", "smiles\n"])
+def test_a_table_without_rows_is_refused(table: Path, content: str) -> None:
+    table.write_text(content)
+    with pytest.raises(FileError, match="has no molecules"):
+        read_smiles_table(table)
+
+
+def test_features_are_those_that_the_benchmark_published(data_root: Path, tmp_path: Path) -> None:
+    """Recomputed from the table of molecules, with its odd line ends: the same atoms in the same order."""
+    folder = data_root / "ogbg_molhiv"
+    num_molecules = 1_000
+    head = (folder / "HIV.csv").read_bytes().split(b"\r\n\n")[: num_molecules + 1]
+    sample = tmp_path / "HIV.csv"
+    sample.write_bytes(b"\r\n\n".join(head) + b"\r\n\n")
+    graphs = read_smiles_table(sample, target="HIV_active", unreadable="skip")
+    assert 0 < num_molecules - len(graphs) < 5  # RDKit has become stricter since
+
+    with gzip.open(folder / "raw" / "num-node-list.csv.gz") as file:
+        num_atoms = np.loadtxt(file, dtype=int, max_rows=num_molecules)
+    with gzip.open(folder / "raw" / "node-feat.csv.gz") as file:
+        published = np.loadtxt(file, dtype=int, delimiter=",", max_rows=num_atoms.sum())
+    table = [row.split(b",")[0].decode() for row in head[1:]]
+    kept = np.isin(table, graphs.names)
+    assert graphs.num_nodes.tolist() == num_atoms[kept].tolist()
+    differs = graphs.attributes != published[np.repeat(kept, num_atoms)]
+    names = [feature.name for feature in ATOM_FEATURES]
+    changed = {name for name, count in zip(names, differs.sum(0), strict=True) if count}
+    assert changed <= {"hybridization", "radical electrons"}  # RDKit's own rules for odd atoms change with its versions
+    assert differs.any(1).mean() < 1e-3

@@ -1,0 +1,111 @@
+"""Paired statistics against SciPy's, and against counting by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from bankgcn.experiments.significance import Spread, compare, corrected_t_test, signed_rank_test, two_sided_t
+
+scores = st.lists(st.integers(-40, 40), min_size=2, max_size=20)
+
+
+@given(st.floats(-50, 50), st.integers(1, 60))
+def test_students_distribution_equals_scipys(t: float, freedom: int) -> None:
+    assert two_sided_t(t, freedom) == pytest.approx(2 * stats.t.sf(abs(t), freedom), abs=1e-13)
+
+
+@given(scores)
+def test_without_overlap_the_corrected_test_is_the_paired_t_test(differences: list[int]) -> None:
+    values = np.array(differences) / 60
+    if len(set(differences)) > 1:
+        assert corrected_t_test(values, 0.0) == pytest.approx(stats.ttest_1samp(values, 0).pvalue, abs=1e-12)
+
+
+def test_overlap_of_the_splits_raises_the_p_value_by_the_factor_of_nadeau_and_bengio() -> None:
+    values = np.random.default_rng(0).normal(1, 1, 20)
+    t = values.mean() / math.sqrt((1 / 20 + 1 / 8) * values.var(ddof=1))
+    assert corrected_t_test(values) == pytest.approx(2 * stats.t.sf(t, 19), rel=1e-10)
+    assert corrected_t_test(values) > 10 * stats.ttest_1samp(values, 0).pvalue
+
+
+def test_the_correction_keeps_its_word_where_the_plain_test_does_not() -> None:
+    rng = np.random.default_rng(0)
+    shared = rng.normal(0, math.sqrt(1 / 8), (2000, 1))  # what overlapping training sets have in common
+    trials = rng.normal(0, 1, (2000, 20)) + shared
+    corrected, plain = (np.mean([corrected_t_test(row, ratio) < 0.05 for row in trials]) for ratio in (1 / 8, 0))
+    assert corrected == pytest.approx(0.05, abs=0.02)
+    assert plain > 0.2
+
+
+@given(st.lists(st.integers(-40, 40), min_size=1, max_size=9))
+def test_signed_ranks_equal_an_enumeration_of_all_signs(differences: list[int]) -> None:
+    values = np.array([d for d in differences if d], float)
+    ranks = stats.rankdata(np.abs(values))
+    sums = np.array(
+        [sum(r for r, s in zip(ranks, s, strict=True) if s) for s in itertools.product((0, 1), repeat=len(ranks))]
+    )
+    positive = ranks[values > 0].sum()
+    lower = min(positive, ranks.sum() - positive)
+    assert signed_rank_test(np.array(differences) / 7) == pytest.approx(min(1, 2 * np.mean(sums <= lower)), abs=1e-12)
+
+
+@pytest.mark.parametrize("count", [5, 20, 40])
+def test_signed_ranks_without_ties_equal_scipys(count: int) -> None:
+    values = np.random.default_rng(count).normal(0.3, 1, count)
+    assert signed_rank_test(values) == pytest.approx(stats.wilcoxon(values, method="exact").pvalue, rel=1e-10)
+
+
+def test_floating_point_does_not_break_ties() -> None:
+    better = compare([0.9, 0.8, 0.7, 0.1 + 0.2], [0.8, 0.7, 0.6, 0.3])
+    assert (better.wins, better.ties, better.losses) == (3, 1, 0)
+    assert better.wilcoxon == pytest.approx(0.25)
+    assert better.t_test < 1
+
+
+def test_a_swap_turns_the_sign_and_nothing_else() -> None:
+    rng = np.random.default_rng(1)
+    first, second = rng.random(20).tolist(), rng.random(20).tolist()
+    there, back = compare(first, second), compare(second, first)
+    assert there.difference == -back.difference
+    assert (there.t_test, there.wilcoxon) == pytest.approx((back.t_test, back.wilcoxon))
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+
+
+def test_missing_scores_are_counted_and_left_out() -> None:
+    whole = compare([0.5, 0.6, 0.7], [0.4, 0.7, 0.3])
+    holed = compare([0.5, math.nan, 0.6, 0.7, 0.1], [0.4, 0.2, 0.7, 0.3, math.nan])
+    assert holed.dropped == 2
+    assert (holed.difference, holed.t_test, holed.wilcoxon) == (whole.difference, whole.t_test, whole.wilcoxon)
+
+
+def test_too_few_pairs_give_no_p_value() -> None:
+    nothing = compare([math.nan], [0.5])
+    assert all(math.isnan(value) for value in (nothing.difference, nothing.t_test, nothing.wilcoxon))
+    single = compare([0.6], [0.5])
+    assert math.isnan(single.t_test)
+    assert single.wilcoxon == 1
+
+
+def test_equal_scores_differ_by_nothing_and_constant_differences_are_certain() -> None:
+    same = compare([0.5, 0.6], [0.5, 0.6])
+    assert (same.t_test, same.wilcoxon, same.ties) == (1, 1, 2)
+    assert compare([0.5, 0.6], [0.4, 0.5]).t_test == 0
+
+
+def test_scores_of_different_splits_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 scores against 1"):
+        compare([0.1, 0.2], [0.1])
+
+
+def test_the_spread_is_that_of_a_sample_and_leaves_nan_out() -> None:
+    spread = Spread.of([0.5, math.nan, 0.7, 0.9])
+    assert (spread.mean, spread.std, spread.count) == (pytest.approx(0.7), pytest.approx(0.2), 3)
+    assert math.isnan(Spread.of([0.5]).std)
+    assert math.isnan(Spread.of([]).mean)

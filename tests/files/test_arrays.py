@@ -1,0 +1,134 @@
+"""A saved set comes back as it was, and a file that is not one is refused by name."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bankgcn.data import GraphSet
+from bankgcn.files.atomic import atomic_write
+from bankgcn.files.errors import FileError
+from random_sets import RandomSet, graph_sets
+
+
+def a_set() -> GraphSet:
+    return GraphSet.from_edges(
+        [3, 2],
+        [[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]],
+        edge_weight=[2, 2, 1, 1, 3, 3],
+        edge_labels=[1, 1, 2, 2, 3, 3],
+        attributes=np.arange(10).reshape(5, 2),
+        labels=[0, 1, 2, 1, 0],
+        y=[1, 0],
+        classes=["nein", "déjà"],
+        names=["first", "second"],
+        name="pair",
+        notes=["a stand-in"],
+    )
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    a_set().save(tmp_path / "folder" / "pair.graphs")
+    return tmp_path / "folder" / "pair.graphs"
+
+
+def test_a_saved_set_comes_back_as_it_was(saved: Path) -> None:
+    loaded, graphs = GraphSet.load(saved, verify=True), a_set()
+    for field in ("name", "notes", "names", "classes", "label_widths", "fingerprint"):
+        assert getattr(loaded, field) == getattr(graphs, field), field
+    for field in ("node_ptr", "entry_ptr", "degree", "neighbor", "shift", "edge_weight", "edge_labels", "labels", "y"):
+        np.testing.assert_array_equal(getattr(loaded, field), getattr(graphs, field))
+        assert getattr(loaded, field).dtype == getattr(graphs, field).dtype
+    assert loaded[:].fingerprint == graphs.fingerprint
+    assert torch.equal(loaded.batch([1, 0]).x, graphs.batch([1, 0]).x)
+    assert [path.name for path in saved.parent.iterdir()] == ["pair.graphs"]
+
+
+@given(drawn=graph_sets())
+def test_any_set_comes_back(drawn: RandomSet, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("sets") / "set"
+    graphs = drawn.build()
+    graphs.save(path)
+    loaded = GraphSet.load(path)
+    assert loaded[:].fingerprint == graphs.fingerprint
+    assert torch.equal(loaded.batch().shift.weight, graphs.batch().shift.weight)
+
+
+def test_arrays_stay_in_the_file_aligned_and_the_file_stays_as_it_is(saved: Path) -> None:
+    before = saved.read_bytes()
+    loaded = GraphSet.load(saved)
+    assert loaded.attributes is not None
+    assert not loaded.attributes.flags.owndata
+    assert loaded.attributes.ctypes.data % 64 == 0
+    loaded.attributes[0] = 99
+    assert saved.read_bytes() == before
+
+
+def test_a_set_that_is_loaded_can_replace_its_own_file(saved: Path) -> None:
+    loaded = GraphSet.load(saved)
+    loaded[[1]].save(saved)
+    assert loaded[:].fingerprint == a_set().fingerprint
+    assert len(GraphSet.load(saved)) == 1
+
+
+def test_a_file_cut_short_anywhere_is_refused(saved: Path) -> None:
+    content = saved.read_bytes()
+    for length in range(0, len(content), 5):
+        saved.write_bytes(content[:length])
+        with pytest.raises(FileError, match="cut short" if length else "not a set of graphs") as raised:
+            GraphSet.load(saved)
+        assert raised.value.path == str(saved)
+
+
+@given(place=st.integers(0, 10**6), change=st.integers(1, 255))
+def test_a_changed_byte_is_found_or_harmless(place: int, change: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("changed") / "set"
+    a_set().save(path)
+    content = bytearray(path.read_bytes())
+    content[place % len(content)] ^= change
+    path.write_bytes(content)
+    try:
+        loaded = GraphSet.load(path, verify=True)
+    except FileError:
+        return
+    assert loaded[:].fingerprint == a_set().fingerprint  # it lay between two arrays
+
+
+@pytest.mark.parametrize("content", [b"PK\x03\x04 a zip, not ours", b"1, 2\n2, 1\n", b"\x89PNG\r\n\x1a\n"])
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(FileError, match="other: is not a set of graphs saved by bankgcn"):
+        GraphSet.load(tmp_path / "other")
+
+
+def test_a_newer_format_is_refused_by_its_number(saved: Path) -> None:
+    content = bytearray(saved.read_bytes())
+    content[8:12] = struct.pack("<I", 7)
+    saved.write_bytes(content)
+    with pytest.raises(FileError, match="has format 7, but this version of bankgcn reads only up to 1"):
+        GraphSet.load(saved)
+
+
+def test_a_file_that_is_missing_is_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nothing here"):
+        GraphSet.load(tmp_path / "nothing here")
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+
+    def fail() -> None:
+        with atomic_write(tmp_path / "file") as file:
+            file.write(b"half")
+            raise RuntimeError("the disk is full")
+
+    with pytest.raises(RuntimeError, match="disk is full"):
+        fail()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}

@@ -1,0 +1,126 @@
+"""Compiled code is loaded from disk while all sources are the same, and a disk error is no reason to stop."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numba
+import pytest
+from numba.core.caching import IndexDataCacheFile
+
+from bankgcn.kernels.jit import compile_cache, compiler
+from bankgcn.kernels.jit.compile_cache import KernelCache, digest_of
+from bankgcn.kernels.jit.compiler import compiled
+
+HELPER = "from bankgcn.kernels.jit.compiler import part\n\n@part\ndef helper(x):\n    return {} * x\n"
+CALLER = """
+from bankgcn.kernels.jit.compiler import compiled
+from bankgcn.kernels.below.helper import helper
+
+@compiled
+def caller(x):
+    return helper(x)
+
+if __name__ == "__main__":
+    from bankgcn.kernels.caller import caller
+    print(caller(21), sum(caller.stats.cache_hits.values()))
+"""
+
+
+def small_package(folder: Path) -> Path:
+    """A package of the same name, with our compiler, a compiled function, and what it calls in a folder of its own."""
+    kernels = folder / "bankgcn" / "kernels"
+    (kernels / "below").mkdir(parents=True)
+    for package in (kernels.parent, kernels, kernels / "below"):
+        (package / "__init__.py").touch()
+    for module in (compiler, compile_cache):
+        shutil.copy(str(module.__file__), kernels)
+    (kernels / "caller.py").write_text(CALLER)
+    (kernels / "below" / "helper.py").write_text(HELPER.format(2))
+    return kernels
+
+
+def call(folder: Path) -> tuple[int, int]:
+    """What the compiled function returns in a new process, and how often its code was found on disk."""
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    command = [sys.executable, "-m", "bankgcn.kernels.caller"]
+    ran = subprocess.run(
+        command, env=environment | {"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=True
+    )
+    result, hits = map(int, ran.stdout.split())
+    return result, hits
+
+
+@pytest.mark.slow
+def test_a_change_in_a_file_that_a_compiled_function_calls_is_noticed(tmp_path: Path) -> None:
+    kernels = small_package(tmp_path)
+    assert call(tmp_path) == (42, 0)
+    assert call(tmp_path) == (42, 1)
+    before = set(kernels.glob("__pycache__/*.nbc"))
+    (kernels / "below" / "helper.py").write_text(HELPER.format(3))
+    assert call(tmp_path) == (63, 0)
+    assert call(tmp_path) == (63, 1)
+    after = set(kernels.glob("__pycache__/*.nbc"))
+    assert len(before) == len(after) == 1  # nothing is left of the older sources
+    assert before.isdisjoint(after)
+
+
+def test_the_digest_depends_on_names_and_contents_of_all_sources_and_on_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "b.py").write_text("B")
+    (tmp_path / "a.py").write_text("A")
+    digests = [digest_of(tmp_path)]
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "a.nbi").write_text("index")
+    assert digest_of(tmp_path) == digests[0]
+    (tmp_path / "below" / "b.py").write_text("C")
+    digests.append(digest_of(tmp_path))
+    (tmp_path / "below" / "b.py").rename(tmp_path / "b.py")
+    digests.append(digest_of(tmp_path))
+    (tmp_path / "c.py").touch()
+    digests.append(digest_of(tmp_path))
+    assert len(set(digests)) == 4
+
+
+def thrice(x):
+    return 3 * x
+
+
+def compiled_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
+    monkeypatch.setattr(KernelCache, "warned", False)
+    return compiled(thrice)
+
+
+def test_a_full_disk_is_named_once_and_the_code_is_used_without_saving_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def save(file: IndexDataCacheFile, key: Any, data: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as writing does, without the name of a file
+
+    monkeypatch.setattr(IndexDataCacheFile, "save", save)
+    function = compiled_in(tmp_path, monkeypatch)
+    assert (function(2), function(2.5)) == (6, 7.5)
+    (record,) = caplog.records
+    (folder,) = tmp_path.iterdir()
+    assert record.name == "bankgcn"
+    assert record.message == (
+        f"cannot save compiled code in {folder} (No space left on device): every process compiles again; "
+        "make room there, or set NUMBA_CACHE_DIR to another folder"
+    )
+
+
+def test_a_folder_that_is_gone_is_named_and_the_code_is_used_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    function = compiled_in(tmp_path / "cache", monkeypatch)
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").touch()
+    assert function(2) == 6
+    assert f"compiled code in {tmp_path / 'cache'}" in caplog.text

@@ -1,0 +1,110 @@
+"""Tasks: targets, losses, predictions in the user's units, scores."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from bankgcn.metrics import METRICS
+from bankgcn.tasks import TASKS, Task, kind_of
+
+NAN = math.nan
+
+
+def test_integers_are_classes_columns_of_answers_are_labels_and_the_rest_values() -> None:
+    assert kind_of(np.array([0, 2, 1])) == "classes"
+    assert kind_of(np.array([[0, NAN], [1, 1]], np.float32)) == "labels"
+    assert kind_of(np.array([[0, 0.5], [1, 1]], np.float32)) == "values"
+    assert kind_of(np.array([0.0, 1.0], np.float32)) == "values"
+
+
+def test_values_are_learned_in_standard_units_and_predicted_in_the_users() -> None:
+    y = np.array([[1.0, 100.0], [3.0, NAN], [5.0, 300.0]], np.float32)
+    task = Task.fitted(y, ("a", "b"))
+    assert task.kind == "values"
+    assert task.center == pytest.approx((3.0, 200.0))
+    assert task.scale == pytest.approx((np.std([1, 3, 5]), 100.0))
+    targets = task.targets(y)
+    torch.testing.assert_close(targets[:, 1], torch.tensor([-1.0, NAN, 1.0], dtype=torch.float32), equal_nan=True)
+    torch.testing.assert_close(task.predictions(targets).float(), torch.from_numpy(y), equal_nan=True)
+
+
+def test_a_constant_value_is_learned_without_dividing_by_zero() -> None:
+    task = Task.fitted(np.full((4, 1), 7.0, np.float32), ())
+    assert task.names == ("y",)
+    assert task.targets(np.full((4, 1), 7.0)).abs().max() == 0
+
+
+def test_errors_are_scored_in_the_users_units() -> None:
+    task = Task.fitted(np.array([0.0, 10.0, 20.0], np.float32), ("gap",), metric="rmse")
+    outputs = task.targets(np.array([3.0, 14.0]))
+    assert task.score(outputs, np.array([0.0, 10.0])) == pytest.approx(math.sqrt((9 + 16) / 2))
+    assert task.score(outputs, np.array([0.0, 10.0]), "mae") == pytest.approx(3.5)
+    assert task.score_predictions(task.predictions(outputs), np.array([0.0, 10.0])) == pytest.approx(math.sqrt(12.5))
+
+
+@pytest.mark.parametrize(("kind", "loss"), [(kind, loss) for kind, row in TASKS.items() for loss in row.losses])
+def test_losses_ignore_unknown_entries_and_have_finite_gradients(kind: str, loss: str) -> None:
+    if kind == "classes":
+        return
+    outputs = torch.randn(5, 2, requires_grad=True)
+    targets = torch.tensor([[0.0, 1.0], [1.0, NAN], [NAN, NAN], [0.0, 0.0], [NAN, 1.0]])
+    task = Task(kind=kind, names=("a", "b"), loss=loss, center=(0.0, 0.0), scale=(1.0, 1.0))
+    value = task.task_loss(outputs, targets)
+    known = ~targets.isnan()
+    oracle = {
+        "squared_error": lambda o, t: (o - t) ** 2,
+        "absolute_error": lambda o, t: abs(o - t),
+        "binary_cross_entropy": lambda o, t: math.log1p(math.exp(-o if t else o)),
+    }[loss]
+    pairs = zip(outputs[known].tolist(), targets[known].tolist(), strict=True)
+    assert value.item() == pytest.approx(np.mean([oracle(o, t) for o, t in pairs]))
+    value.backward()
+    assert outputs.grad is not None
+    assert outputs.grad.isfinite().all()
+    assert (outputs.grad[~known] == 0).all()
+
+
+def test_a_batch_without_known_entries_has_no_loss() -> None:
+    task = Task(kind="labels", names=("a",))
+    assert task.task_loss(torch.randn(3, 1), torch.full((3, 1), NAN)) == 0
+
+
+def test_classes_are_scored_by_their_logits_and_predicted_as_probabilities() -> None:
+    task = Task(names=("no", "yes"))
+    logits, y = torch.tensor([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]]), np.array([0, 1, 1])
+    assert task.task_loss(logits, task.targets(y)).item() == pytest.approx(F.cross_entropy(logits, torch.tensor(y)))
+    assert task.score(logits, y) == pytest.approx(2 / 3)
+    probabilities = task.predictions(logits)
+    torch.testing.assert_close(probabilities, logits.softmax(1).double())
+    for metric in TASKS["classes"].metrics:
+        assert task.score_predictions(probabilities, y, metric) == pytest.approx(task.score(logits, y, metric))
+
+
+def test_a_task_survives_json() -> None:
+    task = Task.fitted(np.array([[1.0, 2.0], [0.3, NAN]], np.float32), ("a", "b"), metric="r2")
+    assert Task(**json.loads(json.dumps(task.to_dict()))) == task
+
+
+def test_every_metric_of_a_task_is_a_row() -> None:
+    assert {name for row in TASKS.values() for name in row.metrics} == set(METRICS)
+
+
+def test_what_does_not_fit_the_targets_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown metric for classes 'mae'"):
+        Task(names=("no", "yes"), metric="mae")
+    with pytest.raises(ValueError, match="unknown loss for values"):
+        Task(kind="values", names=("a",), loss="cross_entropy")
+    with pytest.raises(ValueError, match="roc_auc is for two classes, but there are 3"):
+        Task(names=("a", "b", "c"), metric="roc_auc")
+    with pytest.raises(ValueError, match="task=values needs other targets: these are classes"):
+        Task.fitted(np.array([0, 1]), ("no", "yes"), "values")
+    with pytest.raises(ValueError, match="label 'b' is 2, expected 0 or 1"):
+        Task.fitted(np.array([[0.0, 2.0]]), ("a", "b"), "labels")
+    with pytest.raises(ValueError, match="target 'b' is unknown for every training graph"):
+        Task.fitted(np.array([[0.0, NAN]]), ("a", "b"))
