@@ -6,12 +6,12 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from bankgcn.experiments import RunConfig, RunRecord
+from bankgcn.experiments import RunRecord, RunSpec
 
 BASE = {"mlp": 0.60, "gcn": 0.62, "bank": 0.68}
 
 
-def fake_record(config: RunConfig, **changes: Any) -> RunRecord:
+def fake_record(config: RunSpec, **changes: Any) -> RunRecord:
     """A plausible record: runs with the same seed share their split, and its ease."""
     rng = random.Random(config.key)
     ease = random.Random(f"{config.dataset} {config.seed}").gauss(0, 0.05)
@@ -37,6 +37,6 @@ def fake_record(config: RunConfig, **changes: Any) -> RunRecord:
     return RunRecord(**{**values, **changes})
 
 
-def fake_records(configs: Iterable[RunConfig], **changes: Any) -> dict[str, RunRecord]:
+def fake_records(configs: Iterable[RunSpec], **changes: Any) -> dict[str, RunRecord]:
     """Such records by their keys."""
     return {config.key: fake_record(config, **changes) for config in configs}

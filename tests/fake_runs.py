@@ -11,10 +11,10 @@ import signal
 import time
 from pathlib import Path
 
-from bankgcn.experiments import RunConfig, RunRecord
+from bankgcn.experiments import RunRecord, RunSpec
 
 
-def scripted_score(config: RunConfig) -> float:
+def scripted_score(config: RunSpec) -> float:
     return int(config.key, 16) % 1000 / 1000
 
 
@@ -22,7 +22,7 @@ class Scripted:
     def __init__(self, folder: str):
         self.folder = Path(folder)
 
-    def __call__(self, config: RunConfig) -> RunRecord:
+    def __call__(self, config: RunSpec) -> RunRecord:
         with (self.folder / "attempts").open("a") as file:
             file.write(f"{config.seed} {os.getpid()}\n")
         print("whatever is printed must not get between the answers")

@@ -16,7 +16,7 @@ import pytest
 
 from bankgcn.cli import train
 from bankgcn.data.graphs import GraphSet
-from bankgcn.experiments import RunConfig
+from bankgcn.experiments import RunSpec
 from bankgcn.experiments.run import run
 from bankgcn.nn import GraphNetwork
 from bankgcn.training import Evaluation, TrainedModel, fitting
@@ -61,7 +61,7 @@ def test_training_ends_with_score_files_and_what_to_type_next(command: Command, 
 def test_the_same_seed_gives_the_run_of_an_experiment(command: Command, folder: Path) -> None:
     assert command("train", *QUICK, "--seed", 4, "--train-per-class", 20, "--out", "r")[0] == 0
     ours = json.loads((folder / "r" / "record.json").read_text())
-    config = RunConfig(dataset="MUTAG", seed=4, train_per_class=20)
+    config = RunSpec(dataset="MUTAG", seed=4, train_per_class=20)
     theirs = run(config.with_(max_epochs=3, hidden_channels=16, num_layers=2))
     assert (ours["test_loss"], ours["valid_loss"]) == (theirs.test_loss, theirs.valid_loss)
     assert (ours["split"], ours["graphs"]) == (theirs.split_hash, theirs.fingerprint)
@@ -222,7 +222,7 @@ def test_divergence_after_a_good_epoch_is_the_same_verdict_in_train_and_in_a_swe
     assert (ours["status"], ours["ended"], ours["epochs"]) == ("diverged", "diverged", 3)
     assert TrainedModel.load(folder / "r" / "model.safetensors").about["test_score"] == ours["test_score"]
     seen.clear()
-    theirs = run(RunConfig(dataset="MUTAG").with_(max_epochs=9, hidden_channels=16, num_layers=2))
+    theirs = run(RunSpec(dataset="MUTAG").with_(max_epochs=9, hidden_channels=16, num_layers=2))
     assert theirs.test_score is not None
     for name in ("status", "epochs", "best_epoch", "valid_score", "valid_loss", "test_score", "test_loss"):
         assert getattr(theirs, name) == ours[name], name
@@ -234,7 +234,7 @@ def test_graphs_without_features_get_the_same_signals_in_train_and_in_a_sweep(co
     (folder / "own.jsonl").write_text((line % (edge, "a") + line % ("", "b")) * 10)
     assert command("train", "own.jsonl", *QUICK, "--out", "r")[0] == 0
     ours = json.loads((folder / "r" / "record.json").read_text())
-    config = RunConfig(dataset=str(folder / "own.jsonl"))
+    config = RunSpec(dataset=str(folder / "own.jsonl"))
     theirs = run(config.with_(max_epochs=3, hidden_channels=16, num_layers=2))
     assert (ours["test_loss"], ours["graphs"]) == (theirs.test_loss, theirs.fingerprint)
 

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from bankgcn.data.sources import Source, find_source
-from bankgcn.experiments import RunConfig, RunRecord, run
+from bankgcn.experiments import RunRecord, RunSpec, run
 from bankgcn.experiments.run import Runner
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
 from bankgcn.training import Epoch, evaluate, fit
 
-CONFIG = RunConfig(dataset="MUTAG").with_(max_epochs=3, hidden_channels=16, num_layers=2, seed=1)
+CONFIG = RunSpec(dataset="MUTAG").with_(max_epochs=3, hidden_channels=16, num_layers=2, seed=1)
 
 
 @pytest.fixture(autouse=True)
@@ -56,11 +56,11 @@ def test_each_stream_moves_its_own_part(monkeypatch: pytest.MonkeyPatch) -> None
     base, seeds = run(CONFIG), CONFIG.seeds
     for stream in ("weights", "batches"):
         moved = seeds._replace(**{stream: 5})
-        monkeypatch.setattr(RunConfig, "seeds", moved)
+        monkeypatch.setattr(RunSpec, "seeds", moved)
         other = run(CONFIG)
         assert other.split_hash == base.split_hash
         assert other.alpha != base.alpha
-    monkeypatch.setattr(RunConfig, "seeds", seeds._replace(split=5))
+    monkeypatch.setattr(RunSpec, "seeds", seeds._replace(split=5))
     assert run(CONFIG).split_hash != base.split_hash
 
 

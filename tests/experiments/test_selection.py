@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from bankgcn.experiments import RunConfig, RunRecord, select
+from bankgcn.experiments import RunRecord, RunSpec, select
 from bankgcn.experiments.selection import LABELS, by_model
 
-BASE = RunConfig(dataset="MUTAG")
+BASE = RunSpec(dataset="MUTAG")
 GAMMAS = (0.0, 0.1, 10.0)
 
 
-def record(config: RunConfig, valid: float | None, test: float | None = 0.5, **known) -> RunRecord:
+def record(config: RunSpec, valid: float | None, test: float | None = 0.5, **known) -> RunRecord:
     status = "diverged" if valid is None else "finished"
     values = {"status": status, "valid_loss": valid, **known}
     return RunRecord(config=config, metric="accuracy", valid_score=valid, test_score=test, **values)
 
 
-def grid(scores: dict[float, list[tuple[float | None, float | None]]], base: RunConfig = BASE) -> list[RunRecord]:
+def grid(scores: dict[float, list[tuple[float | None, float | None]]], base: RunSpec = BASE) -> list[RunRecord]:
     """Records of each gamma with its (validation, test) scores by seed."""
     return [
         record(base.with_(gamma=gamma, seed=seed), valid, test)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.experiments import RunConfig, RunRecord, Store
-from bankgcn.experiments.config import content_hash
-from bankgcn.experiments.record import OtherVersion
+from bankgcn.experiments import RunRecord, RunSpec, Store
+from bankgcn.training.record import OtherVersion
+from bankgcn.training.spec import content_hash
 
 WRITTEN_BY_0_1_0 = Path(__file__).parents[1] / "records_v010" / "store"
-CONFIG = RunConfig(dataset="MUTAG")
+CONFIG = RunSpec(dataset="MUTAG")
 RECORD = RunRecord(config=CONFIG, status="finished", metric="accuracy", valid_score=0.1 + 0.2, alpha=((0.1, 1 / 3),))
 
 

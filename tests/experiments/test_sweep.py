@@ -15,12 +15,12 @@ import torch
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.readers.jsonlines import write_jsonlines
 from bankgcn.data.sources import load_source
-from bankgcn.experiments import Event, RunConfig, Store, make_engine, sweep
+from bankgcn.experiments import Event, RunSpec, Store, make_engine, sweep
 from bankgcn.experiments.engines.base import SerialEngine
-from bankgcn.experiments.record import OtherVersion
+from bankgcn.training.record import OtherVersion
 from fake_runs import attempts, scripted_score
 
-CONFIGS = [RunConfig(dataset="MUTAG", seed=seed) for seed in range(4)]
+CONFIGS = [RunSpec(dataset="MUTAG", seed=seed) for seed in range(4)]
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_file_that_has_changed_is_trained_on_again(
     monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "cache"))
     file = tmp_path / "own.jsonl"
     write_jsonlines(mutag()[:60], file)
-    config = RunConfig(dataset=str(file)).with_(max_epochs=1, hidden_channels=8, num_layers=1)
+    config = RunSpec(dataset=str(file)).with_(max_epochs=1, hidden_channels=8, num_layers=1)
     first = sweep([config], store, SerialEngine())
     assert sweep([config], store, SerialEngine()).records == first.records
     write_jsonlines(mutag()[:30], file)

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from bankgcn.experiments import RunConfig
+from bankgcn.experiments import RunSpec
 from bankgcn.experiments.engines.base import Event
 from bankgcn.experiments.paper.layout import Figure, Table
 
@@ -39,12 +39,12 @@ def places(experiment: Table | Figure) -> dict[str, Place]:
 class TimeLeft:
     """An estimate from how long runs of the same kind took, whether now or in an earlier sweep."""
 
-    def __init__(self, configs: Iterable[RunConfig]):
+    def __init__(self, configs: Iterable[RunSpec]):
         self._waiting = {config.key: config for config in configs}
         self._seconds: defaultdict[tuple[str, ...], float] = defaultdict(float)
         self._count: Counter[tuple[str, ...]] = Counter()
 
-    def ended(self, config: RunConfig, seconds: float) -> None:
+    def ended(self, config: RunSpec, seconds: float) -> None:
         """Take note of a run that need not be waited for any more."""
         self._waiting.pop(config.key, None)
         if seconds > 0:
@@ -59,7 +59,7 @@ class TimeLeft:
         waiting = list(self._waiting.values())  # a copy, because the display asks in a thread of its own
         return sum(map(self._typical, waiting)) / max(1, at_a_time)
 
-    def _typical(self, config: RunConfig) -> float:
+    def _typical(self, config: RunSpec) -> float:
         kind = next(kind for kind in _kinds(config) if self._count[kind])
         return self._seconds[kind] / self._count[kind]
 
@@ -73,7 +73,7 @@ class SweepGrid:
         console: Where it is shown.
     """
 
-    def __init__(self, experiment: Table | Figure, configs: Iterable[RunConfig], console: Console):
+    def __init__(self, experiment: Table | Figure, configs: Iterable[RunSpec], console: Console):
         self._console = console
         self._name = experiment.name
         self._places = places(experiment)
@@ -149,7 +149,7 @@ class SweepGrid:
         return text
 
 
-def _kinds(config: RunConfig) -> tuple[tuple[str, ...], ...]:
+def _kinds(config: RunSpec) -> tuple[tuple[str, ...], ...]:
     """What a run's time is guessed by: the most alike first."""
     subset = str(config.train_per_class)
     return (config.dataset, subset, config.model.conv), (config.dataset, subset), ()

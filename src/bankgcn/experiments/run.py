@@ -14,12 +14,12 @@ from bankgcn.data.features.signals import with_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
-from bankgcn.experiments.config import RunConfig
-from bankgcn.experiments.record import RunRecord
 from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
 from bankgcn.training import Epoch, FitResult, evaluate, fit
 from bankgcn.training.checks import check_run, class_notes
+from bankgcn.training.record import RunRecord
+from bankgcn.training.spec import RunSpec
 from bankgcn.training.versions import versions
 
 OnEpoch = Callable[[Epoch], None]
@@ -36,7 +36,7 @@ class Runner:
         self.data_root = data_root
         self._loaded: tuple[str, Source, GraphSet] | None = None
 
-    def __call__(self, config: RunConfig, on_epoch: OnEpoch | None = None) -> RunRecord:
+    def __call__(self, config: RunSpec, on_epoch: OnEpoch | None = None) -> RunRecord:
         """See :func:`run`."""
         started = time.perf_counter()
         graphs, split = self._load(config)
@@ -60,7 +60,7 @@ class Runner:
             self._loaded = (dataset, source, with_features(source.load()))
         return self._loaded[1:]
 
-    def _load(self, config: RunConfig) -> tuple[GraphSet, Split]:
+    def _load(self, config: RunSpec) -> tuple[GraphSet, Split]:
         """The graphs of a run, with signals fitted to those that train, and which train, validate and test."""
         source, graphs = self.read(config.dataset)
         split = source.split(graphs, config.seeds.split)
@@ -70,7 +70,7 @@ class Runner:
         return source.fitted(graphs, split.train), split
 
 
-def run(config: RunConfig, data_root: str | Path | None = None, on_epoch: OnEpoch | None = None) -> RunRecord:
+def run(config: RunSpec, data_root: str | Path | None = None, on_epoch: OnEpoch | None = None) -> RunRecord:
     """Split, train, restore the best weights, and look at the test graphs: once, and only now.
 
     On one machine and one thread, the same configuration gives the same record, its time apart.
@@ -89,7 +89,7 @@ def run(config: RunConfig, data_root: str | Path | None = None, on_epoch: OnEpoc
     return Runner(data_root)(config, on_epoch)
 
 
-def _record(config: RunConfig, net: GraphNetwork, trained: FitResult, graphs: GraphSet, split: Split) -> RunRecord:
+def _record(config: RunSpec, net: GraphNetwork, trained: FitResult, graphs: GraphSet, split: Split) -> RunRecord:
     """What is known after the training; without scores if there is no epoch with a finite loss."""
     known: dict[str, Any] = {
         "config": config,

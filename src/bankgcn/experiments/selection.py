@@ -9,8 +9,8 @@ from statistics import fmean
 from typing import Literal
 
 from bankgcn.choices import pick
-from bankgcn.experiments.config import RunConfig
-from bankgcn.experiments.record import RunRecord
+from bankgcn.training.record import RunRecord
+from bankgcn.training.spec import RunSpec
 
 WORST = 0.0  # of accuracy and ROC-AUC alike
 
@@ -44,18 +44,18 @@ class Selection:
     incomplete: int
 
     @property
-    def config(self) -> RunConfig:
+    def config(self) -> RunSpec:
         """The winner's configuration, with its first seed."""
         return self.records[0].config
 
 
-def by_model(config: RunConfig) -> Hashable:
+def by_model(config: RunSpec) -> Hashable:
     """Group runs by what they learn and with which network; the training is chosen."""
     return config.dataset, config.train_per_class, config.model
 
 
 def select(
-    records: Iterable[RunRecord], how: How = "validation", group_by: Callable[[RunConfig], Hashable] = by_model
+    records: Iterable[RunRecord], how: How = "validation", group_by: Callable[[RunSpec], Hashable] = by_model
 ) -> dict[Hashable, Selection]:
     """The winning hyper-parameters of each group, by their mean score over the seeds.
 

@@ -10,9 +10,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from bankgcn.experiments.config import content_hash
-from bankgcn.experiments.record import OtherVersion, RunRecord
 from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
+from bankgcn.training.record import OtherVersion, RunRecord
+from bankgcn.training.spec import content_hash
 
 
 class Store:

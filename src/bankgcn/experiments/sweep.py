@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 
 from bankgcn.data.catalog import CATALOG
-from bankgcn.experiments.config import RunConfig
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
-from bankgcn.experiments.record import RunRecord
 from bankgcn.experiments.run import Runner
 from bankgcn.experiments.store import Store
+from bankgcn.training.record import RunRecord
+from bankgcn.training.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SweepResult:
 
 
 def sweep(
-    configs: Iterable[RunConfig], store: Store, engine: Engine, on_event: OnEvent = lambda event: None
+    configs: Iterable[RunSpec], store: Store, engine: Engine, on_event: OnEvent = lambda event: None
 ) -> SweepResult:
     """Run what the store has no sound record of; each record is kept as soon as its run ends.
 
@@ -74,7 +74,7 @@ def sweep(
 
 
 def _kept(
-    store: Store, config: RunConfig, fingerprint_now: Callable[[str], str | None], on_event: OnEvent
+    store: Store, config: RunSpec, fingerprint_now: Callable[[str], str | None], on_event: OnEvent
 ) -> RunRecord | None:
     before = len(store.skipped)
     record = store.get(config.key)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from bankgcn.experiments import RunConfig, RunRecord
+from bankgcn.experiments import RunRecord, RunSpec
 from bankgcn.experiments.paper.layout import Column, Row, Table
 from bankgcn.experiments.paper.published import Published
 from bankgcn.experiments.selection import How, select
@@ -32,7 +32,7 @@ class Result:
 
     row: Row
     column: Column
-    chosen: RunConfig | None
+    chosen: RunSpec | None
     records: tuple[RunRecord | None, ...]
     done: int
     total: int
@@ -163,7 +163,7 @@ def _result(table: Table, row: Row, column: Column, records: Records, rule: How)
     )
 
 
-def _chosen(found: list[RunRecord], rule: How) -> RunConfig | None:
+def _chosen(found: list[RunRecord], rule: How) -> RunSpec | None:
     winners = select(found, rule, group_by=lambda config: None)
     return winners[None].config.with_(seed=0) if winners else None
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import torch
 
-from bankgcn.experiments import Event, RunConfig, Store, run, sweep
+from bankgcn.experiments import Event, RunSpec, Store, run, sweep
 from bankgcn.experiments.engines.cluster import RayEngine
 from fake_runs import attempts, scripted_score
 
-CONFIGS = [RunConfig(dataset="MUTAG", seed=seed) for seed in range(6)]
+CONFIGS = [RunSpec(dataset="MUTAG", seed=seed) for seed in range(6)]
 
 
 def test_without_ray_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_a_worker_that_keeps_dying_fails_its_run_alone(tmp_path: Path, cluster: 
 @pytest.mark.slow
 def test_ray_gives_the_same_record_as_this_process(tmp_path: Path, cluster: Any) -> None:
     torch.set_default_dtype(torch.float32)
-    configs = [RunConfig(dataset="MUTAG", seed=seed).with_(max_epochs=2, num_layers=2) for seed in range(2)]
+    configs = [RunSpec(dataset="MUTAG", seed=seed).with_(max_epochs=2, num_layers=2) for seed in range(2)]
     there = sweep(configs, Store(tmp_path), RayEngine(cluster.address)).records
     here = [run(config) for config in configs]
     assert [replace(record, seconds=0.0) for record in there] == [replace(record, seconds=0.0) for record in here]

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from bankgcn.experiments import Event, RunConfig, Store, run, sweep
+from bankgcn.experiments import Event, RunSpec, Store, run, sweep
 from bankgcn.experiments.engines.base import SerialEngine
 from bankgcn.experiments.engines.local import LocalEngine, available_cores
 from fake_runs import attempts, scripted_score
 
-CONFIGS = [RunConfig(dataset="MUTAG", seed=seed) for seed in range(4)]
+CONFIGS = [RunSpec(dataset="MUTAG", seed=seed) for seed in range(4)]
 
 
 @pytest.fixture
@@ -93,12 +93,12 @@ def test_an_interrupt_ends_all_workers_at_once(tmp_path: Path, store: Store, eng
 
 SCRIPT = """# Without a guard for its main part: workers do not import it.
 import signal, sys
-from bankgcn.experiments import RunConfig, Store, sweep
+from bankgcn.experiments import RunSpec, Store, sweep
 from bankgcn.experiments.engines.local import LocalEngine
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 engine = LocalEngine(1, sys.argv[1], runner="fake_runs:Scripted")
-sweep([RunConfig(dataset="MUTAG", seed=seed) for seed in range(2)], Store(sys.argv[2]), engine)
+sweep([RunSpec(dataset="MUTAG", seed=seed) for seed in range(2)], Store(sys.argv[2]), engine)
 """
 
 
@@ -129,7 +129,7 @@ def test_a_worker_that_cannot_start_is_told(store: Store) -> None:
 
 def test_a_worker_gives_the_same_record_as_this_process(store: Store) -> None:
     torch.set_default_dtype(torch.float32)
-    base = RunConfig(dataset="MUTAG").with_(max_epochs=2, hidden_channels=16, num_layers=2)
+    base = RunSpec(dataset="MUTAG").with_(max_epochs=2, hidden_channels=16, num_layers=2)
     configs = [base, base.with_(seed=1), base.with_(conv="mlp")]
     there = sweep(configs, store, LocalEngine(2)).records
     here = [run(config) for config in configs]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bankgcn.experiments import RunConfig
+from bankgcn.experiments import RunSpec
 from bankgcn.experiments.paper.layout import Column, Grid, Row, Table, stand_ins
 from bankgcn.experiments.paper.published import LARGE_COLUMNS, PUBLISHED, PUBLISHED_LAYER_PARAMETERS, TU_DATASETS
 from bankgcn.experiments.paper.tables import BUDGETS, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLES, figure3
@@ -70,7 +70,7 @@ def test_tables_share_their_runs() -> None:
 
 def test_runs_are_the_papers() -> None:
     config = TABLE_1.candidates(row(TABLE_1, "bank-K2-s16"), column(TABLE_1, "NCI1"))[-1]
-    assert config == RunConfig(dataset="NCI1").with_(num_subspaces=16, weight_decay=1e-4, gamma=10.0)
+    assert config == RunSpec(dataset="NCI1").with_(num_subspaces=16, weight_decay=1e-4, gamma=10.0)
     assert (config.train.batch_size, config.train.max_epochs, config.train.patience) == (64, 500, 30)
     molhiv = TABLE_4.candidates(row(TABLE_4, "bank-K3-s16"), column(TABLE_4, "ogbg-molhiv"))[0]
     assert (molhiv.train.metric, molhiv.model.readout) == ("roc_auc", "mean")
@@ -175,4 +175,4 @@ def test_a_stand_in_is_labelled_in_the_figure_and_has_no_published_figure() -> N
 
 def test_keys_survive_json() -> None:
     for config in TABLE_1.restricted(datasets=["MUTAG"], runs=1).configs():
-        assert RunConfig.from_dict(json.loads(json.dumps(config.to_dict()))).key == config.key
+        assert RunSpec.from_dict(json.loads(json.dumps(config.to_dict()))).key == config.key

@@ -11,8 +11,8 @@ from typing import Literal, Protocol
 
 import torch
 
-from bankgcn.experiments.config import RunConfig
-from bankgcn.experiments.record import RunRecord
+from bankgcn.training.record import RunRecord
+from bankgcn.training.spec import RunSpec
 
 RUNNER = "bankgcn.experiments.run:Runner"
 """What makes, from a data root, the function that runs a configuration. A name, because other processes make it."""
@@ -35,7 +35,7 @@ class Event:
     """
 
     kind: Literal["kept", "set aside", "outdated", "started", "retried", "finished", "diverged", "failed"]
-    config: RunConfig
+    config: RunSpec
     record: RunRecord | None = None
     message: str = ""
 
@@ -46,7 +46,7 @@ OnEvent = Callable[[Event], None]
 class Engine(Protocol):
     """Runs configurations somewhere. What comes of them is none of its business."""
 
-    def run_all(self, configs: Sequence[RunConfig], on_event: OnEvent) -> Generator[RunRecord]:
+    def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """One record for each configuration, in the order in which they end.
 
         A run that cannot be brought to an end gives a failed record, not an error. Whoever stops listening stops the
@@ -70,7 +70,7 @@ class SerialEngine:
     def __init__(self, data_root: str | Path | None = None, runner: str = RUNNER):
         self.data_root, self.runner = data_root, runner
 
-    def run_all(self, configs: Sequence[RunConfig], on_event: OnEvent) -> Generator[RunRecord]:
+    def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`Engine`."""
         run = make_runner(self.runner, self.data_root)
         threads = torch.get_num_threads()
@@ -84,7 +84,7 @@ class SerialEngine:
             yield record
 
 
-def make_runner(runner: str, data_root: str | Path | None) -> Callable[[RunConfig], RunRecord]:
+def make_runner(runner: str, data_root: str | Path | None) -> Callable[[RunSpec], RunRecord]:
     """The function that runs a configuration, and makes a failed record of whatever goes wrong.
 
     Args:
@@ -94,7 +94,7 @@ def make_runner(runner: str, data_root: str | Path | None) -> Callable[[RunConfi
     module, _, name = runner.partition(":")
     run = getattr(importlib.import_module(module), name)(data_root)
 
-    def run_or_fail(config: RunConfig) -> RunRecord:
+    def run_or_fail(config: RunSpec) -> RunRecord:
         try:
             return run(config)
         except (ValueError, OSError, ImportError) as error:  # of the data or the environment: the message says it

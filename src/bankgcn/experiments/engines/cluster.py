@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-from bankgcn.experiments.config import RunConfig
 from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEvent, make_runner
-from bankgcn.experiments.record import RunRecord
+from bankgcn.training.record import RunRecord
+from bankgcn.training.spec import RunSpec
 
 CONNECT_SECONDS = 10.0
 LOOK_AGAIN = 5.0  # seconds, after which a cluster may have grown
@@ -47,7 +47,7 @@ class RayEngine:
         self.address, self.workers, self.runner = address, workers, runner
         self.data_root = None if data_root is None else str(data_root)
 
-    def run_all(self, configs: Sequence[RunConfig], on_event: OnEvent) -> Generator[RunRecord]:
+    def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`~bankgcn.experiments.engines.base.Engine`."""
         if not configs:
             return  # without a cluster, too
@@ -61,10 +61,10 @@ class RayEngine:
             if joined_here:
                 ray.shutdown()
 
-    def _run_all(self, ray: Any, configs: Sequence[RunConfig], on_event: OnEvent) -> Generator[RunRecord]:
+    def _run_all(self, ray: Any, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         task = ray.remote(num_cpus=1, max_retries=0)(run_task)  # retried here, not by Ray, so that the user hears of it
         waiting = deque((config, RETRIES) for config in configs)
-        running: dict[Any, tuple[RunConfig, int]] = {}
+        running: dict[Any, tuple[RunSpec, int]] = {}
         try:
             while waiting or running:
                 while waiting and len(running) < self._room(ray):
@@ -99,12 +99,12 @@ class RayEngine:
 def run_task(config: str, runner: str, data_root: str | None) -> str:
     """Run a configuration in a process of Ray's; from JSON to JSON."""
     torch.set_num_threads(1)
-    record = _cached_runner(runner, data_root)(RunConfig.from_dict(json.loads(config)))
+    record = _cached_runner(runner, data_root)(RunSpec.from_dict(json.loads(config)))
     return json.dumps(record.to_dict())
 
 
 @lru_cache(maxsize=1)
-def _cached_runner(runner: str, data_root: str | None) -> Callable[[RunConfig], RunRecord]:
+def _cached_runner(runner: str, data_root: str | None) -> Callable[[RunSpec], RunRecord]:
     """Ray gives many tasks to one process, which then need not load the dataset again."""
     return make_runner(runner, data_root)
 

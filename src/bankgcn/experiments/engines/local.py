@@ -15,9 +15,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import IO
 
-from bankgcn.experiments.config import RunConfig
 from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEvent
-from bankgcn.experiments.record import RunRecord
+from bankgcn.training.record import RunRecord
+from bankgcn.training.spec import RunSpec
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
@@ -37,7 +37,7 @@ class LocalEngine:
         self.workers = workers or available_cores()
         self.data_root, self.runner = data_root, runner
 
-    def run_all(self, configs: Sequence[RunConfig], on_event: OnEvent) -> Generator[RunRecord]:
+    def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`~bankgcn.experiments.engines.base.Engine`."""
         arguments = json.dumps([self.runner, None if self.data_root is None else str(self.data_root)])
         team = _Team(min(self.workers, len(configs)), configs, arguments)
@@ -63,9 +63,9 @@ class WorkerDied(Exception):
 class _Team:
     """Workers, and a thread for each that hands it one run after another."""
 
-    def __init__(self, size: int, configs: Sequence[RunConfig], arguments: str):
+    def __init__(self, size: int, configs: Sequence[RunSpec], arguments: str):
         self.news: SimpleQueue[Event | RunRecord | Exception] = SimpleQueue()
-        self._tasks: SimpleQueue[RunConfig] = SimpleQueue()
+        self._tasks: SimpleQueue[RunSpec] = SimpleQueue()
         for config in configs:
             self._tasks.put(config)
         self._stopped = False
@@ -95,7 +95,7 @@ class _Team:
         finally:
             worker.close()
 
-    def _bring_to_an_end(self, config: RunConfig, worker: _Worker) -> None:
+    def _bring_to_an_end(self, config: RunSpec, worker: _Worker) -> None:
         for retries_left in reversed(range(RETRIES + 1)):
             try:
                 self.news.put(worker.run(config))
@@ -117,7 +117,7 @@ class _Worker:
         self._open = contextlib.ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def run(self, config: RunConfig) -> RunRecord:
+    def run(self, config: RunSpec) -> RunRecord:
         """What comes of a run.
 
         Raises:

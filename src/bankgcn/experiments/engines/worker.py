@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 import torch
 
-from bankgcn.experiments.config import RunConfig
 from bankgcn.experiments.engines.base import make_runner
+from bankgcn.training.spec import RunSpec
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
     tasks: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
     while True:
-        record = run(RunConfig.from_dict(json.loads(tasks.get())))
+        record = run(RunSpec.from_dict(json.loads(tasks.get())))
         answers.write(json.dumps(record.to_dict()).encode() + b"\n")
         answers.flush()
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
-from bankgcn.experiments.config import RunConfig
 from bankgcn.experiments.paper.published import Published
 from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.training.spec import RunSpec
 
 STAND_INS = {"FRANKENSTEIN": "FRANKENSTEIN-rebuilt"}
 """What is run where a dataset of the paper cannot be had; labelled as such, and never beside the paper's figure."""
@@ -126,9 +126,9 @@ class Table:
         """The seeds of each candidate in a column."""
         return range(self.runs or column.runs)
 
-    def candidates(self, row: Row, column: Column) -> list[RunConfig]:
+    def candidates(self, row: Row, column: Column) -> list[RunSpec]:
         """The runs of a cell with seed 0: one for each point of its grid."""
-        base = RunConfig(
+        base = RunSpec(
             dataset=column.dataset,
             model=ModelConfig(
                 conv=row.conv,
@@ -141,12 +141,12 @@ class Table:
         )
         return [base.with_(weight_decay=decay, gamma=g) for decay in self.grid.weight_decays for g in self._gammas(row)]
 
-    def cell(self, row: Row, column: Column) -> list[RunConfig]:
+    def cell(self, row: Row, column: Column) -> list[RunSpec]:
         """All runs of a cell, the first seed first."""
         candidates = self.candidates(row, column)
         return [config.with_(seed=seed) for seed in self.seeds(column) for config in candidates]
 
-    def configs(self) -> list[RunConfig]:
+    def configs(self) -> list[RunSpec]:
         """All runs of the table, each once: dataset by dataset, so that each is read once, and seed by seed."""
         return unique(
             config.with_(seed=seed)
@@ -229,7 +229,7 @@ class Panel:
     name: str
     label: str
     setting: str
-    config: RunConfig
+    config: RunSpec
     published: float | None = None
 
 
@@ -249,12 +249,12 @@ class Figure:
     panels: tuple[Panel, ...]
     max_epochs: int | None = None
 
-    def configs(self) -> list[RunConfig]:
+    def configs(self) -> list[RunSpec]:
         """All runs of the figure."""
         return unique(panel.config for panel in self.panels)
 
 
-def unique(configs: Iterable[RunConfig]) -> list[RunConfig]:
+def unique(configs: Iterable[RunSpec]) -> list[RunSpec]:
     """Each run once, in order."""
     return list({config.key: config for config in configs}.values())
 

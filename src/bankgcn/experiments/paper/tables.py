@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bankgcn.experiments.config import RunConfig
 from bankgcn.experiments.paper.layout import Column, Figure, Panel, Row, Table, tu_column
 from bankgcn.experiments.paper.published import PUBLISHED, PUBLISHED_LAYER_PARAMETERS, PUBLISHED_OMEGA, TU_DATASETS
 from bankgcn.training import TrainConfig
 from bankgcn.training.config import LARGE
+from bankgcn.training.spec import RunSpec
 
 BLIND = "The MLP sees no edges and is not in the paper: what structure adds shows beside it."
 LONE = "One filter (s = 1) has no other to differ from: gamma is not searched."
@@ -139,7 +139,7 @@ def figure3(datasets: Sequence[str] = FIGURE_3_DATASETS, max_epochs: int | None 
         datasets: The paper's two; FRANKENSTEIN and its stand-in have one panel, any other dataset those of NCI109.
         max_epochs: Most epochs of a run; the paper's if not given.
     """
-    base = RunConfig(dataset="NCI109", train=TrainConfig(max_epochs=max_epochs or TrainConfig.max_epochs))
+    base = RunSpec(dataset="NCI109", train=TrainConfig(max_epochs=max_epochs or TrainConfig.max_epochs))
     panels = tuple(
         Panel(
             name=name,

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.experiments import RunConfig
-from bankgcn.experiments.config import content_hash
+from bankgcn.experiments import RunSpec
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.model import CONV_OPTIONS
 from bankgcn.training.seeds import Seeds
+from bankgcn.training.spec import content_hash
 
 WRITTEN_BY_0_1_0 = json.loads((Path(__file__).parents[1] / "records_v010" / "keys.json").read_text())
-BASE = RunConfig(dataset="MUTAG")
+BASE = RunSpec(dataset="MUTAG")
 CONFIGS = [
     BASE,
     BASE.with_(seed=7, gamma=10.0, weight_decay=1e-5, train_per_class=3),
@@ -26,8 +26,8 @@ CONFIGS = [
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_a_key_survives_a_json_round_trip(config: RunConfig) -> None:
-    again = RunConfig.from_dict(json.loads(json.dumps(config.to_dict())))
+def test_a_key_survives_a_json_round_trip(config: RunSpec) -> None:
+    again = RunSpec.from_dict(json.loads(json.dumps(config.to_dict())))
     assert again == config
     assert again.key == config.key
     assert hash(again) == hash(config)
@@ -52,13 +52,13 @@ class LaterModelConfig(ModelConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LaterRunConfig(RunConfig):
+class LaterRunConfig(RunSpec):
     reader: dict[str, str] = field(default_factory=dict)
 
 
 @pytest.mark.parametrize("written", WRITTEN_BY_0_1_0, ids=lambda written: written["key"])
 def test_a_configuration_of_version_0_1_0_keeps_its_key_and_its_form(written: dict) -> None:
-    config = RunConfig.from_dict(written["config"])
+    config = RunSpec.from_dict(written["config"])
     assert config.key == written["key"]
     assert json.loads(json.dumps(config.to_dict())) == written["config"]
 
@@ -104,13 +104,13 @@ def test_every_value_moves_the_key() -> None:
 
 
 def test_equal_runs_have_one_key() -> None:
-    assert RunConfig(dataset="mutag").key == BASE.key
+    assert RunSpec(dataset="mutag").key == BASE.key
     assert BASE.with_(gamma=10).key == BASE.with_(gamma=10.0).key
     assert BASE.with_(seed=np.int64(3)).key == BASE.with_(seed=3).key
     numpy = {"order": np.int64(3), "hidden_channels": np.int32(32), "batch_size": np.int16(8), "gamma": np.float32(2)}
     assert BASE.with_(**numpy).key == BASE.with_(order=3, hidden_channels=32, batch_size=8, gamma=2).key
     assert BASE.with_(embedding=np.array([3, 4])).key == BASE.with_(embedding=(3, 4)).key
-    spelled_out = RunConfig(dataset="MUTAG", model=ModelConfig(conv_options={"order": 2}), train=TrainConfig(gamma=0.1))
+    spelled_out = RunSpec(dataset="MUTAG", model=ModelConfig(conv_options={"order": 2}), train=TrainConfig(gamma=0.1))
     assert spelled_out.key == BASE.key
     gcn = BASE.with_(conv="gcn")
     assert gcn.train.gamma == 0
@@ -157,7 +157,7 @@ def test_wrong_changes_are_named(change: dict, message: str) -> None:
 @pytest.mark.parametrize("values", [{}, {"dataset": "MUTAG"}, {**BASE.to_dict(), "sead": 1}, [], None])
 def test_what_is_no_configuration_is_refused(values: object) -> None:
     with pytest.raises(ValueError, match="no configuration of a run"):
-        RunConfig.from_dict(values)
+        RunSpec.from_dict(values)
 
 
 def test_streams_are_independent() -> None:

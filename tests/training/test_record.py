@@ -7,10 +7,10 @@ from dataclasses import fields
 
 import pytest
 
-from bankgcn.experiments import RunConfig, RunRecord
-from bankgcn.experiments.record import FORMAT
+from bankgcn.experiments import RunRecord, RunSpec
+from bankgcn.training.record import FORMAT
 
-CONFIG = RunConfig(dataset="MUTAG", seed=2)
+CONFIG = RunSpec(dataset="MUTAG", seed=2)
 RECORD = RunRecord(
     config=CONFIG,
     status="finished",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from bankgcn.experiments.config import RunConfig
+from bankgcn.training.spec import RunSpec
 
 FORMAT = 1
 
@@ -48,7 +48,7 @@ class RunRecord:
         error: Why it did not finish; empty if it did.
     """
 
-    config: RunConfig
+    config: RunSpec
     status: Status
     metric: str
     valid_score: float | None = None
@@ -81,7 +81,7 @@ class RunRecord:
         object.__setattr__(self, "alpha", tuple(tuple(row) for row in self.alpha))
 
     @classmethod
-    def failed(cls, config: RunConfig, error: str) -> RunRecord:
+    def failed(cls, config: RunSpec, error: str) -> RunRecord:
         """The record of a run that could not be brought to an end."""
         return cls(config=config, status="failed", metric=config.train.metric, error=error)
 
@@ -110,7 +110,7 @@ class RunRecord:
         if values["format"] > FORMAT:
             raise OtherVersion(f"has format {values['format']}, newer than {FORMAT}: update bankgcn")
         try:
-            config = RunConfig.from_dict(values["config"])
+            config = RunSpec.from_dict(values["config"])
             rest = {name: value for name, value in values.items() if name not in ("format", "config")}
             return cls(config=config, **rest)
         except (KeyError, TypeError) as error:

@@ -12,8 +12,8 @@ from typing import Any, SupportsIndex
 
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
-from bankgcn.training import ModelConfig, TrainConfig
-from bankgcn.training.model import CONV_OPTIONS
+from bankgcn.training.config import TrainConfig
+from bankgcn.training.model import CONV_OPTIONS, ModelConfig
 from bankgcn.training.seeds import Seeds
 
 _NAME_OF_DATASET = {name.lower(): name for name in CATALOG}
@@ -37,7 +37,7 @@ _FIRST_OPTIONS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunConfig:
+class RunSpec:
     """All that the outcome of a run depends on, the data itself and the versions of the libraries apart.
 
     Equal runs are equal values: a dataset of the catalogue is called by its own name, and a network without filter
@@ -94,7 +94,7 @@ class RunConfig:
         return _without_later_defaults(plain, _FIRST_RUN, _defaults(self))
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
+    def from_dict(cls, values: Mapping[str, Any]) -> RunSpec:
         """The configuration that :meth:`to_dict` wrote.
 
         Raises:
@@ -106,14 +106,14 @@ class RunConfig:
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"no configuration of a run: {error}") from error
 
-    def with_(self, **changes: Any) -> RunConfig:
+    def with_(self, **changes: Any) -> RunSpec:
         """The same run with other values, named as in the run, its training, its model, or its convolution.
 
         Another ``conv`` starts from its own default options. A network without filter banks forgets ``gamma``: to go
         back to one with them, name it.
 
         Example:
-            >>> RunConfig(dataset="MUTAG").with_(seed=3, gamma=10.0, order=4).model.conv_options["order"]
+            >>> RunSpec(dataset="MUTAG").with_(seed=3, gamma=10.0, order=4).model.conv_options["order"]
             4
 
         Raises:
@@ -135,7 +135,7 @@ class RunConfig:
         )
 
 
-_RUN = tuple(item.name for item in fields(RunConfig))
+_RUN = tuple(item.name for item in fields(RunSpec))
 
 
 def content_hash(values: Any) -> str:
@@ -152,7 +152,7 @@ def _canonical(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _defaults(config: RunConfig | ModelConfig | TrainConfig) -> dict[str, Any]:
+def _defaults(config: RunSpec | ModelConfig | TrainConfig) -> dict[str, Any]:
     """The default of each field that has one."""
     made = {item.name: item.default_factory() for item in fields(config) if item.default_factory is not MISSING}
     return made | {item.name: item.default for item in fields(config) if item.default is not MISSING}
