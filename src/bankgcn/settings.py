@@ -1,4 +1,4 @@
-"""Settings as data: what a configuration's field means to a user, and which values it may have.
+"""Settings as data: what a field of a configuration means to a user, and which values it may have.
 
 A field made by :func:`setting` carries its help, its group and its range as metadata. The command line makes its
 options from it, configuration files take its name, and :func:`check_settings` refuses values out of range. So a new
@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any
+
+import numpy as np
 
 from bankgcn.choices import pick
 
@@ -28,26 +31,29 @@ class Setting:
         help: What it does, in a sentence.
         panel: The group of options in which ``--help`` lists it.
         name: Name on the command line and in files, with ``_``; the field's own by default.
-        choices: The values to choose from, if they are words.
-        at_least: Smallest value.
-        above: Value that it must exceed.
-        below: Value that it must stay under.
-        at_most: Largest value.
-        none: What stands for ``None`` on the command line and in files.
         kind: Its type on the command line and in files; that of the field by default.
+        choices: The values to choose from, if they are words.
+        at_least: Smallest number allowed.
+        above: All numbers allowed are larger than this.
+        below: All numbers allowed are smaller than this.
+        none: What stands for ``None`` on the command line and in files, if ``None`` is allowed.
+
+    Example:
+        >>> Setting(default=30, help="", kind=int, at_least=1).check("patience", 0)
+        Traceback (most recent call last):
+        ValueError: patience=0: expected at least 1
     """
 
     default: Any
     help: str
     panel: str = ""
     name: str = ""
-    choices: Iterable[str] = ()
+    kind: type = str
+    choices: Collection[str] = ()
     at_least: float | None = None
     above: float | None = None
     below: float | None = None
-    at_most: float | None = None
     none: Plain | None = None
-    kind: type = str
 
     def plain(self, value: Any) -> Plain:
         """The value as the command line and files write it."""
@@ -63,17 +69,26 @@ class Setting:
             return
         if self.choices:
             pick(dict.fromkeys(self.choices), value, self.name or name)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"{name}={value}: expected a finite number")
-        bounds = (
-            (self.at_least, lambda bound: value >= bound, "at least"),
-            (self.above, lambda bound: value > bound, "more than"),
-            (self.at_most, lambda bound: value <= bound, "at most"),
-            (self.below, lambda bound: value < bound, "less than"),
-        )
-        for bound, holds, words in bounds:
-            if bound is not None and not holds(bound):
-                raise ValueError(f"{name}={value}: expected {words} {bound:g}")
+        if self.kind is int and (isinstance(value, bool) or not hasattr(value, "__index__")):
+            raise ValueError(f"{name}={value!r}: expected a whole number")
+        if self.kind in (int, float):
+            self._check_number(name, value)
+
+    def _check_number(self, name: str, value: Any) -> None:
+        try:
+            finite = math.isfinite(value)
+        except (TypeError, OverflowError):  # not a number, or an integer beyond all floats
+            finite = False
+        if not finite:
+            raise ValueError(f"{name}={value!r}: expected a finite number")
+        if not (
+            (self.at_least is None or value >= self.at_least)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        ):
+            bounds = {"at least": self.at_least, "more than": self.above, "less than": self.below}
+            expected = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
+            raise ValueError(f"{name}={value!r}: expected {expected}")
 
 
 def setting(default: Any, help: str, **metadata: Any) -> Any:
@@ -81,30 +96,28 @@ def setting(default: Any, help: str, **metadata: Any) -> Any:
     return field(default=default, metadata={"setting": Setting(default=default, help=help, **metadata)})
 
 
-def settings_of(config: type) -> dict[str, Setting]:
+@cache
+def settings_of(config: type) -> Mapping[str, Setting]:
     """The settings of a dataclass by the name of the field, each with its type and its name filled in."""
     hints = typing.get_type_hints(config)
-    found: dict[str, Setting] = {}
-    for item in fields(config):
-        row = item.metadata.get("setting")
-        if row is not None:
-            name, kind = row.name or item.name, _plain_type(hints[item.name])
-            found[item.name] = Setting(**{**vars(row), "name": name, "kind": kind})
-    return found
+    return {
+        item.name: replace(row, name=row.name or item.name, kind=_plain_type(hints[item.name]))
+        for item in fields(config)
+        if (row := item.metadata.get("setting")) is not None
+    }
 
 
 def check_settings(config: Any) -> None:
-    """Raise a ``ValueError`` that names the first setting of a dataclass whose value is out of range."""
-    for item in fields(config):
-        row: Setting | None = item.metadata.get("setting")
-        if row is not None:
-            row.check(item.name, getattr(config, item.name))
+    """Make NumPy's numbers Python's own, and raise a ``ValueError`` for the first setting that is out of range."""
+    for name, row in settings_of(type(config)).items():
+        value = plain_value(getattr(config, name))
+        object.__setattr__(config, name, value)
+        row.check(name, value)
 
 
-def check_options(options: Mapping[str, Setting], values: Mapping[str, Any]) -> None:
-    """The same for options that are not fields of a dataclass."""
-    for name, value in values.items():
-        options[name].check(name, value)
+def plain_value(value: Any) -> Any:
+    """A number or an array of NumPy's as Python's own, which JSON can hold; anything else as it is."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def _plain_type(hint: Any) -> type:

@@ -20,6 +20,9 @@ from bankgcn.metrics import METRICS, Metric
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
+DEFAULT_METRIC = "accuracy"
+"""Where nothing is said of the metric. For other tasks than classes it stands for their first metric."""
+
 
 def squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
     """Mean squared error over the known entries."""
@@ -86,6 +89,15 @@ TASKS: dict[str, TaskKind] = {
 }
 
 
+LOSSES: dict[str, Loss] = {name: loss for row in TASKS.values() for name, loss in row.losses.items()}
+
+
+def metric_for(kind: str, metric: str) -> str:
+    """The metric of a task: the one that is asked for, or the first of the kind if that is the default of all kinds."""
+    metrics = pick(TASKS, kind, "task").metrics
+    return metrics[0] if metric == DEFAULT_METRIC and metric not in metrics else metric
+
+
 @dataclass(frozen=True, kw_only=True)
 class Task:
     """What one network learns, as JSON can hold it.
@@ -111,7 +123,7 @@ class Task:
         for name in ("names", "center", "scale"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "loss", self.loss or next(iter(row.losses)))
-        object.__setattr__(self, "metric", self.metric or row.metrics[0])
+        object.__setattr__(self, "metric", metric_for(self.kind, self.metric or DEFAULT_METRIC))
         pick(row.losses, self.loss, f"loss for {self.kind}")
         pick(dict.fromkeys(row.metrics), self.metric, f"metric for {self.kind}")
         if self.metric == "roc_auc" and len(self.names) != 2:
@@ -119,7 +131,7 @@ class Task:
 
     @classmethod
     def fitted(
-        cls, y: NDArray, names: tuple[str, ...], kind: str | None = None, *, loss: str = "", metric: str = ""
+        cls, y: NDArray, names: tuple[str, ...], kind: str | None = None, *, loss: str | None = None, metric: str = ""
     ) -> Task:
         """The task of predicting these targets.
 
@@ -138,16 +150,16 @@ class Task:
             found = "classes" if y.dtype.kind in "iu" else "numbers"
             raise ValueError(f"task={kind} needs other targets: these are {found}")
         if kind == "classes":
-            return cls(kind=kind, names=names, loss=loss, metric=metric)
+            return cls(kind=kind, names=names, loss=loss or "", metric=metric)
         columns = y.reshape(len(y), -1).astype(np.float64)
         names = names or tuple(f"y{column}" if columns.shape[1] > 1 else "y" for column in range(columns.shape[1]))
         _check_known(columns, names)
         if kind == "labels":
             _check_answers(columns, names)
-            return cls(kind=kind, names=names, loss=loss, metric=metric)
+            return cls(kind=kind, names=names, loss=loss or "", metric=metric)
         center, spread = np.nanmean(columns, axis=0), np.nanstd(columns, axis=0)
         scale = np.where(spread > 0, spread, 1.0)
-        return cls(kind=kind, names=names, loss=loss, metric=metric, center=tuple(center), scale=tuple(scale))
+        return cls(kind=kind, names=names, loss=loss or "", metric=metric, center=tuple(center), scale=tuple(scale))
 
     @property
     def out_channels(self) -> int:

@@ -17,7 +17,7 @@ import pytest
 from bankgcn.cli import train
 from bankgcn.data.graphs import GraphSet
 from bankgcn.experiments import RunSpec
-from bankgcn.experiments.run import run
+from bankgcn.training.execute import run
 from bankgcn.nn import GraphNetwork
 from bankgcn.training import Evaluation, TrainedModel, fitting
 from bankgcn.training.fitting import Training

@@ -11,7 +11,7 @@ import torch
 
 from bankgcn.data.sources import Source, find_source
 from bankgcn.experiments import RunRecord, RunSpec, run
-from bankgcn.experiments.run import Runner
+from bankgcn.training.execute import Runner
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
 from bankgcn.training import Epoch, evaluate, fit
@@ -87,7 +87,7 @@ def test_the_record_tells_what_training_by_hand_gives() -> None:
 
 
 def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules["bankgcn.experiments.run"]
+    module = sys.modules["bankgcn.training.execute"]
     seen = []
 
     def watched_fit(net, train, valid, *args, **options):

@@ -13,7 +13,7 @@ from bankgcn.experiments import RunSpec
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.model import CONV_OPTIONS
 from bankgcn.training.seeds import Seeds
-from bankgcn.training.spec import content_hash
+from bankgcn.training.keys import content_hash
 
 WRITTEN_BY_0_1_0 = json.loads((Path(__file__).parents[1] / "records_v010" / "keys.json").read_text())
 BASE = RunSpec(dataset="MUTAG")

@@ -1,7 +1,8 @@
-"""Reading graphs with a bar where it takes long."""
+"""Reading graphs, with a progress bar where it takes long."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -9,16 +10,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source
-from bankgcn.data.weights import without_weights
 
 
-def load_graphs(source: Source, ignore_weights: bool = False, **options: Any) -> GraphSet:
-    """The graphs of a source; on a terminal, a bar tells how far a reader is that can tell.
+def load_graphs(source: Source, options: Mapping[str, Any]) -> GraphSet:
+    """Read the graphs of a source; on a terminal, a bar shows the progress of readers that report it.
 
     Args:
         source: Where the graphs are.
-        ignore_weights: Whether every edge counts as 1.
-        **options: Passed to :meth:`Source.load`.
+        options: Passed to :meth:`Source.load`.
     """
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -28,5 +27,4 @@ def load_graphs(source: Source, ignore_weights: bool = False, **options: Any) ->
         def show(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total, visible=True)
 
-        graphs = source.load(progress=show, **options)
-    return without_weights(graphs) if ignore_weights else graphs
+        return source.load(progress=show, **options)

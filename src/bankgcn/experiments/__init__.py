@@ -2,7 +2,7 @@
 
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.engines.base import Event
-from bankgcn.experiments.run import run
+from bankgcn.training.execute import run
 from bankgcn.experiments.selection import Selection, select
 from bankgcn.experiments.store import Store
 from bankgcn.experiments.sweep import SweepResult, sweep

@@ -12,7 +12,7 @@ from typing import Any
 
 from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
 from bankgcn.training.record import OtherVersion, RunRecord
-from bankgcn.training.spec import content_hash
+from bankgcn.training.keys import content_hash
 
 
 class Store:

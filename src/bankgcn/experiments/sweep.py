@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
-from bankgcn.experiments.run import Runner
+from bankgcn.training.execute import Runner
 from bankgcn.experiments.store import Store
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec

@@ -2,52 +2,76 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
+from bankgcn.tasks import Task, kind_of
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.model import ModelConfig
 
 CLASSES_NAMED = 3  # in a note
 
 
-def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainConfig) -> None:
-    """Raise unless a network of this kind can be trained on these graphs in this way.
+def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainConfig, kind: str | None = None) -> Task:
+    """The task of a run, if a network of this kind can be trained on these graphs in this way.
+
+    Args:
+        graphs: The graphs.
+        split: Which of them train, validate and test.
+        model: What the network is made of.
+        train: How it is trained.
+        kind: The kind of task; by default the kind that the targets look like.
 
     Raises:
         ValueError: The message names what is missing, and what to do.
     """
     name = graphs.name or "the set"
-    if graphs.y is None or not graphs.classes:
-        raise ValueError(f"{name} has no classes to learn")
-    if train.metric == "roc_auc" and graphs.num_classes > 2:
-        raise ValueError(f"the metric roc_auc is for two classes, but {name} has {graphs.num_classes}")
-    _check_classes(name, graphs.y, graphs.classes)
-    check_parts(graphs.y[split.train], graphs.y[split.valid], train)
+    if graphs.y is None:
+        raise ValueError(f"{name} has no targets to learn")
     model.check(graphs)
+    if (kind or kind_of(graphs.y)) == "classes":
+        _check_classes(name, graphs.y, graphs.classes)
+    else:
+        _check_numbers(name, graphs.y)
+    _check_sizes(len(split.train), len(split.valid))
+    task = task_of(graphs[split.train], train, kind)
+    check_selection(graphs.y[split.valid], train, task)
+    return task
 
 
-def check_parts(train: NDArray | None, valid: NDArray | None, config: TrainConfig) -> None:
-    """Raise unless a training can learn from one part and select its epoch by the other.
+def task_of(graphs: GraphSet, train: TrainConfig, kind: str | None = None) -> Task:
+    """The task of learning the targets of these training graphs.
+
+    Raises:
+        ValueError: There are no targets, or they cannot be learned in this way.
+    """
+    if graphs.y is None:
+        raise ValueError("the graphs have no targets to learn")
+    _check_sizes(len(graphs), 1)
+    return Task.fitted(graphs.y, graphs.classes or graphs.targets, kind, loss=train.loss, metric=train.metric)
+
+
+def check_selection(valid: NDArray | None, train: TrainConfig, task: Task) -> None:
+    """Raise unless the validation graphs can select the epoch.
 
     Args:
-        train: Classes of the training graphs.
-        valid: Classes of the validation graphs.
-        config: The protocol.
+        valid: Targets of the validation graphs.
+        train: The protocol.
+        task: What is learned.
     """
-    if train is None or valid is None:
-        raise ValueError("the graphs have no classes to learn")
-    if not (len(train) and len(valid)):
+    if valid is None:
+        raise ValueError("the validation graphs have no targets")
+    _check_sizes(1, len(valid))
+    if train.select == "score" and math.isnan(task.score(torch.zeros(len(valid), task.out_channels), valid)):
+        same = "one class" if task.kind == "classes" else "one value"
         raise ValueError(
-            f"there are {len(train):,} training graphs and {len(valid):,} validation graphs, but a training needs "
-            "both: add graphs (a split of 8:1:1 needs about ten)"
-        )
-    if config.select == "score" and config.metric == "roc_auc" and len(np.unique(valid)) < 2:
-        raise ValueError(
-            f"all {len(valid):,} validation graphs have one class, so they have no ROC-AUC to select the epoch by: "
-            'select by their loss (select="loss"), or draw another split (another seed)'
+            f"all {len(valid):,} validation graphs have {same}, so they have no {task.scoring.label} to select the "
+            'epoch by: select by their loss (select="loss"), or draw another split (another seed)'
         )
 
 
@@ -67,15 +91,31 @@ def class_notes(graphs: GraphSet) -> tuple[str, ...]:
     )
 
 
+def _check_sizes(train: int, valid: int) -> None:
+    if not (train and valid):
+        raise ValueError(
+            f"there are {train:,} training graphs and {valid:,} validation graphs, but a training needs both: add "
+            "graphs (a split of 8:1:1 needs about ten)"
+        )
+
+
 def _check_classes(name: str, y: NDArray, classes: tuple[str, ...]) -> None:
     present = np.unique(y)
     if len(present) == 1:
         raise ValueError(
-            f"all {len(y):,} graphs of {name} have the class {classes[present[0]]!r}: there is nothing to learn; "
+            f"all {len(y):,} graphs of {name} have the class {classes[int(present[0])]!r}: there is nothing to learn; "
             "check the targets"
         )
     if len(present) == len(y) > 0:
         raise ValueError(
             f"{name} has {len(y):,} graphs and {len(present):,} classes: expected several graphs of each class; "
             "check the targets"
+        )
+
+
+def _check_numbers(name: str, y: NDArray) -> None:
+    present = np.unique(y[~np.isnan(y)])
+    if len(present) == 1:
+        raise ValueError(
+            f"all targets of {name} are {present[0]:g}: there is nothing to learn; check the targets"
         )

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
+from bankgcn.metrics import METRICS
+from bankgcn.nn.network import REDUCTIONS
+from bankgcn.settings import check_settings, setting
+from bankgcn.tasks import DEFAULT_METRIC, LOSSES
 
-from bankgcn.choices import pick
-from bankgcn.training.metrics import METRICS
-from bankgcn.training.ranges import NOT_NEGATIVE, POSITIVE_COUNT, Range, check_ranges
-
-RANGES = {
-    "learning_rate": Range(above=0),
-    "weight_decay": NOT_NEGATIVE,
-    "gamma": NOT_NEGATIVE,
-    "batch_size": POSITIVE_COUNT,
-    "max_epochs": POSITIVE_COUNT,
-    "patience": POSITIVE_COUNT,
-    "decay_patience": Range(at_least=0, whole=True, optional=True),
-    "decay_factor": Range(at_least=0, below=1),
-    "min_learning_rate": NOT_NEGATIVE,
-}
-"""Which numbers the settings of a training may have."""
+PANEL = "Training"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,40 +27,42 @@ class TrainConfig:
         patience: Epochs without improvement after which training stops.
         select: Which validation figure tells improvement, and picks the epoch that is kept: the task ``"loss"``, or the
             ``"score"`` of the metric.
-        metric: ``"accuracy"``, or ``"roc_auc"`` for two classes.
+        metric: How predictions are scored: a name in :data:`bankgcn.metrics.METRICS`. The default stands for the first
+            metric of the task, whatever the task is.
+        loss: What is minimised, see :data:`bankgcn.tasks.TASKS`; by default the first loss of the task.
         decay_patience: Epochs without improvement of the validation loss after which the learning rate falls;
             ``None`` keeps it.
         decay_factor: What it is multiplied by then.
         min_learning_rate: Where it stops falling.
     """
 
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.0
-    gamma: float = 0.1
-    coherence: Literal["sum", "mean"] = "sum"
-    batch_size: int = 64
-    max_epochs: int = 500
-    patience: int = 30
-    select: Literal["loss", "score"] = "loss"
-    metric: Literal["accuracy", "roc_auc"] = "accuracy"
-    decay_patience: int | None = None
-    decay_factor: float = 0.1
-    min_learning_rate: float = 1e-5
+    max_epochs: int = setting(500, "Most passes over the training graphs.", panel=PANEL, name="epochs", at_least=1)
+    patience: int = setting(30, "Epochs without improvement after which training stops.", panel=PANEL, at_least=1)
+    batch_size: int = setting(64, "Graphs in a step (of each process).", panel=PANEL, at_least=1)
+    learning_rate: float = setting(1e-3, "Step size of Adam.", panel=PANEL, above=0)
+    weight_decay: float = setting(0.0, "L2 penalty.", panel=PANEL, at_least=0)
+    gamma: float = setting(0.1, "Weight of the filters' diversity, Omega (bank).", panel=PANEL, at_least=0)
+    coherence: Literal["sum", "mean"] = setting(
+        "sum", "How Omega of the layers is combined (bank):", panel=PANEL, choices=REDUCTIONS
+    )
+    select: Literal["loss", "score"] = setting(
+        "loss", "Validation figure that selects the epoch:", panel=PANEL, choices=("loss", "score")
+    )
+    metric: str = setting(
+        DEFAULT_METRIC, "The score; the default stands for the first that fits the task:", panel=PANEL, choices=METRICS
+    )
+    loss: str | None = setting(
+        None, "The loss; by default the first that fits the task:", panel=PANEL, choices=LOSSES, none=""
+    )
+    decay_patience: int | None = setting(
+        None,
+        "Epochs without improvement after which the step size falls; 0: never.",
+        panel=PANEL,
+        none=0,
+        at_least=0,
+    )
+    decay_factor: float = setting(0.1, "Factor by which it falls.", panel=PANEL, at_least=0, below=1)
+    min_learning_rate: float = setting(1e-5, "Where it stops falling.", panel=PANEL, at_least=0)
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            object.__setattr__(self, name, plain_value(value))
-        check_ranges(RANGES, vars(self))
-        for name, options in (("coherence", ("sum", "mean")), ("select", ("loss", "score"))):
-            if getattr(self, name) not in options:
-                raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(options)}")
-        pick(METRICS, self.metric, "metric")
-
-
-def plain_value(value: Any) -> Any:
-    """A number or an array of NumPy's as Python's own, which JSON can hold; anything else as it is."""
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
-
-
-LARGE = {"batch_size": 256, "patience": 50, "decay_patience": 20}
-"""What the paper sets otherwise for CIFAR-10 and ogbg-molhiv."""
+        check_settings(self)

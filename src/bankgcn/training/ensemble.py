@@ -1,4 +1,4 @@
-"""One model, or several that vote: those of the runs in a folder."""
+"""One model, or several whose predictions are averaged: those of the runs in a folder."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from torch import Tensor
 from bankgcn.data.features.refit import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.errors import FileError
+from bankgcn.settings import settings_of
+from bankgcn.tasks import Task
 from bankgcn.training.evaluation import predict_logits
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.spec import ReaderOptions
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Models that were trained on the same kind of graphs for the same classes.
+    """Models that were trained on the same kind of graphs for the same task.
 
     Args:
         members: The models, by where they are.
@@ -47,7 +50,7 @@ class Ensemble:
             cure = f"; its run is not finished: bankgcn train --out {path}" if RunFolder(path).started else ""
             raise FileError(f"has no trained model{cure}", path)
         members = {run: TrainedModel.load(RunFolder(run).model) for run in done}
-        _check_alike(members)
+        _check_same_kind(members)
         return cls(members, tuple(run for run in runs if run not in done))
 
     @property
@@ -56,9 +59,9 @@ class Ensemble:
         return next(iter(self.members.values()))
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """The classes, in order of the columns of a prediction."""
-        return self.first.classes
+    def task(self) -> Task:
+        """What the models learned; its names are those of the columns of a prediction."""
+        return self.first.task
 
     @property
     def signals(self) -> dict[str, Any] | None:
@@ -72,37 +75,53 @@ class Ensemble:
         return first if first is None or same else dict(widened(first))
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """What was asked for when the first model was trained, by the names of the command line; empty if unknown."""
-        return self.first.about.get("config", {})
+    def reader(self) -> ReaderOptions:
+        """How the graphs of the first model were read."""
+        return _reader(self.first)
 
     def knows(self, graphs: GraphSet) -> bool:
         """Whether any of the models was trained on these graphs."""
         models = self.members.values()
         return any(model.about.get("graphs") == model.described(graphs).fingerprint for model in models)
 
-    def probabilities(self, graphs: GraphSet) -> Tensor:
-        """Mean probability of each class: shape ``(num_graphs, num_classes)``, in double precision."""
-        logits = [predict_logits(model.net, model.described(graphs)) for model in self.members.values()]
-        return torch.stack([torch.softmax(each.double(), 1) for each in logits]).mean(0)
+    def predictions(self, graphs: GraphSet) -> tuple[Tensor, Tensor | None]:
+        """Mean prediction of the models, and their standard deviation if there are several.
+
+        Returns:
+            Probabilities, or values in the user's units: shape ``(num_graphs, out_channels)``, in double precision.
+        """
+        single = [
+            model.task.predictions(predict_logits(model.net, model.described(graphs)).cpu())
+            for model in self.members.values()
+        ]
+        together = torch.stack(single)
+        return together.mean(0), together.std(0) if len(single) > 1 else None
 
 
-def _check_alike(members: Mapping[Path, TrainedModel]) -> None:
-    """Raise unless all models know the same classes and the same kind of graphs."""
+def _check_same_kind(members: Mapping[Path, TrainedModel]) -> None:
+    """Raise unless all models learned the same targets from the same kind of graphs."""
     (first, model), *others = members.items()
     for path, other in others:
-        if other.classes != model.classes:
+        if (other.task.kind, other.task.names) != (model.task.kind, model.task.names):
             raise FileError(
-                f"has the classes {', '.join(other.classes)}, but {first.name} has {', '.join(model.classes)}: "
-                "they cannot vote together",
+                f"has the {other.task.kind} {', '.join(other.task.names)}, but {first.name} has the "
+                f"{model.task.kind} {', '.join(model.task.names)}: they cannot vote together",
                 path,
             )
         if not same_before_fit(other.signals or {}, model.signals or {}):
             raise FileError(f"was trained on graphs described otherwise than those of {first.name}", path)
-        ignores = [bool(one.about.get("config", {}).get("ignore_weights")) for one in (other, model)]
+        ignores = [_reader(one).ignore_weights for one in (other, model)]
         if ignores[0] != ignores[1]:
             raise FileError(
                 f"was trained with ignore_weights = {ignores[0]}, but {first.name} with {ignores[1]}: "
                 "they cannot vote together",
                 path,
             )
+
+
+def _reader(model: TrainedModel) -> ReaderOptions:
+    """How the training graphs of a model were read. Version 0.1.0 kept its settings by the names of the command line."""
+    if "run" in model.about:
+        return ReaderOptions(**model.about["run"].get("reader", {}))
+    flags, rows = model.about.get("config", {}), settings_of(ReaderOptions)
+    return ReaderOptions(**{name: row.parsed(flags[row.name]) for name, row in rows.items() if row.name in flags})

@@ -1,4 +1,4 @@
-"""Applying a trained network: logits, representations, loss and score."""
+"""Applying a network: outputs, representations, loss and score."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bankgcn.choices import pick
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.network import GraphNetwork
-from bankgcn.training.metrics import METRICS
-from bankgcn.training.objective import embedding_of, logits_of, task_loss
+from bankgcn.tasks import Task
+from bankgcn.training.objective import embedding_of, logits_of
 
 BATCH_SIZE = 512  # nothing is kept for a backward pass, so batches can be large
 
@@ -28,7 +27,7 @@ class Evaluation:
 
 
 def predict_logits(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
-    """Logits of all graphs, in their order: shape ``(num_graphs, num_classes)``.
+    """Outputs for all graphs, in their order: shape ``(num_graphs, out_channels)``; logits, if classes are learned.
 
     The network is in evaluation mode meanwhile: nothing is dropped at random, and running statistics stay as they are.
     """
@@ -43,13 +42,19 @@ def embed(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> 
     return _apply(embedding_of, net, graphs, batch_size, net.predict.in_features)
 
 
-def evaluate(net: GraphNetwork, graphs: GraphSet, metric: str = "accuracy") -> Evaluation:
-    """Task loss and score on graphs whose classes are known."""
+def evaluate(net: GraphNetwork, graphs: GraphSet, task: Task | None = None) -> Evaluation:
+    """Task loss and score on graphs whose targets are known.
+
+    Args:
+        net: The network.
+        graphs: The graphs.
+        task: What the network learned; by default the classes of the graphs, scored by accuracy.
+    """
     if graphs.y is None:
-        raise ValueError("the graphs have no classes to compare with")
-    logits = predict_logits(net, graphs).cpu()
-    y = torch.from_numpy(graphs.y)
-    return Evaluation(task_loss(logits, y).item(), pick(METRICS, metric, "metric")(logits, y))
+        raise ValueError("the graphs have no targets to compare with")
+    task = task or Task(names=graphs.classes)
+    outputs = predict_logits(net, graphs).cpu()
+    return Evaluation(task.task_loss(outputs, task.targets(graphs.y)).item(), task.score(outputs, graphs.y))
 
 
 def _apply(

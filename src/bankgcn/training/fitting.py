@@ -16,7 +16,8 @@ from torch.nn.parameter import is_lazy
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn.network import GraphNetwork
-from bankgcn.training.checks import check_parts
+from bankgcn.tasks import Task
+from bankgcn.training.checks import check_selection, task_of
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
 from bankgcn.training.learner import Learner
@@ -63,15 +64,17 @@ class Training:
         valid: GraphSet,
         config: TrainConfig,
         generator: torch.Generator,
+        task: Task | None = None,
         world: World | None = None,
     ):
         reuse_memory()
-        check_parts(train.y, valid.y, config)
+        self.task = task or task_of(train, config)
+        check_selection(valid.y, config, self.task)
         self.net, self.train, self.valid, self.config = net, train, valid, config
         self.generator, self.world = generator, world or World()
         if any(map(is_lazy, net.parameters())):
             predict_logits(net, train[:1])  # gives every parameter its shape
-        self.learner = Learner(net, config)
+        self.learner = Learner(net, config, self.task)
         self.device = self.learner.parameters.vector.device
         self.optimizer = self.learner.optimizer
         self.schedule = None
@@ -117,7 +120,7 @@ class Training:
     def _validate(self) -> Evaluation:
         """How well the network does on the validation graphs, as the first process sees it."""
         nothing = Evaluation(math.nan, math.nan)
-        own = nothing if self.world.rank > 0 else evaluate(self.net, self.valid, self.config.metric)
+        own = nothing if self.world.rank > 0 else evaluate(self.net, self.valid, self.task)
         return Evaluation(*self.world.agree([own.loss, own.score]))
 
     def result(self) -> FitResult:
@@ -151,7 +154,7 @@ class Training:
             return True
         if self.config.select == "loss":
             return epoch.valid_loss < self.best.valid_loss
-        return epoch.valid_score > self.best.valid_score
+        return self.task.scoring.improves(epoch.valid_score, self.best.valid_score)
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: tensor.detach().clone() for name, tensor in self.net.state_dict().items()}
@@ -208,6 +211,7 @@ def fit(
     config: TrainConfig,
     *,
     generator: torch.Generator,
+    task: Task | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     checkpoint: Path | None = None,
     keep_checkpoint: bool = False,
@@ -221,6 +225,7 @@ def fit(
         valid: Graphs that decide when to stop and which epoch to keep.
         config: The protocol.
         generator: Where the order of the batches comes from.
+        task: What the network learns; by default what the targets of the training graphs look like.
         on_epoch: Called after each epoch.
         checkpoint: A file to keep the state of the training in. If it is there already, training goes on from it, and
             ends bit for bit as it would have without the interruption; it is removed at the end.
@@ -228,7 +233,7 @@ def fit(
             when that is safe.
         world: The processes that train together.
     """
-    training = Training(net, train, valid, config, generator, world)
+    training = Training(net, train, valid, config, generator, task, world)
     if checkpoint is not None and checkpoint.exists():
         training.restore(*load_tensors(checkpoint))
     training.world.wait()  # nobody may write or remove it before all have read it

@@ -14,6 +14,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import fused_for
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.nn.whole import whole
+from bankgcn.tasks import Task
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.flat import FlatParameters
 from bankgcn.training.objective import objective, whole_takes
@@ -30,10 +31,11 @@ class Learner:
     Args:
         net: The network; from now on its parameters share the vector's memory.
         config: The protocol.
+        task: What is learned.
     """
 
-    def __init__(self, net: GraphNetwork, config: TrainConfig):
-        self.net, self.config = net, config
+    def __init__(self, net: GraphNetwork, config: TrainConfig, task: Task):
+        self.net, self.config, self.task = net, config, task
         learned = [parameter for parameter in net.parameters() if parameter.requires_grad]
         self.parameters = FlatParameters(learned)
         self.optimizer = torch.optim.Adam(
@@ -80,7 +82,7 @@ class Learner:
         """
         plan = self._plan_for(batch.source)
         if plan is None:
-            loss, task = objective(self.net, batch, self.config)
+            loss, task = objective(self.net, batch, self.config, self.task)
             (loss if share == 1 else loss * share).backward()
             return task * batch.num_graphs
         from bankgcn.kernels.network.executor import add_gradient
@@ -91,8 +93,7 @@ class Learner:
 
     def _plan_for(self, graphs: GraphSet) -> Plan | None:
         """The network as a whole, if these graphs can go through it at once."""
-        classes = graphs.y is not None and graphs.y.dtype.kind == "i"
-        if self._whole is None or not classes or not fused_for(self.parameters.vector):
+        if self._whole is None or self.task.loss != "cross_entropy" or not fused_for(self.parameters.vector):
             return None
         return self._whole.plan if whole_takes(self._whole, graphs) else None
 

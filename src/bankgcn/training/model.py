@@ -17,36 +17,9 @@ from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn import AtomEncoder, GraphNetwork
 from bankgcn.nn.baselines import WEIGHTED
-from bankgcn.training.config import plain_value
-from bankgcn.training.ranges import COUNT, POSITIVE_COUNT, check_ranges
+from bankgcn.settings import plain_value
 
-CONV_OPTIONS: dict[str, dict[str, Any]] = {
-    "bank": {
-        "order": 2,
-        "num_subspaces": 8,
-        "basis": "chebyshev",
-        "projection": "linear",
-        "shortcut": True,
-        "bias": True,
-        "initial_alpha": "xavier",
-    },
-    "gcn": {},
-    "sage": {},
-    "gin": {},
-    "gat": {"heads": 8},
-    "cheb": {"order": 2},
-    "mlp": {},
-}
-"""The options of each convolution, with the paper's values."""
-
-RANGES = {
-    "hidden_channels": POSITIVE_COUNT,
-    "num_layers": POSITIVE_COUNT,
-    "order": COUNT,
-    "num_subspaces": POSITIVE_COUNT,
-    "heads": POSITIVE_COUNT,
-}
-"""Which numbers the settings of a network and of its convolution may have."""
+PANEL = "Model"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,34 +28,38 @@ class ModelConfig:
 
     Args:
         conv: The convolution; see :class:`~bankgcn.nn.GraphNetwork`.
-        conv_options: Its options where they differ from ``CONV_OPTIONS``; afterwards all of them, so that equal
-            networks have equal configurations.
+        conv_options: Its options where they differ from the defaults in :data:`bankgcn.nn.convs.CONVS`; afterwards all
+            of them, so that equal networks have equal configurations.
         hidden_channels: Width of every hidden layer.
         num_layers: Number of convolutions.
         normalize: Where the normalisation stands: ``"before"`` or ``"after"`` the ReLU, or ``"none"``.
-        readout: ``"mean_max"``, or ``"mean"``.
+        readout: The parts of the readout, joined by ``_``, such as ``"mean_max"``.
         pooling: ``"topk"``, ``"sag"``, ``"asap"``, or none.
-        embedding: Number of values of each column of integer signals, if these are to be embedded rather than taken as
-            numbers; see :class:`~bankgcn.nn.AtomEncoder`.
+        embedding: Number of values of each column of integer signals, if the network learns a vector for each of them;
+            see :class:`~bankgcn.nn.AtomEncoder`.
     """
 
-    conv: str = "bank"
+    conv: str = setting("bank", "The convolution:", panel=PANEL, name="model", choices=CONVS)
     conv_options: Mapping[str, Any] = field(default_factory=dict)
-    hidden_channels: int = 64
-    num_layers: int = 4
-    normalize: Literal["before", "after", "none"] = "before"
-    readout: Literal["mean_max", "mean"] = "mean_max"
-    pooling: str | None = None
+    hidden_channels: int = setting(64, "Width of every layer.", panel=PANEL, name="hidden", at_least=1)
+    num_layers: int = setting(4, "Number of layers.", panel=PANEL, name="layers", at_least=1)
+    normalize: Literal["before", "after", "none"] = setting(
+        "before", "Where the l2 normalisation stands, seen from the ReLU:", panel=PANEL, choices=ACTIVATIONS
+    )
+    readout: str = setting("mean_max", "From the nodes to the graph:", panel=PANEL, choices=READOUTS)
+    pooling: str | None = setting(
+        None, "Pooling between the layers:", panel=PANEL, choices=POOLINGS, none="none"
+    )
     embedding: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        known = pick(CONV_OPTIONS, self.conv, "model")
+        check_settings(self)
+        rows = CONVS[self.conv].options
         for name in self.conv_options:
-            pick(known, name, f"option of {self.conv}")
-        check_ranges(RANGES, {**vars(self), **self.conv_options})
-        for name in ("hidden_channels", "num_layers"):
-            object.__setattr__(self, name, plain_value(getattr(self, name)))
-        options = {name: plain_value(value) for name, value in {**known, **self.conv_options}.items()}
+            pick(rows, name, f"option of {self.conv}")
+        options = {name: plain_value(self.conv_options.get(name, row.default)) for name, row in rows.items()}
+        for name, row in rows.items():
+            row.check(name, options[name])
         object.__setattr__(self, "conv_options", MappingProxyType(options))
         if self.embedding is not None:
             object.__setattr__(self, "embedding", tuple(map(plain_value, self.embedding)))
@@ -100,13 +77,14 @@ class ModelConfig:
 
     def check(self, graphs: GraphSet) -> None:
         """Raise if the graphs have edge weights and networks of this kind cannot use them."""
-        if graphs.edge_weight is not None and self.conv not in WEIGHTED:
+        if graphs.edge_weight is not None and not CONVS[self.conv].takes_weights:
+            models = ", ".join(sorted(name for name, conv in CONVS.items() if conv.takes_weights))
             raise ValueError(
                 f"{graphs.name or 'the set'} has edge weights, which the model {self.conv} cannot use "
-                f"(without_weights ignores them); models that take weights: {', '.join(sorted(WEIGHTED))}"
+                f"(without_weights ignores them); models that take weights: {models}"
             )
 
-    def build(self, in_channels: int, num_classes: int) -> GraphNetwork:
+    def build(self, in_channels: int, out_channels: int) -> GraphNetwork:
         """A network of this kind, with fresh weights from torch's global generator."""
         encoder: nn.Module | None = None
         if self.embedding is not None:
@@ -115,7 +93,7 @@ class ModelConfig:
             encoder, in_channels = AtomEncoder(self.embedding, self.hidden_channels), self.hidden_channels
         return GraphNetwork(
             in_channels,
-            num_classes,
+            out_channels,
             self.hidden_channels,
             self.num_layers,
             conv=self.conv,
@@ -134,14 +112,14 @@ class TrainedModel:
     Args:
         net: The network.
         config: What it is made of.
-        classes: Names of the classes, in order of its outputs.
+        task: What it learned; its names are those of the outputs.
         in_channels: Width of the signals that it was trained on.
         about: What else is known of it: where it comes from, how it scored.
     """
 
     net: GraphNetwork
     config: ModelConfig
-    classes: tuple[str, ...]
+    task: Task
     in_channels: int
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -175,7 +153,7 @@ class TrainedModel:
         values = {
             "kind": "model",
             "config": self.config.to_dict(),
-            "classes": list(self.classes),
+            "task": self.task.to_dict(),
             "in_channels": self.in_channels,
             "about": self.about,
         }
@@ -191,9 +169,16 @@ class TrainedModel:
         tensors, values = load_tensors(path)
         try:
             config = ModelConfig(**values["config"])
-            classes = tuple(values["classes"])
-            net = config.build(values["in_channels"], len(classes))
+            task = _task(values)
+            net = config.build(values["in_channels"], task.out_channels)
             net.load_state_dict(tensors)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise FileError(f"holds no model of this version ({error})", path) from error
-        return cls(net.eval(), config, classes, values["in_channels"], values["about"])
+        return cls(net.eval(), config, task, values["in_channels"], values["about"])
+
+
+def _task(values: Mapping[str, Any]) -> Task:
+    """The task of a model. Version 0.1.0 wrote the names of the classes, and the metric beside other facts."""
+    if "task" in values:
+        return Task(**values["task"])
+    return Task(names=tuple(values["classes"]), metric=values["about"].get("metric", ""))

@@ -3,7 +3,6 @@ r"""What training minimises: :math:`T_\Theta(\mathcal G, Y) + \gamma\,\Omega(\al
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from bankgcn.data.batch import GraphBatch
@@ -11,6 +10,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.atom_encoder import AtomEncoder
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.nn.whole import WholeNetwork, whole
+from bankgcn.tasks import Task
 from bankgcn.training.config import TrainConfig
 
 LARGEST_WHOLE = 1 << 15  # nodes of a graph that is passed through as a whole: it must fit into memory layer by layer
@@ -49,16 +49,11 @@ def logits_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
     return net.predict(embedding_of(net, batch))
 
 
-def task_loss(logits: Tensor, y: Tensor) -> Tensor:
-    r"""The mean cross-entropy: :math:`T_\Theta(\mathcal G, Y)`."""
-    return F.cross_entropy(logits, y)
-
-
-def objective(net: GraphNetwork, batch: GraphBatch, config: TrainConfig) -> tuple[Tensor, Tensor]:
+def objective(net: GraphNetwork, batch: GraphBatch, config: TrainConfig, task: Task) -> tuple[Tensor, Tensor]:
     r"""Objective of a batch (Eq. 20), and the task's part of it, detached."""
     if batch.y is None:
-        raise ValueError("the graphs have no classes to learn")
-    task = task_loss(logits_of(net, batch), batch.y)
+        raise ValueError("the graphs have no targets to learn")
+    loss = task.task_loss(logits_of(net, batch), task.targets(batch.y))
     if config.gamma == 0:
-        return task, task.detach()
-    return task + config.gamma * net.coherence(config.coherence), task.detach()
+        return loss, loss.detach()
+    return loss + config.gamma * net.coherence(config.coherence), loss.detach()

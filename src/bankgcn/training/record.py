@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from bankgcn.training.spec import RunSpec
 
-FORMAT = 1
+FORMAT = 2  # 2 adds how the training ended, the parts of the split, the task and the number of processes
 
 Status = Literal["finished", "diverged", "failed"]
 STATUSES = ("finished", "diverged", "failed")
@@ -21,7 +21,7 @@ class OtherVersion(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    r"""The outcome of a run, as it is kept. A figure that is not known, or not a number, is ``None``.
+    r"""The outcome of a run, as a store and a run folder keep it. A score that is unknown or NaN is ``None``.
 
     Args:
         config: What was run.
@@ -29,7 +29,7 @@ class RunRecord:
             epoch before that, if there is one; or ``"failed"``, if the run could not be brought to an end, which says
             nothing of the configuration.
         metric: What the scores are.
-        valid_score: Score on the validation graphs at the epoch that was kept.
+        valid_score: Score on the validation graphs at the best epoch, whose weights are restored.
         valid_loss: Task loss on them at that epoch.
         test_score: Score on the test graphs, with the weights of that epoch.
         test_loss: Task loss on them.
@@ -39,11 +39,16 @@ class RunRecord:
         alpha: Coefficients of the first layer's filters, one row a subspace; empty without filter banks.
         parameters: Number of parameters of the network.
         layer_parameters: Number of parameters of one hidden layer.
+        ended: Why the training ended: ``"patience"``, ``"max_epochs"`` or ``"diverged"``.
+        task: What the network learned, as :meth:`bankgcn.tasks.Task.to_dict` writes it.
         fingerprint: That of the graphs.
         split_hash: That of the split.
+        split_sizes: Number of training, validation and test graphs.
+        split_from: Where the split comes from, in words.
         notes: What a reader must know of the graphs, as their reader says.
         versions: Versions of what the outcome depends on.
         threads: Number of threads that computed it.
+        processes: Number of processes that trained together.
         seconds: How long it took.
         error: Why it did not finish; empty if it did.
     """
@@ -61,11 +66,16 @@ class RunRecord:
     alpha: tuple[tuple[float, ...], ...] = ()
     parameters: int = 0
     layer_parameters: int = 0
+    ended: str = ""
+    task: Mapping[str, Any] = field(default_factory=dict, hash=False)
     fingerprint: str = ""
     split_hash: str = ""
+    split_sizes: tuple[int, ...] = ()
+    split_from: str = ""
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict, hash=False)
     threads: int = 1
+    processes: int = 1
     seconds: float = 0.0
     error: str = ""
 
@@ -76,8 +86,8 @@ class RunRecord:
             value = getattr(self, name)
             if value is not None and not math.isfinite(value):
                 object.__setattr__(self, name, None)
-        object.__setattr__(self, "coherence", tuple(self.coherence))
-        object.__setattr__(self, "notes", tuple(self.notes))
+        for name in ("coherence", "notes", "split_sizes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "alpha", tuple(tuple(row) for row in self.alpha))
 
     @classmethod
@@ -93,6 +103,8 @@ class RunRecord:
             "config": self.config.to_dict(),
             "coherence": list(self.coherence),
             "notes": list(self.notes),
+            "split_sizes": list(self.split_sizes),
+            "task": dict(self.task),
             "alpha": [list(row) for row in self.alpha],
             "versions": dict(self.versions),
         }

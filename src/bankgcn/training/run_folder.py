@@ -1,4 +1,4 @@
-"""The folder of one run: what was asked for, what came of it, and while it is not finished, where it stands."""
+"""The folder of one run: its settings, its outcome, and until it is finished, the state of the training."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from bankgcn.files.atomic import atomic_write, is_unfinished, remove_unfinished
 from bankgcn.files.errors import FileError
 from bankgcn.files.folder_lock import LOCK, lock_folder
 from bankgcn.files.tensors import load_tensors
+from bankgcn.training.execute import RunResult
 from bankgcn.training.fitting import Epoch
-
-FORMAT = 1
+from bankgcn.training.record import OtherVersion, RunRecord
+from bankgcn.training.spec import RunSpec
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where each file of a run is. Every one is written whole or not at all, the record last: it tells the end.
+    """The files of a run. Each is written whole or not at all, the record last: a folder with a record is finished.
 
     Args:
         path: The folder; it need not be there yet.
@@ -32,7 +33,7 @@ class RunFolder:
 
     @property
     def config(self) -> Path:
-        """What was asked for, in TOML."""
+        """The settings, in TOML."""
         return self.path / "config.toml"
 
     @property
@@ -47,12 +48,12 @@ class RunFolder:
 
     @property
     def history(self) -> Path:
-        """A line an epoch."""
+        """One line for each epoch."""
         return self.path / "history.csv"
 
     @property
     def record(self) -> Path:
-        """What came of it."""
+        """The outcome."""
         return self.path / "record.json"
 
     @property
@@ -62,16 +63,16 @@ class RunFolder:
 
     @property
     def started(self) -> bool:
-        """Whether a run was begun here."""
+        """Whether the folder holds a run, finished or not."""
         return self.config.exists()
 
     @property
     def finished(self) -> bool:
-        """Whether a run came to its end here."""
+        """Whether the folder holds a finished run."""
         return self.record.exists()
 
     def check_free(self) -> None:
-        """Raise if there is something else than a run."""
+        """Raise if the folder holds something else than a run."""
         if self.path.exists() and not self.path.is_dir():
             raise FileError("is a file, but a run needs a folder", self.path)
         if self.path.is_dir() and not self.started and any(not _is_leftover(file) for file in self.path.iterdir()):
@@ -91,7 +92,7 @@ class RunFolder:
         remove_unfinished(self.path)
 
     def set_damaged_aside(self) -> Path | None:
-        """Rename a checkpoint that cannot be read, and tell its new name."""
+        """Rename a checkpoint that cannot be read, and return its new name."""
         if not self.checkpoint.exists():
             return None
         try:
@@ -108,8 +109,32 @@ class RunFolder:
             return ()
         return tuple(Epoch(*epoch) for epoch in load_tensors(self.checkpoint)[1]["epochs"])
 
-    def write_history(self, epochs: Sequence[Epoch]) -> None:
-        """Write what is known of each epoch."""
+    def write_result(self, result: RunResult) -> None:
+        """Write what a run yields, the record last. Then the checkpoint is no longer needed."""
+        self._write_history(result.epochs)
+        if result.model is not None:
+            result.model.save(self.model)
+        with atomic_write(self.record) as file:
+            file.write(json.dumps(result.record.to_dict(), indent=2, allow_nan=False).encode() + b"\n")
+        self.checkpoint.unlink(missing_ok=True)
+
+    def read_record(self) -> RunRecord:
+        """The outcome of the run.
+
+        Raises:
+            FileError: There is none, it is damaged, or of a newer format.
+        """
+        try:
+            content = json.loads(self.record.read_bytes())
+            return RunRecord.from_dict(_upgraded(content))
+        except FileNotFoundError as error:
+            raise FileError("there is no finished run", self.path) from error
+        except OtherVersion as error:
+            raise FileError(str(error), self.record) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise FileError(f"is no record of a run ({error})", self.record) from error
+
+    def _write_history(self, epochs: Sequence[Epoch]) -> None:
         text = io.StringIO()
         table = csv.DictWriter(text, [field.name for field in fields(Epoch)], lineterminator="\n")
         table.writeheader()
@@ -117,27 +142,15 @@ class RunFolder:
         with atomic_write(self.history) as file:
             file.write(text.getvalue().encode())
 
-    def write_record(self, record: dict[str, Any]) -> None:
-        """Write what came of the run."""
-        with atomic_write(self.record) as file:
-            file.write(json.dumps({**record, "format": FORMAT}, indent=2, allow_nan=False).encode() + b"\n")
 
-    def read_record(self) -> dict[str, Any]:
-        """What :meth:`write_record` wrote.
-
-        Raises:
-            FileError: There is none, it is damaged, or of a newer format.
-        """
-        try:
-            record = json.loads(self.record.read_bytes())
-            version = record["format"]
-        except FileNotFoundError as error:
-            raise FileError("there is no finished run", self.path) from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise FileError(f"is no record of a run ({error})", self.record) from error
-        if version > FORMAT:
-            raise FileError(f"has format {version}, newer than {FORMAT}: update bankgcn", self.record)
-        return record
+def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
+    """A record as it is written now. Folders of version 0.1.0 hold other names, and the settings of the command line."""
+    if content["format"] > 1 or "config" not in content or "model" not in content["config"]:
+        return content
+    shared = {field.name for field in fields(RunRecord)} - {"config"}
+    spec = RunSpec(dataset=content["dataset"], seed=content["config"]["seed"])
+    same = {name: value for name, value in content.items() if name in shared | {"format"}}
+    return {**same, "config": spec.to_dict(), "fingerprint": content["graphs"], "split_hash": content["split"]}
 
 
 def _is_leftover(file: Path) -> bool:

@@ -2,49 +2,94 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from operator import index
-from typing import Any, SupportsIndex
+from itertools import chain
+from typing import Any
 
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
+from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
+from bankgcn.nn.convs import CONVS
+from bankgcn.settings import check_settings, setting
+from bankgcn.tasks import TASKS, metric_for
 from bankgcn.training.config import TrainConfig
-from bankgcn.training.model import CONV_OPTIONS, ModelConfig
+from bankgcn.training.keys import (
+    FIRST_MODEL,
+    FIRST_OPTIONS,
+    FIRST_RUN,
+    FIRST_TRAIN,
+    content_hash,
+    defaults,
+    without_later_defaults,
+)
+from bankgcn.training.model import ModelConfig
 from bankgcn.training.seeds import Seeds
 
 _NAME_OF_DATASET = {name.lower(): name for name in CATALOG}
-_MODEL = tuple(item.name for item in fields(ModelConfig))
-_TRAIN = tuple(item.name for item in fields(TrainConfig))
+RUN, DATA = "Run", "Data"
 
-# The names that version 0.1.0 put into every key, and the options of each of its convolutions. Never add to them.
-_FIRST_RUN = frozenset({"dataset", "model", "train", "seed", "train_per_class"})
-_FIRST_MODEL = frozenset(
-    {"conv", "conv_options", "hidden_channels", "num_layers", "normalize", "readout", "pooling", "embedding"}
-)
-_FIRST_TRAIN = frozenset(
-    {"learning_rate", "weight_decay", "gamma", "coherence", "batch_size", "max_epochs", "patience", "select", "metric"}
-    | {"decay_patience", "decay_factor", "min_learning_rate"}
-)
-_FIRST_OPTIONS = {
-    "bank": frozenset({"order", "num_subspaces", "basis", "projection", "shortcut", "bias", "initial_alpha"}),
-    "gat": frozenset({"heads"}),
-    "cheb": frozenset({"order"}),
-}
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderOptions:
+    """How the graphs of a source are read.
+
+    Args:
+        smiles: Column of a table that holds the molecules; by default the one called "smiles".
+        target: Column of a table that holds the targets, or several, separated by commas.
+        skip_unreadable: Whether to leave out molecules that cannot be read.
+        skip_missing: Whether to leave out rows without a target.
+        symmetrise: Whether to add the missing reverses of edges.
+        ignore_weights: Whether to ignore the weights of edges.
+        features: What an atom of a molecule carries: ``"raw"`` integers, ``"onehot"`` columns, or an ``"embedded"``
+            vector, which the network learns.
+    """
+
+    smiles: str | None = setting(None, "Column of a table that holds the molecules.", panel=DATA, none="")
+    target: str | None = setting(
+        None, "Column of a table that holds the targets, or several, separated by commas.", panel=DATA, none=""
+    )
+    skip_unreadable: bool = setting(False, "Leave out molecules that cannot be read.", panel=DATA)
+    skip_missing: bool = setting(False, "Leave out molecules without a target.", panel=DATA)
+    symmetrise: bool = setting(False, "Add the missing reverses of edges.", panel=DATA)
+    ignore_weights: bool = setting(False, "Treat all edges alike, whatever their weights.", panel=DATA)
+    features: str | None = setting(
+        None,
+        "What an atom carries: nine integers, one column for each of their values, or a learned vector:",
+        panel=DATA,
+        none="",
+        choices=("raw", "onehot", "embedded"),
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def keywords(self, task: str | None = None) -> dict[str, Any]:
+        """The options as keywords of a reader; it keeps its own default for what is not set."""
+        keywords = {
+            "smiles": self.smiles,
+            "target": self.target,
+            "unreadable": "skip" if self.skip_unreadable else None,
+            "missing": "skip" if self.skip_missing else None,
+            "asymmetric": "symmetrise" if self.symmetrise else None,
+            "features": "raw" if self.features == "embedded" else self.features,
+            "task": task,
+        }
+        return {name: value for name, value in keywords.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
-    """All that the outcome of a run depends on, the data itself and the versions of the libraries apart.
+    """All that the outcome of a run depends on, apart from the data itself and the versions of the libraries.
 
-    Equal runs are equal values: a dataset of the catalogue is called by its own name, and a network without filter
-    banks, which has no diversity to weigh, has ``gamma=0``.
+    Equal runs are equal values: a dataset of the catalogue goes by its own name, and a network without filter banks,
+    which has no diversity to weigh, has ``gamma=0``.
 
     Args:
         dataset: What to learn from: whatever :func:`~bankgcn.data.sources.find_source` finds.
+        reader: How it is read.
+        task: The kind of task, see :data:`bankgcn.tasks.TASKS`; by default the kind that the targets look like.
         model: What the network is made of.
         train: How it is trained.
         seed: Number of the run. Split, weights and order of the batches follow from it independently; see
@@ -53,19 +98,30 @@ class RunSpec:
     """
 
     dataset: str
+    seed: int = setting(
+        0, "Number of the run: split, weights and order of batches follow from it.", panel=RUN, at_least=0
+    )
+    reader: ReaderOptions = field(default_factory=ReaderOptions)
+    task: str | None = setting(
+        None, "What to predict; by default what the targets look like:", panel=DATA, choices=TASKS, none=""
+    )
+    train_per_class: int | None = setting(
+        None, "Training graphs to keep of each class; 0 keeps all.", panel=DATA, none=0, at_least=1
+    )
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
-    seed: int = 0
-    train_per_class: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dataset", _NAME_OF_DATASET.get(self.dataset.lower(), self.dataset))
-        object.__setattr__(self, "seed", _integer("seed", self.seed, least=0))
-        if self.train_per_class is not None:
-            object.__setattr__(self, "train_per_class", _integer("train_per_class", self.train_per_class, least=1))
+        check_settings(self)
         if self.model.conv != "bank":
             plain = replace(self.train, gamma=0.0, coherence="sum")  # not the default, which may change: keys must not
             object.__setattr__(self, "train", plain)
+        if self.task is not None:
+            metric = metric_for(self.task, self.train.metric)
+            object.__setattr__(self, "train", replace(self.train, metric=metric))
+        if self.reader.features == "embedded":
+            object.__setattr__(self, "model", replace(self.model, embedding=ATOM_FEATURE_WIDTHS))
 
     @cached_property
     def key(self) -> str:
@@ -85,13 +141,14 @@ class RunSpec:
         what earlier versions did, and must never change.
         """
         conv, model = self.model.conv, self.model.to_dict()
-        model["conv_options"] = _without_later_defaults(
-            model["conv_options"], _FIRST_OPTIONS.get(conv, frozenset()), CONV_OPTIONS[conv]
+        model["conv_options"] = without_later_defaults(
+            model["conv_options"], FIRST_OPTIONS.get(conv, frozenset()), CONVS[conv].defaults
         )
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
-        plain["model"] = _without_later_defaults(model, _FIRST_MODEL, _defaults(self.model))
-        plain["train"] = _without_later_defaults(asdict(self.train), _FIRST_TRAIN, _defaults(self.train))
-        return _without_later_defaults(plain, _FIRST_RUN, _defaults(self))
+        plain["reader"] = without_later_defaults(asdict(self.reader), frozenset(), defaults(self.reader))
+        plain["model"] = without_later_defaults(model, FIRST_MODEL, defaults(self.model))
+        plain["train"] = without_later_defaults(asdict(self.train), FIRST_TRAIN, defaults(self.train))
+        return without_later_defaults(plain, FIRST_RUN, defaults(self) | {"reader": {}})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunSpec:
@@ -101,13 +158,13 @@ class RunSpec:
             ValueError: It has an unknown name or value.
         """
         try:
-            parts = {"model": ModelConfig(**values["model"]), "train": TrainConfig(**values["train"])}
+            parts = {name: part(**values[name]) for name, part in _PARTS.items() if name in values or name in FIRST_RUN}
             return cls(**{**values, **parts})
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"no configuration of a run: {error}") from error
 
     def with_(self, **changes: Any) -> RunSpec:
-        """The same run with other values, named as in the run, its training, its model, or its convolution.
+        """The same run with other values, named as in the run, its reader, training, model, or convolution.
 
         Another ``conv`` starts from its own default options. A network without filter banks forgets ``gamma``: to go
         back to one with them, name it.
@@ -119,61 +176,26 @@ class RunSpec:
         Raises:
             ValueError: There is no such name.
         """
-        model, train = changes.pop("model", self.model), changes.pop("train", self.train)
+        parts = {name: changes.pop(name, getattr(self, name)) for name in _PARTS}
+        model = parts["model"]
         conv = changes.get("conv", model.conv)
-        of_conv = pick(CONV_OPTIONS, conv, "model")
-        known = dict.fromkeys((*_RUN, *_TRAIN, *_MODEL, *of_conv))
+        of_conv = pick(CONVS, conv, "model").options
+        fields_of = {name: _names(part) for name, part in _PARTS.items()}
+        own = _names(RunSpec)
         for name in changes:
-            pick(known, name, f"option of a run of {conv}")
+            pick(dict.fromkeys((*own, *chain(*fields_of.values()), *of_conv)), name, f"option of a run of {conv}")
         options = changes.pop("conv_options", model.conv_options if conv == model.conv else {})
-        options = {**options, **_among(changes, of_conv)}
-        return replace(
-            self,
-            model=replace(model, conv_options=options, **_among(changes, _MODEL)),
-            train=replace(train, **_among(changes, _TRAIN)),
-            **_among(changes, _RUN),
-        )
+        changes["conv_options"] = {**options, **_among(changes, of_conv)}
+        changed = {name: replace(part, **_among(changes, fields_of[name])) for name, part in parts.items()}
+        return replace(self, **changed, **_among(changes, own))
 
 
-_RUN = tuple(item.name for item in fields(RunSpec))
+_PARTS: dict[str, Any] = {"reader": ReaderOptions, "model": ModelConfig, "train": TrainConfig}
 
 
-def content_hash(values: Any) -> str:
-    """SHA-256 of values that JSON can hold; it knows no order of names, and no difference between 1 and 1.0."""
-    text = json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _canonical(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _canonical(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_canonical(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _defaults(config: RunSpec | ModelConfig | TrainConfig) -> dict[str, Any]:
-    """The default of each field that has one."""
-    made = {item.name: item.default_factory() for item in fields(config) if item.default_factory is not MISSING}
-    return made | {item.name: item.default for item in fields(config) if item.default is not MISSING}
-
-
-def _without_later_defaults(
-    values: Mapping[str, Any], first: frozenset[str], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The values without those that version 0.1.0 did not have and that have their default."""
-    return {
-        name: value
-        for name, value in values.items()
-        if name in first or name not in defaults or _canonical(value) != _canonical(defaults[name])
-    }
+def _names(config: type) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(config))
 
 
 def _among(changes: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: changes[name] for name in names if name in changes}
-
-
-def _integer(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or index(value) < least:
-        raise ValueError(f"{name}={value!r}: expected an integer from {least} on")
-    return index(value)

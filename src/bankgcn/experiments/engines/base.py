@@ -14,7 +14,7 @@ import torch
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
-RUNNER = "bankgcn.experiments.run:Runner"
+RUNNER = "bankgcn.training.execute:Runner"
 """What makes, from a data root, the function that runs a configuration. A name, because other processes make it."""
 
 RETRIES = 2
