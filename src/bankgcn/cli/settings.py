@@ -16,12 +16,12 @@ from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import Value
 from bankgcn.nn.bank_conv import INITIAL_ALPHA
+from bankgcn.nn.convs import CONVS
 from bankgcn.nn.network import ACTIVATIONS, POOLINGS, READOUTS, REDUCTIONS
 from bankgcn.spectral.basis import BASES
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.config import LARGE
 from bankgcn.training.metrics import METRICS
-from bankgcn.training.model import CONV_OPTIONS
 from bankgcn.training.ranges import COUNT, check_ranges
 
 MAX_NAME = 200  # file systems end at 255
@@ -65,7 +65,7 @@ DEFAULTS: dict[str, Value] = {
     "seed": 0,
     "model": "bank",
     **{key: ModelConfig().to_dict().get(name, "none") for key, name in MODEL.items()},
-    **{key: ({"heads": 8} | CONV_OPTIONS["bank"])[name] for key, name in CONV.items()},
+    **{key: (CONVS["gat"].defaults | CONVS["bank"].defaults)[name] for key, name in CONV.items()},
     **{key: value for key, name in TRAIN.items() if (value := asdict(TrainConfig())[name]) is not None},
     "decay_patience": 0,
 }
@@ -78,7 +78,7 @@ OF_DATASET: dict[str, dict[str, Value]] = {
 """What the paper does otherwise on some datasets."""
 
 CHOICES: dict[str, Mapping[str, Any]] = {
-    "model": CONV_OPTIONS,
+    "model": CONVS,
     "normalize": ACTIVATIONS,
     "readout": READOUTS,
     "pooling": {"none": None, **POOLINGS},
@@ -203,13 +203,13 @@ def _named(source: str) -> str:
 
 
 def _meaningless(model: str) -> set[str]:
-    options = pick(CONV_OPTIONS, model, "model")
+    options = pick(CONVS, model, "model").options
     keys = {key for key, name in CONV.items() if name not in options}
     return keys if model == "bank" else keys | {"gamma", "coherence"}
 
 
 def _options(model: str) -> str:
-    return ", ".join(key for key, name in CONV.items() if name in CONV_OPTIONS[model]) or "none of its own"
+    return ", ".join(key for key, name in CONV.items() if name in CONVS[model].options) or "none of its own"
 
 
 @contextmanager

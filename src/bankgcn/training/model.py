@@ -15,29 +15,9 @@ from bankgcn.data.features.refit import conform
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
-from bankgcn.nn import AtomEncoder, GraphNetwork
-from bankgcn.nn.baselines import WEIGHTED
+from bankgcn.nn import CONVS, AtomEncoder, GraphNetwork
 from bankgcn.training.config import plain_value
 from bankgcn.training.ranges import COUNT, POSITIVE_COUNT, check_ranges
-
-CONV_OPTIONS: dict[str, dict[str, Any]] = {
-    "bank": {
-        "order": 2,
-        "num_subspaces": 8,
-        "basis": "chebyshev",
-        "projection": "linear",
-        "shortcut": True,
-        "bias": True,
-        "initial_alpha": "xavier",
-    },
-    "gcn": {},
-    "sage": {},
-    "gin": {},
-    "gat": {"heads": 8},
-    "cheb": {"order": 2},
-    "mlp": {},
-}
-"""The options of each convolution, with the paper's values."""
 
 RANGES = {
     "hidden_channels": POSITIVE_COUNT,
@@ -55,7 +35,7 @@ class ModelConfig:
 
     Args:
         conv: The convolution; see :class:`~bankgcn.nn.GraphNetwork`.
-        conv_options: Its options where they differ from ``CONV_OPTIONS``; afterwards all of them, so that equal
+        conv_options: Its options where they differ from the defaults; afterwards all of them, so that equal
             networks have equal configurations.
         hidden_channels: Width of every hidden layer.
         num_layers: Number of convolutions.
@@ -76,7 +56,7 @@ class ModelConfig:
     embedding: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        known = pick(CONV_OPTIONS, self.conv, "model")
+        known = pick(CONVS, self.conv, "model").defaults
         for name in self.conv_options:
             pick(known, name, f"option of {self.conv}")
         check_ranges(RANGES, {**vars(self), **self.conv_options})
@@ -100,10 +80,11 @@ class ModelConfig:
 
     def check(self, graphs: GraphSet) -> None:
         """Raise if the graphs have edge weights and networks of this kind cannot use them."""
-        if graphs.edge_weight is not None and self.conv not in WEIGHTED:
+        if graphs.edge_weight is not None and not CONVS[self.conv].takes_weights:
+            weighted = sorted(name for name, conv in CONVS.items() if conv.takes_weights)
             raise ValueError(
                 f"{graphs.name or 'the set'} has edge weights, which the model {self.conv} cannot use "
-                f"(without_weights ignores them); models that take weights: {', '.join(sorted(WEIGHTED))}"
+                f"(without_weights ignores them); models that take weights: {', '.join(weighted)}"
             )
 
     def build(self, in_channels: int, num_classes: int) -> GraphNetwork:

@@ -12,8 +12,9 @@ from typing import Any, SupportsIndex
 
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
+from bankgcn.nn.convs import CONVS
 from bankgcn.training.config import TrainConfig
-from bankgcn.training.model import CONV_OPTIONS, ModelConfig
+from bankgcn.training.model import ModelConfig
 from bankgcn.training.seeds import Seeds
 
 _NAME_OF_DATASET = {name.lower(): name for name in CATALOG}
@@ -86,7 +87,7 @@ class RunSpec:
         """
         conv, model = self.model.conv, self.model.to_dict()
         model["conv_options"] = _without_later_defaults(
-            model["conv_options"], _FIRST_OPTIONS.get(conv, frozenset()), CONV_OPTIONS[conv]
+            model["conv_options"], _FIRST_OPTIONS.get(conv, frozenset()), CONVS[conv].defaults
         )
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
         plain["model"] = _without_later_defaults(model, _FIRST_MODEL, _defaults(self.model))
@@ -121,7 +122,7 @@ class RunSpec:
         """
         model, train = changes.pop("model", self.model), changes.pop("train", self.train)
         conv = changes.get("conv", model.conv)
-        of_conv = pick(CONV_OPTIONS, conv, "model")
+        of_conv = pick(CONVS, conv, "model").options
         known = dict.fromkeys((*_RUN, *_TRAIN, *_MODEL, *of_conv))
         for name in changes:
             pick(known, name, f"option of a run of {conv}")
