@@ -13,6 +13,7 @@ import time
 from statistics import median, quantiles
 
 import torch
+from torch_geometric.nn import GCNConv
 
 from bankgcn.bench import case_named
 from bankgcn.nn import CONVS, GraphNetwork
@@ -20,6 +21,7 @@ from bankgcn.training import TrainConfig, evaluate
 from bankgcn.training.fitting import Training
 
 PREPARED, PLAIN = "prepared", "plain"
+PLAIN_LAYERS = {"gcn": GCNConv}  # a factory without a row gets no sparse adjacency; PyG's layer prepares no edges
 
 
 def main() -> None:
@@ -35,7 +37,7 @@ def main() -> None:
     config = TrainConfig(batch_size=case.batch_size, gamma=0.0)
     for name in arguments.convs.split(","):
         trainings = {}
-        for way, conv in ((PREPARED, name), (PLAIN, CONVS[name])):  # a network knows how to prepare for a name only
+        for way, conv in ((PREPARED, name), (PLAIN, PLAIN_LAYERS.get(name, CONVS[name].make))):
             torch.manual_seed(0)
             net = GraphNetwork(graphs.num_features, graphs.num_classes, conv=conv)
             trainings[way] = Training(net, graphs, graphs[:1], config, torch.Generator().manual_seed(0))

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,12 +122,12 @@ def test_ctrl_c_says_that_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_failed_runs_are_told_and_the_table_is_printed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bankgcn.nn import baselines
+    from bankgcn.nn import CONVS
 
     def broken(*_: object, **__: object) -> None:
         raise ImportError("no PyG here")
 
-    monkeypatch.setitem(baselines.CONVS, "gcn", broken)
+    monkeypatch.setitem(CONVS, "gcn", replace(CONVS["gcn"], make=broken))
     part = ("--datasets", "MUTAG", "--models", "gcn,mlp", "--runs", "1", "--epochs", "1", "--engine", "serial")
     code, out, err = run("reproduce", "table1", *part)
     assert code == 1

@@ -10,8 +10,8 @@ from bankgcn.cli.settings import DEFAULTS, Settings, in_these_words
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
+from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig, TrainConfig
-from bankgcn.training.model import CONV_OPTIONS
 
 
 def test_defaults_are_those_of_the_library() -> None:
@@ -38,7 +38,7 @@ def test_flags_override_a_file_and_a_file_the_defaults() -> None:
     assert settings.train.gamma == 10.0
 
 
-@pytest.mark.parametrize("model", CONV_OPTIONS)
+@pytest.mark.parametrize("model", CONVS)
 def test_every_model_has_its_options_and_survives_a_file(tmp_path: Path, model: str) -> None:
     settings = Settings.resolve({"model": model, "smiles": 'a "column"\n\x7f', "learning_rate": 1e-5})
     assert settings.model == ModelConfig(conv=model)

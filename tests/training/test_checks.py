@@ -13,7 +13,6 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, stratified_split
 from bankgcn.data.weights import without_weights
 from bankgcn.nn import CONVS, GraphNetwork
-from bankgcn.nn.baselines import WEIGHTED
 from bankgcn.training import ModelConfig, TrainConfig, fit
 from bankgcn.training.checks import check_run, class_notes
 
@@ -97,7 +96,7 @@ def test_roc_auc_is_refused_for_more_than_two_classes() -> None:
 def test_weighted_graphs_are_refused_by_models_that_take_no_weights(conv: str) -> None:
     graphs = graphs_of([0, 1] * 10, weight=2.0)
     check(without_weights(graphs), conv=conv)
-    if conv in WEIGHTED:
+    if CONVS[conv].takes_weights:
         check(graphs, conv=conv)
     else:
         message = rf"own has edge weights, which the model {conv} cannot use \(without_weights ignores them\)"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bankgcn.experiments import RunSpec
+from bankgcn.nn import CONVS
+from bankgcn.settings import Setting
 from bankgcn.training import ModelConfig, TrainConfig
-from bankgcn.training.model import CONV_OPTIONS
 from bankgcn.training.seeds import Seeds
 from bankgcn.training.keys import content_hash
 
@@ -66,8 +67,9 @@ def test_a_configuration_of_version_0_1_0_keeps_its_key_and_its_form(written: di
 @pytest.mark.parametrize("written", WRITTEN_BY_0_1_0, ids=lambda written: written["key"])
 def test_an_option_that_a_later_version_adds_changes_no_key(written: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     values = written["config"]
-    monkeypatch.setitem(CONV_OPTIONS, "bank", {**CONV_OPTIONS["bank"], "momentum": (1, 2)})
-    monkeypatch.setitem(CONV_OPTIONS, "gcn", {"bias": True})
+    for conv, name, default in (("bank", "momentum", (1, 2)), ("gcn", "bias", True)):
+        options = {**CONVS[conv].options, name: Setting(default=default, help="")}
+        monkeypatch.setitem(CONVS, conv, replace(CONVS[conv], options=options))
     later = LaterRunConfig(
         **{**values, "model": LaterModelConfig(**values["model"]), "train": LaterTrainConfig(**values["train"])}
     )

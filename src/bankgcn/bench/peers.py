@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from bankgcn.data.convert import to_pyg
 from bankgcn.data.graphs import GraphSet
-from bankgcn.nn.baselines import CONVS
+from bankgcn.nn.convs import CONVS
 
 HIDDEN, LAYERS, ORDER, SUBSPACES = 64, 4, 2, 8
 

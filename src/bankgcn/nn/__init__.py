@@ -3,8 +3,8 @@
 from bankgcn.nn.activation import READOUTS
 from bankgcn.nn.atom_encoder import AtomEncoder
 from bankgcn.nn.bank_conv import BankConv
-from bankgcn.nn.baselines import CONVS
 from bankgcn.nn.budget import layer_parameters, width_for_budget
+from bankgcn.nn.convs import CONVS, ConvSpec
 from bankgcn.nn.diversity import mutual_coherence
 from bankgcn.nn.network import BankGCN, GraphNetwork
 from bankgcn.nn.pooling import POOLINGS
@@ -16,6 +16,7 @@ __all__ = [
     "AtomEncoder",
     "BankConv",
     "BankGCN",
+    "ConvSpec",
     "GraphNetwork",
     "layer_parameters",
     "mutual_coherence",

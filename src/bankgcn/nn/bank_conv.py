@@ -140,10 +140,16 @@ class BankConv(nn.Module):
         bank = self._bank(shortcut and self.shortcut)
         return chebyshev.apply(lambda signal: x * signal, torch.ones_like(x), bank.T).T
 
+    def prepare_edges(
+        self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None = None
+    ) -> GraphShift:
+        """The graph shift, which :meth:`forward` takes in place of the edges. Networks build it once for all layers."""
+        return GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype)
+
     def forward(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None = None) -> Tensor:
         """Filter the signals of a graph, or of a batch of graphs."""
         self._check_signal(x)
-        shift = GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype)
+        shift = self.prepare_edges(x, edge_index, edge_weight)
         r = self.project(x)  # (n, s * c)  Eq. 12
         if r.shape != (x.size(0), self.out_channels):
             raise ValueError(

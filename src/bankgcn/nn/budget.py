@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from bankgcn.choices import pick
-from bankgcn.nn.baselines import CONVS
+from bankgcn.nn.convs import CONVS
 
 
 class Width(NamedTuple):

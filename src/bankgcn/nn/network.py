@@ -13,7 +13,7 @@ from torch.nn.parameter import is_lazy
 from bankgcn.choices import pick
 from bankgcn.nn.activation import ACTIVATIONS, READOUTS, activate_and_read
 from bankgcn.nn.bank_conv import BankConv
-from bankgcn.nn.baselines import CONVS, FASTER_SPARSE, WEIGHTED, ConvFactory, renormalised
+from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
 from bankgcn.nn.diversity import mutual_coherence
 from bankgcn.nn.pooling import POOLINGS
 from bankgcn.nn.reset import reset_parameters
@@ -65,11 +65,9 @@ class GraphNetwork(nn.Module):
             raise ValueError(f"num_layers={num_layers}: expected at least 1")
         make_conv = pick(CONVS, conv, "convolution") if isinstance(conv, str) else conv
         self.encoder = encoder
-        self._normalizes_once = conv == "gcn"
-        left_out = {"normalize": False} if self._normalizes_once else {}
         widths = [in_channels] + [hidden_channels] * num_layers
         self.convs = nn.ModuleList(
-            make_conv(width, next_width, **(conv_options or {}), **left_out) for width, next_width in pairwise(widths)
+            make_conv(width, next_width, **(conv_options or {})) for width, next_width in pairwise(widths)
         )
         self.pools = nn.ModuleList()
         if pooling is not None:
@@ -79,8 +77,8 @@ class GraphNetwork(nn.Module):
         self.normalize = normalize
         self.with_max = pick(READOUTS, readout, "readout")
         self.predict = nn.Linear(num_layers * (1 + self.with_max) * hidden_channels, out_channels)
-        self._takes_weights = not isinstance(conv, str) or conv in WEIGHTED
-        self._faster_sparse = isinstance(conv, str) and conv in FASTER_SPARSE
+        self._takes_weights = not isinstance(make_conv, ConvSpec) or make_conv.takes_weights
+        self._faster_sparse = isinstance(make_conv, ConvSpec) and make_conv.faster_sparse
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
@@ -167,18 +165,17 @@ class GraphNetwork(nn.Module):
         return pick(REDUCTIONS, reduction, "reduction")(omegas)
 
     def _edges(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None) -> tuple:
-        """What the convolutions take besides the signal: a bank's shift and GCN's weights, made once for all layers."""
+        """What the convolutions take besides the signal, prepared once for all layers if they can do so."""
         if isinstance(edge_index, GraphShift) and self.pools:
             raise ValueError("pooling makes new graphs from the edges: pass edge_index, not a GraphShift")
-        if not isinstance(self.convs[0], BankConv):
-            if isinstance(edge_index, GraphShift):
-                raise ValueError(f"{type(self.convs[0]).__name__} takes edge_index, not a GraphShift")
-            if self._normalizes_once:
-                return renormalised(x, edge_index, edge_weight)
-            if self.takes_adjacency and edge_index.layout == torch.sparse_csr:
-                edge_index = edge_index.to(x.dtype)
-            return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
-        return (GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype),)
+        first = self.convs[0]
+        if isinstance(edge_index, GraphShift) and not isinstance(first, BankConv):
+            raise ValueError(f"{type(first).__name__} takes edge_index, not a GraphShift")
+        if hasattr(first, "prepare_edges"):
+            return (first.prepare_edges(x, edge_index, edge_weight),)
+        if self.takes_adjacency and edge_index.layout == torch.sparse_csr:
+            edge_index = edge_index.to(x.dtype)
+        return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
 
 
 class BankGCN(GraphNetwork):

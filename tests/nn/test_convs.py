@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
-from torch_geometric.nn import ChebConv
+from torch_geometric.nn import ChebConv, GCNConv
 
 import oracles
 from bankgcn.data import GraphSet
@@ -79,10 +82,14 @@ def test_heads_of_gat_share_the_width() -> None:
         CONVS["gat"](5, 60)
 
 
+PYGS_OWN = {"gcn": GCNConv}
+"""Layers that cannot prepare the edges, in place of those that can."""
+
+
 def twins(conv: str) -> tuple[GraphNetwork, GraphNetwork]:
     """A network by name, which may prepare the edges for its layers, and one whose layers are left to themselves."""
     nets = []
-    for choice in (conv, CONVS[conv]):
+    for choice in (conv, PYGS_OWN.get(conv, CONVS[conv].make)):
         torch.manual_seed(7)
         nets.append(GraphNetwork(3, 2, hidden_channels=16, conv=choice))
     return nets[0], nets[1]
@@ -202,3 +209,39 @@ def test_oracle_and_laplacian_agree_on_the_ring() -> None:
     edges = [tuple(pair) for pair in ring(6).T.tolist()]
     lap = oracles.laplacian(oracles.adjacency(6, edges, [1.0] * len(edges)))
     np.testing.assert_allclose(lap, np.eye(6) - ring_neighbours(np.eye(6)) / 2)
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_options_are_the_arguments_of_the_factory_with_their_defaults(conv: str) -> None:
+    spec = CONVS[conv]
+    parameters = list(inspect.signature(spec.make).parameters.values())[2:]
+    if conv != "mlp":  # whose other arguments are those of torch's linear layer
+        assert {parameter.name: parameter.default for parameter in parameters} == spec.defaults
+    for name, option in spec.options.items():
+        option.check(name, option.default)
+        assert isinstance(option.default, option.kind)
+        assert option.help.endswith((".", ":"))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_layer_of_a_gcn_network_alone_is_pygs(weighted: bool) -> None:
+    layer, x = GraphNetwork(3, 2, conv="gcn").convs[0], signals(6, 3)
+    plain = GCNConv(3, 64)
+    plain.load_state_dict(layer.state_dict())
+    assert isinstance(layer, GCNConv)
+    assert [name for name, _ in layer.named_parameters()] == [name for name, _ in plain.named_parameters()]
+    weight = torch.arange(1.0, 7).repeat(2) if weighted else None
+    assert torch.equal(layer(x, ring(6), weight), plain(x, ring(6), weight))
+    assert torch.equal(layer(x, layer.prepare_edges(x, ring(6), weight)), plain(x, ring(6), weight))
+
+
+@pytest.mark.parametrize(
+    "copy_of", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))], ids=["copy", "pickle"]
+)
+def test_a_gcn_network_can_be_copied_and_its_hooks_fire(copy_of: Callable[[GraphNetwork], GraphNetwork]) -> None:
+    net = GraphNetwork(3, 2, conv="gcn")
+    other, shapes = copy_of(net), []
+    for layer in other.convs:
+        layer.register_forward_hook(lambda module, inputs, output: shapes.append(tuple(output.shape)))
+    assert torch.equal(other(signals(5, 3), ring(5)), net(signals(5, 3), ring(5)))
+    assert shapes == [(5, 64)] * 4

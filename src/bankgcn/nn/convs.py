@@ -1,0 +1,140 @@
+"""The convolutions that a network can be made of, one row each.
+
+The baselines are PyG's own layers, with the settings of the paper's section 5.1. PyG is imported where a layer is
+built, so that :class:`BankConv` alone does not need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from torch import Tensor, nn
+
+from bankgcn.nn.bank_conv import INITIAL_ALPHA, BankConv
+from bankgcn.settings import Setting
+from bankgcn.spectral.basis import BASES
+
+ConvFactory = Callable[..., nn.Module]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvSpec:
+    """A convolution. Called like its factory, it makes a layer.
+
+    A layer whose edges can be prepared once for all layers of a network has a method ``prepare_edges``; see
+    :meth:`BankConv.prepare_edges`.
+
+    Args:
+        label: Name in tables and messages.
+        make: Makes a layer from ``(in_channels, out_channels, **options)``.
+        options: The keyword arguments of ``make`` that users can set. The defaults are the paper's values.
+        takes_weights: Whether the layer takes edge weights.
+        needs_pyg: Whether the layer needs PyTorch Geometric.
+        faster_sparse: Whether the layer takes a sparse adjacency matrix in place of the edges and is faster with it.
+    """
+
+    label: str
+    make: ConvFactory
+    options: Mapping[str, Setting] = field(default_factory=dict)
+    takes_weights: bool = False
+    needs_pyg: bool = True
+    faster_sparse: bool = False
+
+    def __call__(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
+        """Make a layer."""
+        return self.make(in_channels, out_channels, **options)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The default of each option."""
+        return {name: option.default for name, option in self.options.items()}
+
+
+class NodewiseLinear(nn.Linear):
+    """A linear layer with the signature of a convolution. It ignores the edges: a baseline without graph structure."""
+
+    def forward(self, x: Tensor, edge_index: object = None, edge_weight: object = None) -> Tensor:
+        """Map the signal of each node by itself."""
+        return super().forward(x)
+
+
+def gcn(in_channels: int, out_channels: int) -> nn.Module:
+    """GCN: the renormalised first-order filter."""
+    from bankgcn.nn.gcn_conv import GCNConv
+
+    return GCNConv(in_channels, out_channels)
+
+
+def sage(in_channels: int, out_channels: int) -> nn.Module:
+    """GraphSAGE with the mean aggregator."""
+    from torch_geometric.nn import SAGEConv
+
+    return SAGEConv(in_channels, out_channels, aggr="mean")
+
+
+def gin(in_channels: int, out_channels: int) -> nn.Module:
+    """GIN: an MLP of two layers, applied to the sum over each neighbourhood."""
+    from torch_geometric.nn import GINConv
+
+    mlp = nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
+    return GINConv(mlp)
+
+
+def gat(in_channels: int, out_channels: int, heads: int = 8) -> nn.Module:
+    """GAT; ``out_channels`` is the width of all heads together."""
+    from torch_geometric.nn import GATConv
+
+    if out_channels % heads:
+        raise ValueError(f"out_channels={out_channels} does not divide into heads={heads}")
+    return GATConv(in_channels, out_channels // heads, heads=heads)
+
+
+def cheb(in_channels: int, out_channels: int, order: int = 2) -> nn.Module:
+    """ChebNet of the given order. PyG's ``K`` counts terms: the paper's K = 2 is PyG's ``K=3``."""
+    from torch_geometric.nn import ChebConv
+
+    conv = ChebConv(in_channels, out_channels, K=order + 1, normalization="sym")
+    conv.register_forward_pre_hook(_set_lambda_max, with_kwargs=True)
+    return conv
+
+
+def _set_lambda_max(conv: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Pass the largest frequency, 2. PyG takes the same value from the Laplacian, but fails if there are no nodes."""
+    return args, {"lambda_max": 2.0, **kwargs}
+
+
+def _option(default: Any, help: str, **metadata: Any) -> Setting:
+    return Setting(default=default, help=help, panel="Model", kind=type(default), **metadata)
+
+
+_ORDER = _option(2, "Order K of the filters: they reach K hops.", at_least=0)
+_BANK_OPTIONS = {
+    "order": _ORDER,
+    "num_subspaces": _option(8, "Number s of filters in a layer.", name="subspaces", at_least=1),
+    "basis": _option("chebyshev", "Basis of the polynomial filters:", choices=tuple(BASES)),
+    "projection": _option("linear", "Projection of the signal into the subspaces:", choices=("linear", "mlp")),
+    "shortcut": _option(True, "Add the projected signal to the filtered one."),
+    "bias": _option(True, "Learn a bias in the projection."),
+    "initial_alpha": _option("xavier", "Initial coefficients of the filters:", choices=tuple(INITIAL_ALPHA)),
+}
+
+CONVS: dict[str, ConvSpec] = {
+    "bank": ConvSpec(
+        label="BankGCN",
+        make=BankConv,
+        options=MappingProxyType(_BANK_OPTIONS),
+        takes_weights=True,
+        needs_pyg=False,
+    ),
+    "gcn": ConvSpec(label="GCN", make=gcn, takes_weights=True),
+    "sage": ConvSpec(label="GraphSAGE", make=sage, faster_sparse=True),
+    "gin": ConvSpec(label="GIN", make=gin),
+    "gat": ConvSpec(
+        label="GAT", make=gat, options={"heads": _option(8, "Number of attention heads in a layer.", at_least=1)}
+    ),
+    "cheb": ConvSpec(label="ChebNet", make=cheb, options={"order": _ORDER}, takes_weights=True),
+    "mlp": ConvSpec(label="MLP", make=NodewiseLinear, takes_weights=True, needs_pyg=False),  # ignores the weights, too
+}
