@@ -38,6 +38,8 @@ __all__ = ["FileError", "GraphBatch", "GraphError", "GraphSet"]
 
 Indices = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | Tensor
 
+_RENAMED = {"entry_ptr": "edge_ptr"}  # names of fields in files that version 0.1.0 wrote
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphSet:
@@ -50,7 +52,7 @@ class GraphSet:
     """
 
     node_ptr: NDArray[np.int64]  # (G + 1,): where the nodes of each graph start
-    entry_ptr: NDArray[np.int64]  # (G + 1,): where the edges of each graph start
+    edge_ptr: NDArray[np.int64]  # (G + 1,): where the edges of each graph start
     degree: NDArray[np.unsignedinteger]  # (N,): number of neighbours
     neighbor: NDArray[np.unsignedinteger]  # (E,): neighbours of each node in turn, counted within their graph
     shift: NDArray[np.float32]  # (E,): entries of L~
@@ -134,7 +136,7 @@ class GraphSet:
         flat = flatten_edges(node_ptr, edges, weight, kinds, asymmetric)
         graphs = cls(
             node_ptr=node_ptr,
-            entry_ptr=flat.entry_ptr,
+            edge_ptr=flat.edge_ptr,
             degree=flat.degree,
             neighbor=flat.neighbor,
             shift=flat.shift,
@@ -190,6 +192,7 @@ class GraphSet:
                 contradict each other.
         """
         rest, arrays = read_arrays(path, verify)
+        arrays = {_RENAMED.get(name, name): array for name, array in arrays.items()}
         known = rest.pop("fingerprint", None)
         members: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in rest.items()}
         try:
@@ -213,9 +216,9 @@ class GraphSet:
         return np.diff(self.node_ptr)
 
     @cached_property
-    def num_entries(self) -> NDArray[np.int64]:
+    def num_directed_edges(self) -> NDArray[np.int64]:
         """Number of directed edges of each graph, shape ``(G,)``."""
-        return np.diff(self.entry_ptr)
+        return np.diff(self.edge_ptr)
 
     @cached_property
     def arrays(self) -> FlatArrays:
@@ -242,7 +245,7 @@ class GraphSet:
         label_start = self.num_attributes + pointers(np.array(self.label_widths, np.int64))
         fields = (
             self.node_ptr,
-            self.entry_ptr,
+            self.edge_ptr,
             self.degree,
             self.neighbor,
             self.shift,
@@ -261,7 +264,7 @@ class GraphSet:
     @property
     def num_edges(self) -> NDArray[np.int64]:
         """Number of undirected edges of each graph, shape ``(G,)``."""
-        return self.num_entries // 2
+        return self.num_directed_edges // 2
 
     @property
     def num_attributes(self) -> int:
@@ -284,16 +287,16 @@ class GraphSet:
         Graphs that follow one another are not copied, so a range of a set that lies in a file stays there.
         """
         chosen = self._numbers(indices)
-        nodes, entries = _members(self.node_ptr, chosen), _members(self.entry_ptr, chosen)
+        nodes, edges = _members(self.node_ptr, chosen), _members(self.edge_ptr, chosen)
         subset = replace(
             self,
             node_ptr=pointers(self.num_nodes[chosen]),
-            entry_ptr=pointers(self.num_entries[chosen]),
+            edge_ptr=pointers(self.num_directed_edges[chosen]),
             degree=self.degree[nodes],
-            neighbor=self.neighbor[entries],
-            shift=self.shift[entries],
-            edge_weight=None if self.edge_weight is None else self.edge_weight[entries],
-            edge_labels=None if self.edge_labels is None else self.edge_labels[entries],
+            neighbor=self.neighbor[edges],
+            shift=self.shift[edges],
+            edge_weight=None if self.edge_weight is None else self.edge_weight[edges],
+            edge_labels=None if self.edge_labels is None else self.edge_labels[edges],
             attributes=None if self.attributes is None else self.attributes[nodes],
             labels=None if self.labels is None else self.labels[nodes],
             y=None if self.y is None else self.y[chosen],
