@@ -57,6 +57,7 @@ def test_a_set_that_version_0_1_0_saved_is_read() -> None:
     loaded, graphs = GraphSet.load(SAVED_V010, verify=True), a_set()
     assert loaded.fingerprint == loaded[:].fingerprint == graphs.fingerprint
     np.testing.assert_array_equal(loaded.edge_ptr, graphs.edge_ptr)
+    assert loaded.feature_spec == {"kind": "named", "numbers": {"size": 2}, "words": {"element": ["C", "N", "O"]}}
 
 
 @given(drawn=graph_sets())

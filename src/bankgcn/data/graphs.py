@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +26,7 @@ from bankgcn.data.checks import (
 )
 from bankgcn.data.edges import flatten_edges
 from bankgcn.data.errors import GraphError
+from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.fingerprint import fingerprint
 from bankgcn.data.invariants import check_invariants
 from bankgcn.files.arrays import read_arrays, write_arrays
@@ -38,7 +39,7 @@ __all__ = ["FileError", "GraphBatch", "GraphError", "GraphSet"]
 
 Indices = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | Tensor
 
-_RENAMED = {"entry_ptr": "edge_ptr"}  # names of fields in files that version 0.1.0 wrote
+_RENAMED = {"entry_ptr": "edge_ptr", "recipe": "feature_spec"}  # names of fields in files that version 0.1.0 wrote
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +67,7 @@ class GraphSet:
     names: tuple[str, ...] | None = None
     name: str = ""
     notes: tuple[str, ...] = ()
-    recipe: Mapping[str, Any] = field(default_factory=dict)  # how the signals were made; see features.recipes
+    feature_spec: FeatureSpec = field(default_factory=dict)  # how the node features were made; see features.spec
 
     def __post_init__(self) -> None:
         check_invariants(self)
@@ -88,7 +89,7 @@ class GraphSet:
         name: str = "",
         asymmetric: Literal["refuse", "symmetrise"] = "refuse",
         notes: Sequence[str] = (),
-        recipe: Mapping[str, Any] | None = None,
+        feature_spec: FeatureSpec | None = None,
     ) -> GraphSet:
         """The one way in for graphs from any source.
 
@@ -113,7 +114,7 @@ class GraphSet:
             asymmetric: What to do with an edge whose reverse is missing or differs in weight: ``"refuse"``, or
                 ``"symmetrise"``, which gives both directions the larger weight and counts in the notes.
             notes: What a user of these graphs must know.
-            recipe: How the signals were made, if a reader made them; see :mod:`bankgcn.data.features.recipes`.
+            feature_spec: How the signals were made, if a reader made them; see :mod:`bankgcn.data.features.spec`.
 
         Raises:
             GraphError: The arrays contradict each other; the message names the value and where it stands.
@@ -148,7 +149,9 @@ class GraphSet:
             name=name,
             notes=(*notes, *flat.notes),
         )
-        return graphs.with_signals(attributes=attributes, labels=labels, label_widths=label_widths, recipe=recipe)
+        return graphs.with_signals(
+            attributes=attributes, labels=labels, label_widths=label_widths, feature_spec=feature_spec
+        )
 
     def with_signals(
         self,
@@ -157,7 +160,7 @@ class GraphSet:
         labels: ArrayLike | Tensor | None = None,
         label_widths: int | Sequence[int] | None = None,
         notes: Sequence[str] = (),
-        recipe: Mapping[str, Any] | None = None,
+        feature_spec: FeatureSpec | None = None,
     ) -> GraphSet:
         """The same graphs with these node signals instead of their own, and further notes; see :meth:`from_edges`."""
         kinds = None if labels is None else check_labels("labels", labels, len(self.degree), "node")
@@ -167,7 +170,7 @@ class GraphSet:
             labels=kinds,
             label_widths=() if kinds is None else check_widths(kinds, label_widths),
             notes=(*self.notes, *notes),
-            recipe=dict(recipe or {}),
+            feature_spec=dict(feature_spec or {}),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -192,11 +195,11 @@ class GraphSet:
                 contradict each other.
         """
         rest, arrays = read_arrays(path, verify)
-        arrays = {_RENAMED.get(name, name): array for name, array in arrays.items()}
         known = rest.pop("fingerprint", None)
-        members: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in rest.items()}
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in rest.items()} | arrays
+        members: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in values.items()}
         try:
-            loaded = cls(**members | arrays)
+            loaded = cls(**members)
         except (TypeError, AttributeError, GraphError) as error:
             raise FileError(f"holds no set of graphs ({error})", path) from error
         loaded.__dict__["fingerprint"] = known  # computed when it was saved

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from bankgcn.data.features.recipes import description
+from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
 from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
@@ -111,7 +111,7 @@ def _train_locked(
     folder.write_history(result.epochs)
     if result.best is not None:
         known = ("metric", "valid_score", "test_score", "graphs", "split")
-        about = {**run.about, **{name: record[name] for name in known}, "signals": description(graphs)}
+        about = {**run.about, **{name: record[name] for name in known}, "signals": describe_features(graphs)}
         TrainedModel(net, run.model, graphs.classes, graphs.num_features, about).save(folder.model)
     record["seconds"] = round(time.monotonic() - started, 3)
     folder.write_record(record)
