@@ -13,7 +13,7 @@ from hypothesis import given
 from bankgcn.data import GraphError, GraphSet
 from bankgcn.data.convert import from_adjacency, from_networkx, from_pyg, to_adjacency, to_networkx, to_pyg
 from bankgcn.data.features.node_schema import NodeSchema
-from bankgcn.data.features.recipes import description
+from bankgcn.data.features.spec import describe_features
 from random_sets import RandomSet, graph_sets
 
 
@@ -122,10 +122,10 @@ def test_graphs_to_predict_get_the_columns_of_the_graphs_trained_on() -> None:
 
 def test_networkx_graphs_keep_their_schema(tmp_path: Path) -> None:
     graphs = from_networkx([molecule("O", "C"), molecule("N")])
-    assert NodeSchema.from_recipe(graphs.recipe) == NodeSchema({"charge": 1}, {"element": ("C", "N", "O")})
+    assert NodeSchema.from_spec(graphs.feature_spec) == NodeSchema({"charge": 1}, {"element": ("C", "N", "O")})
     graphs[:1].save(tmp_path / "some.graphs")
-    assert description(GraphSet.load(tmp_path / "some.graphs")) == description(graphs)
-    assert from_networkx([nx.path_graph(2)]).recipe == {}
+    assert describe_features(GraphSet.load(tmp_path / "some.graphs")) == describe_features(graphs)
+    assert from_networkx([nx.path_graph(2)]).feature_spec == {}
 
 
 def test_networkx_keys_that_are_no_words_can_be_saved(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_networkx_keys_that_are_no_words_can_be_saved(tmp_path: Path) -> None:
     graph.nodes["a"][("at", 0)] = 1.5
     graphs = from_networkx([graph])
     graphs.save(tmp_path / "odd.graphs")
-    assert description(GraphSet.load(tmp_path / "odd.graphs")) == description(graphs)
-    assert graphs.recipe["numbers"] == {"('at', 0)": 1, "size": 1}
+    assert describe_features(GraphSet.load(tmp_path / "odd.graphs")) == describe_features(graphs)
+    assert graphs.feature_spec["numbers"] == {"('at', 0)": 1, "size": 1}
 
 
 def test_networkx_nodes_may_be_anything_and_edges_may_lack_a_weight() -> None:

@@ -16,6 +16,8 @@ from bankgcn.files.atomic import atomic_write
 from bankgcn.files.errors import FileError
 from random_sets import RandomSet, graph_sets
 
+SAVED_V010 = Path(__file__).parents[1] / "data" / "saved_v010.graphs"
+
 
 def a_set() -> GraphSet:
     return GraphSet.from_edges(
@@ -43,12 +45,19 @@ def test_a_saved_set_comes_back_as_it_was(saved: Path) -> None:
     loaded, graphs = GraphSet.load(saved, verify=True), a_set()
     for field in ("name", "notes", "names", "classes", "label_widths", "fingerprint"):
         assert getattr(loaded, field) == getattr(graphs, field), field
-    for field in ("node_ptr", "entry_ptr", "degree", "neighbor", "shift", "edge_weight", "edge_labels", "labels", "y"):
+    for field in ("node_ptr", "edge_ptr", "degree", "neighbor", "shift", "edge_weight", "edge_labels", "labels", "y"):
         np.testing.assert_array_equal(getattr(loaded, field), getattr(graphs, field))
         assert getattr(loaded, field).dtype == getattr(graphs, field).dtype
     assert loaded[:].fingerprint == graphs.fingerprint
     assert torch.equal(loaded.batch([1, 0]).x, graphs.batch([1, 0]).x)
     assert [path.name for path in saved.parent.iterdir()] == ["pair.graphs"]
+
+
+def test_a_set_that_version_0_1_0_saved_is_read() -> None:
+    loaded, graphs = GraphSet.load(SAVED_V010, verify=True), a_set()
+    assert loaded.fingerprint == loaded[:].fingerprint == graphs.fingerprint
+    np.testing.assert_array_equal(loaded.edge_ptr, graphs.edge_ptr)
+    assert loaded.feature_spec == {"kind": "named", "numbers": {"size": 2}, "words": {"element": ["C", "N", "O"]}}
 
 
 @given(drawn=graph_sets())

@@ -12,7 +12,7 @@ import torch
 
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.convert import from_networkx
-from bankgcn.data.features.recipes import description
+from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import save_tensors
@@ -89,7 +89,7 @@ def test_a_model_gets_the_columns_that_it_was_trained_on_or_refuses_the_graphs()
         return from_networkx([graph], name="atoms")
 
     config = ModelConfig()
-    about = {"signals": description(atoms("C", "N", "O"))}
+    about = {"signals": describe_features(atoms("C", "N", "O"))}
     model = TrainedModel(config.build(3, 2), config, ("a", "b"), 3, about)
     assert model.described(atoms("O", "C")).signals().tolist() == [[0, 0, 1], [1, 0, 0]]
     with pytest.raises(ValueError, match="atoms: element of node 0 of graph 0 is 'P'"):

@@ -82,7 +82,7 @@ class GraphBatch:
     @cached_property
     def shift(self) -> GraphShift:
         r"""The shift :math:`\tilde L` of all graphs, block diagonal."""
-        rowptr, weight = pointers(self._degree), self.source.shift[self._entries]
+        rowptr, weight = pointers(self._degree), self.source.shift[self._edges]
         return GraphShift(self._tensor(rowptr), self._tensor(self._col), self._tensor(weight))
 
     @cached_property
@@ -104,13 +104,13 @@ class GraphBatch:
 
     @cached_property
     def edge_index(self) -> Tensor:
-        """The edges, each in both directions, sorted: shape ``(2, num_entries)``; no self-loops, no duplicates."""
+        """The directed edges, sorted, shape ``(2, num_directed_edges)``; no self-loops, no duplicates."""
         row = np.arange(self.num_nodes).repeat(self._degree)
         return self._tensor(np.stack([row, self._col]))
 
     @cached_property
     def adjacency(self) -> Tensor:
-        """The edges without their weights as a ``torch.sparse`` matrix in CSR form: 1 for each entry."""
+        """The edges without their weights as a ``torch.sparse`` matrix in CSR form: 1 for each directed edge."""
         rowptr, ones = pointers(self._degree), np.ones(len(self._col), np.float32)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
@@ -126,13 +126,13 @@ class GraphBatch:
     def edge_weight(self) -> Tensor | None:
         """Weight of each edge, not normalised; ``None`` where all are 1."""
         weight = self.source.edge_weight
-        return None if weight is None else self._tensor(weight[self._entries])
+        return None if weight is None else self._tensor(weight[self._edges])
 
     @cached_property
     def edge_labels(self) -> Tensor | None:
-        """Integers of each edge, shape ``(num_entries, columns)``, if the set has them."""
+        """Integers of each edge, shape ``(num_directed_edges, columns)``, if the set has them."""
         labels = self.source.edge_labels
-        return None if labels is None else self._tensor(labels[self._entries].astype(np.int64))
+        return None if labels is None else self._tensor(labels[self._edges].astype(np.int64))
 
     @cached_property
     def y(self) -> Tensor | None:
@@ -160,19 +160,19 @@ class GraphBatch:
         return self.source.degree[self._nodes]
 
     @cached_property
-    def _num_entries(self) -> NDArray[np.int64]:
-        return self.source.num_entries[self.indices]
+    def _num_edges(self) -> NDArray[np.int64]:
+        return self.source.num_directed_edges[self.indices]
 
     @cached_property
-    def _entries(self) -> NDArray[np.int64]:
-        """Positions of the entries in the arrays of the set."""
-        return spans(self.source.entry_ptr[self.indices], self._num_entries, pointers(self._num_entries))
+    def _edges(self) -> NDArray[np.int64]:
+        """Positions of the directed edges in the arrays of the set."""
+        return spans(self.source.edge_ptr[self.indices], self._num_edges, pointers(self._num_edges))
 
     @cached_property
     def _col(self) -> NDArray[np.int64]:
-        """The other end of each entry, counted within the batch."""
-        col = self._node_ptr[:-1].repeat(self._num_entries)
-        col += self.source.neighbor[self._entries]
+        """Target node of each directed edge, numbered within the batch."""
+        col = self._node_ptr[:-1].repeat(self._num_edges)
+        col += self.source.neighbor[self._edges]
         return col
 
     def _tensor(self, array: NDArray) -> Tensor:

@@ -76,7 +76,7 @@ def from_networkx(
 ) -> GraphSet:
     """NetworkX graphs; numbers of the nodes become attributes, words become labels.
 
-    The set keeps the schema as its recipe, so that a model knows which words its columns stand for.
+    The set keeps the schema as its ``feature_spec``, so that a model knows which words its columns stand for.
 
     Args:
         graphs: The graphs, with any nodes; their order in the graph is kept.

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bankgcn.data.batch import pointers
 from bankgcn.data.errors import GraphError
 from bankgcn.spectral.shift import GraphShift
 
@@ -24,7 +25,7 @@ TOLERANCE = 3e-4  # summing duplicates in another order rounds the two direction
 class FlatEdges:
     """The entries of all graphs, one graph after another, by row and then column; no self-loops, no duplicates."""
 
-    entry_ptr: NDArray[np.int64]  # (G + 1,): where the entries of each graph start
+    edge_ptr: NDArray[np.int64]  # (G + 1,): where the edges of each graph start
     degree: NDArray[np.unsignedinteger]  # (N,): number of entries in each row
     neighbor: NDArray[np.unsignedinteger]  # (E,): column of each entry, counted within its graph
     shift: NDArray[np.float32]  # (E,): value of each entry of L~
@@ -159,10 +160,10 @@ def _flatten_piece(
     edge_index = torch.from_numpy(np.stack([edges.row, edges.col]))
     shift = GraphShift.from_edges(edge_index, torch.from_numpy(edges.weight), num_nodes=num_nodes)
     rowptr = shift.rowptr.numpy()
-    entry_ptr = rowptr[node_ptr]
-    first_node = np.repeat(node_ptr[:-1], np.diff(entry_ptr))
+    edge_ptr = rowptr[node_ptr]
+    first_node = np.repeat(node_ptr[:-1], np.diff(edge_ptr))
     return FlatEdges(
-        entry_ptr,
+        edge_ptr,
         np.diff(rowptr).astype(np.uint32),
         (edges.col - first_node).astype(neighbor_type),
         shift.weight.numpy(),
@@ -248,11 +249,10 @@ def _symmetrise(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
 
 def _join(pieces: list[FlatEdges], notes: tuple[str, ...]) -> FlatEdges:
     """The pieces as one, in the smallest types that hold them."""
-    entries = np.concatenate([np.zeros(1, np.int64), *(np.diff(piece.entry_ptr) for piece in pieces)])
     degree = np.concatenate([piece.degree for piece in pieces])
     labels = [piece.labels for piece in pieces if piece.labels is not None]
     return FlatEdges(
-        np.cumsum(entries),
+        pointers(np.concatenate([np.diff(piece.edge_ptr) for piece in pieces])),
         degree.astype(np.min_scalar_type(degree.max(initial=0))),
         np.concatenate([piece.neighbor for piece in pieces]),
         np.concatenate([piece.shift for piece in pieces]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +26,7 @@ from bankgcn.data.checks import (
 )
 from bankgcn.data.edges import flatten_edges
 from bankgcn.data.errors import GraphError
+from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.fingerprint import fingerprint
 from bankgcn.data.invariants import check_invariants
 from bankgcn.files.arrays import read_arrays, write_arrays
@@ -37,6 +38,8 @@ if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
 __all__ = ["FileError", "GraphBatch", "GraphError", "GraphSet"]
 
 Indices = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | Tensor
+
+_RENAMED = {"entry_ptr": "edge_ptr", "recipe": "feature_spec"}  # names of fields in files that version 0.1.0 wrote
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +53,7 @@ class GraphSet:
     """
 
     node_ptr: NDArray[np.int64]  # (G + 1,): where the nodes of each graph start
-    entry_ptr: NDArray[np.int64]  # (G + 1,): where the edges of each graph start
+    edge_ptr: NDArray[np.int64]  # (G + 1,): where the edges of each graph start
     degree: NDArray[np.unsignedinteger]  # (N,): number of neighbours
     neighbor: NDArray[np.unsignedinteger]  # (E,): neighbours of each node in turn, counted within their graph
     shift: NDArray[np.float32]  # (E,): entries of L~
@@ -64,7 +67,7 @@ class GraphSet:
     names: tuple[str, ...] | None = None
     name: str = ""
     notes: tuple[str, ...] = ()
-    recipe: Mapping[str, Any] = field(default_factory=dict)  # how the signals were made; see features.recipes
+    feature_spec: FeatureSpec = field(default_factory=dict)  # how the node features were made; see features.spec
 
     def __post_init__(self) -> None:
         check_invariants(self)
@@ -86,7 +89,7 @@ class GraphSet:
         name: str = "",
         asymmetric: Literal["refuse", "symmetrise"] = "refuse",
         notes: Sequence[str] = (),
-        recipe: Mapping[str, Any] | None = None,
+        feature_spec: FeatureSpec | None = None,
     ) -> GraphSet:
         """The one way in for graphs from any source.
 
@@ -111,7 +114,7 @@ class GraphSet:
             asymmetric: What to do with an edge whose reverse is missing or differs in weight: ``"refuse"``, or
                 ``"symmetrise"``, which gives both directions the larger weight and counts in the notes.
             notes: What a user of these graphs must know.
-            recipe: How the signals were made, if a reader made them; see :mod:`bankgcn.data.features.recipes`.
+            feature_spec: How the signals were made, if a reader made them; see :mod:`bankgcn.data.features.spec`.
 
         Raises:
             GraphError: The arrays contradict each other; the message names the value and where it stands.
@@ -134,7 +137,7 @@ class GraphSet:
         flat = flatten_edges(node_ptr, edges, weight, kinds, asymmetric)
         graphs = cls(
             node_ptr=node_ptr,
-            entry_ptr=flat.entry_ptr,
+            edge_ptr=flat.edge_ptr,
             degree=flat.degree,
             neighbor=flat.neighbor,
             shift=flat.shift,
@@ -146,7 +149,9 @@ class GraphSet:
             name=name,
             notes=(*notes, *flat.notes),
         )
-        return graphs.with_signals(attributes=attributes, labels=labels, label_widths=label_widths, recipe=recipe)
+        return graphs.with_signals(
+            attributes=attributes, labels=labels, label_widths=label_widths, feature_spec=feature_spec
+        )
 
     def with_signals(
         self,
@@ -155,7 +160,7 @@ class GraphSet:
         labels: ArrayLike | Tensor | None = None,
         label_widths: int | Sequence[int] | None = None,
         notes: Sequence[str] = (),
-        recipe: Mapping[str, Any] | None = None,
+        feature_spec: FeatureSpec | None = None,
     ) -> GraphSet:
         """The same graphs with these node signals instead of their own, and further notes; see :meth:`from_edges`."""
         kinds = None if labels is None else check_labels("labels", labels, len(self.degree), "node")
@@ -165,7 +170,7 @@ class GraphSet:
             labels=kinds,
             label_widths=() if kinds is None else check_widths(kinds, label_widths),
             notes=(*self.notes, *notes),
-            recipe=dict(recipe or {}),
+            feature_spec=dict(feature_spec or {}),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -191,9 +196,10 @@ class GraphSet:
         """
         rest, arrays = read_arrays(path, verify)
         known = rest.pop("fingerprint", None)
-        members: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in rest.items()}
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in rest.items()} | arrays
+        members: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in values.items()}
         try:
-            loaded = cls(**members | arrays)
+            loaded = cls(**members)
         except (TypeError, AttributeError, GraphError) as error:
             raise FileError(f"holds no set of graphs ({error})", path) from error
         loaded.__dict__["fingerprint"] = known  # computed when it was saved
@@ -213,9 +219,9 @@ class GraphSet:
         return np.diff(self.node_ptr)
 
     @cached_property
-    def num_entries(self) -> NDArray[np.int64]:
+    def num_directed_edges(self) -> NDArray[np.int64]:
         """Number of directed edges of each graph, shape ``(G,)``."""
-        return np.diff(self.entry_ptr)
+        return np.diff(self.edge_ptr)
 
     @cached_property
     def arrays(self) -> FlatArrays:
@@ -242,7 +248,7 @@ class GraphSet:
         label_start = self.num_attributes + pointers(np.array(self.label_widths, np.int64))
         fields = (
             self.node_ptr,
-            self.entry_ptr,
+            self.edge_ptr,
             self.degree,
             self.neighbor,
             self.shift,
@@ -261,7 +267,7 @@ class GraphSet:
     @property
     def num_edges(self) -> NDArray[np.int64]:
         """Number of undirected edges of each graph, shape ``(G,)``."""
-        return self.num_entries // 2
+        return self.num_directed_edges // 2
 
     @property
     def num_attributes(self) -> int:
@@ -284,16 +290,16 @@ class GraphSet:
         Graphs that follow one another are not copied, so a range of a set that lies in a file stays there.
         """
         chosen = self._numbers(indices)
-        nodes, entries = _members(self.node_ptr, chosen), _members(self.entry_ptr, chosen)
+        nodes, edges = _members(self.node_ptr, chosen), _members(self.edge_ptr, chosen)
         subset = replace(
             self,
             node_ptr=pointers(self.num_nodes[chosen]),
-            entry_ptr=pointers(self.num_entries[chosen]),
+            edge_ptr=pointers(self.num_directed_edges[chosen]),
             degree=self.degree[nodes],
-            neighbor=self.neighbor[entries],
-            shift=self.shift[entries],
-            edge_weight=None if self.edge_weight is None else self.edge_weight[entries],
-            edge_labels=None if self.edge_labels is None else self.edge_labels[entries],
+            neighbor=self.neighbor[edges],
+            shift=self.shift[edges],
+            edge_weight=None if self.edge_weight is None else self.edge_weight[edges],
+            edge_labels=None if self.edge_labels is None else self.edge_labels[edges],
             attributes=None if self.attributes is None else self.attributes[nodes],
             labels=None if self.labels is None else self.labels[nodes],
             y=None if self.y is None else self.y[chosen],

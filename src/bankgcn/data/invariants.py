@@ -28,15 +28,15 @@ def check_invariants(graphs: GraphSet) -> None:
         GraphError: The message names the field, and the first graph or node that is wrong.
     """
     _check_pointers("node_ptr", graphs.node_ptr, len(graphs.node_ptr))
-    _check_pointers("entry_ptr", graphs.entry_ptr, len(graphs.node_ptr))
-    num_nodes, num_entries = int(graphs.node_ptr[-1]), int(graphs.entry_ptr[-1])
+    _check_pointers("edge_ptr", graphs.edge_ptr, len(graphs.node_ptr))
+    num_nodes, num_directed_edges = int(graphs.node_ptr[-1]), int(graphs.edge_ptr[-1])
     _check_array("degree", graphs.degree, num_nodes, "unsigned integers")
     _check_array("attributes", graphs.attributes, num_nodes, "float32", dimensions=2)
     _check_array("labels", graphs.labels, num_nodes, "unsigned integers", dimensions=2)
-    _check_array("neighbor", graphs.neighbor, num_entries, "unsigned integers")
-    _check_array("shift", graphs.shift, num_entries, "float32")
-    _check_array("edge_weight", graphs.edge_weight, num_entries, "float32")
-    _check_array("edge_labels", graphs.edge_labels, num_entries, "unsigned integers", dimensions=2)
+    _check_array("neighbor", graphs.neighbor, num_directed_edges, "unsigned integers")
+    _check_array("shift", graphs.shift, num_directed_edges, "float32")
+    _check_array("edge_weight", graphs.edge_weight, num_directed_edges, "float32")
+    _check_array("edge_labels", graphs.edge_labels, num_directed_edges, "unsigned integers", dimensions=2)
     _check_edges(graphs)
     _check_widths(graphs)
     _check_targets(graphs)
@@ -70,13 +70,13 @@ def _check_edges(graphs: GraphSet) -> None:
     for node in np.flatnonzero(graphs.degree > edges)[:1]:  # first, because the sums below could overflow
         raise GraphError(f"node {node} has degree {graphs.degree[node]}, but there are {edges} directed edges")
     degrees = _per_graph(np.add, graphs.degree, graphs.node_ptr, np.dtype(np.int64))
-    for graph in np.flatnonzero(degrees != graphs.num_entries)[:1]:
+    for graph in np.flatnonzero(degrees != graphs.num_directed_edges)[:1]:
         raise GraphError(
             f"the degrees of graph {graph} add up to {degrees[graph]}, "
-            f"but it has {graphs.num_entries[graph]} directed edges"
+            f"but it has {graphs.num_directed_edges[graph]} directed edges"
         )
-    largest = _per_graph(np.maximum, graphs.neighbor, graphs.entry_ptr, graphs.neighbor.dtype)
-    for graph in np.flatnonzero((largest >= graphs.num_nodes) & (graphs.num_entries > 0))[:1]:
+    largest = _per_graph(np.maximum, graphs.neighbor, graphs.edge_ptr, graphs.neighbor.dtype)
+    for graph in np.flatnonzero((largest >= graphs.num_nodes) & (graphs.num_directed_edges > 0))[:1]:
         raise GraphError(
             f"graph {graph} has {graphs.num_nodes[graph]} nodes, but one of them has neighbour {largest[graph]}"
         )

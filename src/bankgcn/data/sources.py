@@ -16,8 +16,8 @@ from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.cache import cached, data_roots, download_root
 from bankgcn.data.catalog import CATALOG, Entry, find_entry
 from bankgcn.data.features.node_schema import NodeSchema
-from bankgcn.data.features.recipes import Recipe
 from bankgcn.data.features.refit import conform, refit
+from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.graphs import GraphSet, Indices
 from bankgcn.data.readers.gnn_benchmark import read_gnn_benchmark
 from bankgcn.data.readers.image_files import has_images, image_files
@@ -109,14 +109,14 @@ class Source:
         return "a saved set" if self.reader == "saved" else READERS[self.reader].kind
 
     def load(
-        self, *, like: Recipe | None = None, progress: Callable[[int, int], None] | None = None, **options: Any
+        self, *, expected: FeatureSpec | None = None, progress: Callable[[int, int], None] | None = None, **options: Any
     ) -> GraphSet:
         """The graphs, from the cache if they were read before.
 
         Args:
-            like: How the signals of other graphs were made, by
-                :func:`bankgcn.data.features.recipes.description`. These are made in the same way, so that a model that
-                was trained on the others can be applied.
+            expected: How the node features of the training graphs were made, from
+                :func:`bankgcn.data.features.spec.describe_features`. These graphs get the same features, so that the
+                trained model can be applied to them.
             progress: Called with what is done and what there is in all, by readers that take long and can tell.
             **options: Passed to the reader, such as ``asymmetric="symmetrise"`` or ``target="active"``.
 
@@ -124,10 +124,10 @@ class Source:
             ValueError: The files are not as they should be, the reader has no such option, or the signals cannot be
                 made in that way.
         """
-        if like is None:
+        if expected is None:
             return self._load(options, progress)
-        graphs = self._load({**options, **self._options_like(like)}, progress)
-        return conform(graphs, like, self.name)
+        graphs = self._load({**options, **self._options_for(expected)}, progress)
+        return conform(graphs, expected, self.name)
 
     @property
     def options(self) -> list[str]:
@@ -137,16 +137,16 @@ class Source:
         parameters = list(inspect.signature(READERS[self.reader].read).parameters)
         return [name for name in parameters[1:] if name != "progress"]
 
-    def _options_like(self, like: Recipe) -> dict[str, Any]:
+    def _options_for(self, expected: FeatureSpec) -> dict[str, Any]:
         """What tells the reader to make signals in that way; nothing, if it cannot."""
-        kind = like.get("kind")
+        kind = expected.get("kind")
         if self.reader == "tu" and kind in ("tu", "structure"):
-            return {"like": like}
+            return {"expected": expected}
         if self.reader == "jsonlines" and kind == "named":
-            return {"schema": NodeSchema.from_recipe(like)}
+            return {"schema": NodeSchema.from_spec(expected)}
         if self.reader == kind == "images":
-            return {"slicing": Slicing.from_recipe(like)}
-        return {"features": like["features"]} if self.reader in ("smiles", "molhiv") and kind == "atoms" else {}
+            return {"slicing": Slicing.from_spec(expected)}
+        return {"features": expected["features"]} if self.reader in ("smiles", "molhiv") and kind == "atoms" else {}
 
     def _load(self, options: dict[str, Any], progress: Callable[[int, int], None] | None) -> GraphSet:
         if self.path is None:

@@ -65,7 +65,7 @@ class Ensemble:
 
     @property
     def signals(self) -> dict[str, Any] | None:
-        """How to describe graphs for these models, if that is known; see :mod:`bankgcn.data.features.recipes`.
+        """How to describe graphs for these models, if that is known; see :mod:`bankgcn.data.features.spec`.
 
         Models that were trained on other parts of the same graphs may have other columns: then with a column for every
         value, from which each model gets its own.

@@ -125,7 +125,7 @@ class TrainedModel:
 
     @property
     def signals(self) -> dict[str, Any] | None:
-        """How the training graphs were described, if that is known; see :mod:`bankgcn.data.features.recipes`."""
+        """How the training graphs were described, if that is known; see :mod:`bankgcn.data.features.spec`."""
         return self.about.get("signals")
 
     def described(self, graphs: GraphSet) -> GraphSet:

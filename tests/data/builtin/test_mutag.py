@@ -32,7 +32,7 @@ def test_every_compound_of_mutag_has_a_nitro_group() -> None:
     atoms = np.array(ATOMS)[graphs.labels[:, 0]]
     bonds = np.array(BONDS)[graphs.edge_labels[:, 0]]
     row = np.repeat(np.arange(len(atoms)), graphs.degree)
-    first_atom = np.repeat(graphs.node_ptr[:-1], np.diff(graphs.entry_ptr))
+    first_atom = np.repeat(graphs.node_ptr[:-1], np.diff(graphs.edge_ptr))
     col = graphs.neighbor + first_atom
     to_oxygen = (atoms[row] == "N") & (atoms[col] == "O") & np.isin(bonds, ["single", "double"])
     oxygens = np.bincount(row[to_oxygen], minlength=len(atoms))

@@ -78,6 +78,6 @@ def test_features_stay_integers_or_become_channels() -> None:
     onehot = atom_signals(features, "onehot")
     assert onehot["labels"] is features
     assert onehot["label_widths"] == ATOM_FEATURE_WIDTHS
-    assert onehot["recipe"] == {"kind": "atoms", "features": "onehot"}
+    assert onehot["feature_spec"] == {"kind": "atoms", "features": "onehot"}
     with pytest.raises(ValueError, match="did you mean 'onehot'"):
         atom_signals(features, "one-hot")

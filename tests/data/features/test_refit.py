@@ -14,9 +14,9 @@ from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.convert import from_networkx
 from bankgcn.data.errors import GraphError
-from bankgcn.data.features.recipes import description
 from bankgcn.data.features.refit import conform, refit, same_before_fit, widened
 from bankgcn.data.features.signals import structural_signals
+from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.tu import TUFeatures, read_tu
 from bankgcn.data.sources import find_source
@@ -49,14 +49,17 @@ def write_tu(folder: Path, **parts: str) -> Path:
 
 
 def through_json(graphs: GraphSet) -> dict[str, Any]:
-    return json.loads(json.dumps(description(graphs)))
+    return json.loads(json.dumps(describe_features(graphs)))
 
 
 def test_words_of_the_training_graphs_alone_have_columns() -> None:
     fitted = refit(molecules("CO", "NC", "S"), [1])
     assert fitted.signals().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 0], [0, 0, 0]]  # charge, C, N
     assert "2 nodes have a category that no training graph has" in fitted.notes[-1]
-    assert (fitted.recipe["words"], fitted.recipe["unseen"]) == ({"element": ["C", "N"]}, {"element": ["O", "S"]})
+    assert (fitted.feature_spec["words"], fitted.feature_spec["unseen"]) == (
+        {"element": ["C", "N"]},
+        {"element": ["O", "S"]},
+    )
     assert fitted[[1]].signals().tolist() == [[0, 0, 1], [1, 1, 0]]
 
 
@@ -76,7 +79,7 @@ def test_the_fitted_set_has_one_description_however_it_is_stored() -> None:
     assert fitted.labels is None  # a row of zeros has no label
     plain = conform(molecules("CN"), through_json(fitted), "new")
     assert plain.labels is not None
-    assert description(plain) == description(fitted)
+    assert describe_features(plain) == describe_features(fitted)
     assert plain.num_features == fitted.num_features
     assert refit(fitted, [0]) is fitted  # nobody knows which words its zeros were
 
@@ -92,22 +95,22 @@ def test_a_model_gets_its_own_columns_for_the_words_of_other_graphs() -> None:
 def test_saved_graphs_with_other_words_are_refused(tmp_path: Path) -> None:
     molecules("P", "S", "X").save(tmp_path / "new.graphs")
     with pytest.raises(GraphError, match="new: element of node 0 of graph 0 is 'P'"):
-        find_source(tmp_path / "new.graphs").load(like=through_json(molecules("CNO")))
+        find_source(tmp_path / "new.graphs").load(expected=through_json(molecules("CNO")))
 
 
 def test_other_keys_are_refused() -> None:
     sizes = from_networkx([nx.Graph()]).with_signals(
-        attributes=np.zeros((0, 1)), recipe={"kind": "named", "numbers": {"size": 1}, "words": {}}
+        attributes=np.zeros((0, 1)), feature_spec={"kind": "named", "numbers": {"size": 1}, "words": {}}
     )
     with pytest.raises(ValueError, match="trained on nodes with charge, element.* but new has nodes with size"):
-        conform(sizes, description(molecules("C")), "new")
+        conform(sizes, describe_features(molecules("C")), "new")
 
 
 def test_graphs_that_nobody_knows_how_were_described_get_a_note() -> None:
     unknown = GraphSet.from_edges([1], np.zeros((2, 0), int), labels=[0], label_widths=7)
-    noted = conform(unknown, description(mutag()), "mine")
+    noted = conform(unknown, describe_features(mutag()), "mine")
     assert "only the number of columns was compared" in noted.notes[-1]
-    assert conform(noted, description(mutag()), "mine") is noted
+    assert conform(noted, describe_features(mutag()), "mine") is noted
 
 
 def test_a_file_read_for_a_model_is_the_set_it_was_trained_on(tmp_path: Path) -> None:
@@ -115,27 +118,27 @@ def test_a_file_read_for_a_model_is_the_set_it_was_trained_on(tmp_path: Path) ->
     file = tmp_path / "own.jsonl"
     file.write_text("".join(line % element for element in "CNOS"))
     fitted = refit(find_source(file).load(), [0, 2])
-    again = find_source(file).load(like=through_json(fitted))
+    again = find_source(file).load(expected=through_json(fitted))
     assert again.fingerprint == fitted.fingerprint
     assert again.notes == fitted.notes
     file.write_text(line % "N" + line % "P")
     with pytest.raises(FileError, match=r"own.jsonl:2: 'element' of node 0 is 'P', expected one of C, O, N, S"):
-        find_source(file).load(like=through_json(fitted))
+        find_source(file).load(expected=through_json(fitted))
 
 
 def test_labels_of_a_tu_set_have_the_range_of_the_training_graphs(tmp_path: Path) -> None:
     source = find_source(write_tu(tmp_path / "own", node_labels="3\n7\n5\n"))
     fitted = source.fitted(source.load(), [1, 2])
     assert fitted.signals().tolist() == [[0, 0, 0], [0, 0, 1], [1, 0, 0]]  # for 5, 6 and 7
-    assert fitted.recipe["unseen"] == [[3, 4, 6]]
-    again = source.load(like=through_json(fitted))
+    assert fitted.feature_spec["unseen"] == [[3, 4, 6]]
+    again = source.load(expected=through_json(fitted))
     assert again.fingerprint == fitted.fingerprint
     assert conform(source.load(), through_json(fitted), "own").fingerprint == fitted.fingerprint
     new = find_source(write_tu(tmp_path / "new", node_labels="5\n6\n8\n"))
     with pytest.raises(FileError, match=r"X_node_labels.txt:3: label 8 is not among .* 3 to 7"):
-        new.load(like=through_json(fitted))
+        new.load(expected=through_json(fitted))
     (tmp_path / "new" / "X_node_labels.txt").write_text("5\n6\n4\n")
-    assert new.load(like=through_json(fitted)).signals().tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 0]]
+    assert new.load(expected=through_json(fitted)).signals().tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 0]]
 
 
 def test_attributes_are_scaled_by_the_range_of_the_training_graphs(tmp_path: Path) -> None:
@@ -144,10 +147,10 @@ def test_attributes_are_scaled_by_the_range_of_the_training_graphs(tmp_path: Pat
     fitted = refit(graphs, [0, 1])
     np.testing.assert_array_equal(fitted.attributes, np.float32([[0, 0], [1, 0], [3, 2]]))
     assert fitted.notes[-1] == "1 nodes have attributes outside the range of the training graphs"
-    assert (fitted.recipe["low"], fitted.recipe["high"]) == ([0, 1], [10, 1])
+    assert (fitted.feature_spec["low"], fitted.feature_spec["high"]) == ([0, 1], [10, 1])
     assert conform(graphs, through_json(fitted), "own").fingerprint == fitted.fingerprint
     np.testing.assert_array_equal(refit(fitted, [0, 2]).attributes, graphs.attributes)
-    again = read_tu(folder, like=through_json(fitted))
+    again = read_tu(folder, expected=through_json(fitted))
     np.testing.assert_allclose(again.attributes, fitted.attributes, rtol=1e-6)
 
 
@@ -155,7 +158,7 @@ def test_degrees_go_up_to_the_largest_one_of_the_training_graphs() -> None:
     star_and_edge = GraphSet.from_edges([4, 2], [[0, 1, 0, 2, 0, 3, 4, 5], [1, 0, 2, 0, 3, 0, 5, 4]])
     graphs = structural_signals(star_and_edge)
     fitted = refit(graphs, [1])
-    assert fitted.recipe == {"kind": "structure", "max_degree": 1}
+    assert fitted.feature_spec == {"kind": "structure", "max_degree": 1}
     assert fitted.fingerprint == structural_signals(star_and_edge, max_degree=1).fingerprint
     assert fitted.notes == structural_signals(star_and_edge, max_degree=1).notes
     assert refit(graphs, [0, 1]) is graphs
@@ -168,7 +171,7 @@ def test_datasets_of_the_catalogue_keep_the_labels_and_ranges_of_all_graphs(name
     assert graphs.fingerprint == make().fingerprint
 
 
-def test_graphs_without_nodes_or_without_a_recipe_stay_as_they_are() -> None:
+def test_graphs_without_nodes_or_without_a_feature_spec_stay_as_they_are() -> None:
     unknown = GraphSet.from_edges([1, 0], np.zeros((2, 0), int), labels=[3])
     assert refit(unknown, [1]) is unknown
     graphs = molecules("CN", "")
@@ -179,9 +182,9 @@ def test_models_of_several_splits_have_one_description_before_the_fit(tmp_path: 
     one, other = (through_json(refit(molecules("CO", "NC", "S"), train)) for train in ([0, 2], [1]))
     assert one != other
     assert same_before_fit(one, other)
-    assert widened(one) == widened(other) == description(molecules("CO", "NC", "S"))
-    assert not same_before_fit(one, description(molecules("CO")))
+    assert widened(one) == widened(other) == describe_features(molecules("CO", "NC", "S"))
+    assert not same_before_fit(one, describe_features(molecules("CO")))
     labels = read_tu(write_tu(tmp_path / "own", node_labels="3\n7\n5\n"))
-    assert widened(description(refit(labels, [1]))) == description(labels)
+    assert widened(describe_features(refit(labels, [1]))) == describe_features(labels)
     assert same_before_fit({}, {})
     assert not same_before_fit({}, one)

@@ -18,7 +18,7 @@ def test_equals_the_batch(random: RandomSet, numbers: list[int], attributes: boo
     if not attributes or not labels:
         kept = {"attributes": graphs.attributes} if attributes else {}
         kept |= {"labels": graphs.labels, "label_widths": (3, 4)} if labels else {}
-        graphs = graphs.with_signals(**kept, recipe={})
+        graphs = graphs.with_signals(**kept, feature_spec={})
     batch = graphs.batch([number % len(graphs) for number in numbers])
     arrays = collate(graphs.flat, batch.indices)
     np.testing.assert_array_equal(arrays.ptr, batch.ptr)

@@ -58,8 +58,8 @@ def images_as_grids(
     if coordinates:
         place = np.stack(np.divmod(np.arange(pixels), width), axis=1) / np.maximum([height - 1, width - 1], 1)
         signals = np.concatenate([signals, np.tile(place, (count, 1))], axis=1)
-    recipe = {"kind": "pixels", "coordinates": coordinates}
-    return GraphSet.from_edges(np.full(count, pixels), edges, attributes=signals, y=y, name=name, recipe=recipe)
+    spec = {"kind": "pixels", "coordinates": coordinates}
+    return GraphSet.from_edges(np.full(count, pixels), edges, attributes=signals, y=y, name=name, feature_spec=spec)
 
 
 def _grid_edges(height: int, width: int, down: int, right: int) -> NDArray[np.int64]:

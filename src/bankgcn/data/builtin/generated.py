@@ -50,7 +50,7 @@ def smooth_or_alternating(
         classes=("smooth", "alternating"),
         name="smooth-or-alternating",
         notes=("generated",),
-        recipe={"kind": "generated"},
+        feature_spec={"kind": "generated"},
     )
 
 

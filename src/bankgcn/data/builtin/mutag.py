@@ -41,5 +41,5 @@ def mutag() -> GraphSet:
         y=arrays["classes"],
         classes=("-1", "1"),
         name="MUTAG",
-        recipe=TUSignals(label_low=(0,), label_widths=(len(ATOMS),)).recipe,  # as if read from the TU files
+        feature_spec=TUSignals(label_low=(0,), label_widths=(len(ATOMS),)).spec,  # as if read from the TU files
     )

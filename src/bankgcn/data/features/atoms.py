@@ -76,7 +76,7 @@ def atom_signals(features: NDArray[np.integer], kind: str) -> dict[str, Any]:
             feature, 174 in all, stored as integers and expanded batch by batch.
     """
     signals = pick(_SIGNALS, kind, "kind of atom features")(features)
-    return {**signals, "recipe": {"kind": "atoms", "features": kind}}
+    return {**signals, "feature_spec": {"kind": "atoms", "features": kind}}
 
 
 _SIGNALS: Mapping[str, Callable[[NDArray[np.integer]], dict[str, Any]]] = {

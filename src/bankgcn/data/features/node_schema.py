@@ -56,17 +56,17 @@ class NodeSchema:
         return cls(attributes, categories)
 
     @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> NodeSchema:
-        """What :attr:`recipe` gave."""
-        words = {key: tuple(words) for key, words in recipe["words"].items()}
-        unseen = {key: tuple(words) for key, words in recipe.get("unseen", {}).items()}
-        return cls(dict(recipe["numbers"]), words, unseen)
+    def from_spec(cls, spec: Mapping[str, Any]) -> NodeSchema:
+        """What :attr:`spec` gave."""
+        words = {key: tuple(words) for key, words in spec["words"].items()}
+        unseen = {key: tuple(words) for key, words in spec.get("unseen", {}).items()}
+        return cls(dict(spec["numbers"]), words, unseen)
 
     @property
-    def recipe(self) -> dict[str, Any]:
-        """The same as JSON holds it; see :mod:`bankgcn.data.features.recipes`."""
-        recipe = {"kind": "named", "numbers": dict(self.attributes), "words": _lists(self.categories)}
-        return {**recipe, "unseen": _lists(self.unseen)} if self.unseen else recipe
+    def spec(self) -> dict[str, Any]:
+        """The same as JSON holds it; see :mod:`bankgcn.data.features.spec`."""
+        spec = {"kind": "named", "numbers": dict(self.attributes), "words": _lists(self.categories)}
+        return {**spec, "unseen": _lists(self.unseen)} if self.unseen else spec
 
     def refitted(self, attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None) -> NodeSchema:
         """With a column for each word that the training graphs have, given their signals; other words are unseen."""
@@ -123,8 +123,8 @@ class NodeSchema:
 
     def signals(self, attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None) -> dict[str, Any]:
         """What :meth:`matrix` and :meth:`labels` gave, as ``GraphSet.from_edges`` takes it."""
-        recipe = self.recipe if self.attributes or self.categories else None
-        return {**signal_arrays(attributes, labels, self.label_widths), "recipe": recipe}
+        spec = self.spec if self.attributes or self.categories else None
+        return {**signal_arrays(attributes, labels, self.label_widths), "feature_spec": spec}
 
 
 def _lists(words: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """Signals fitted to the training graphs of a split, and other graphs described as those were.
 
-Three recipes hold what is learned from graphs: the words of ``"named"`` nodes, labels and ranges of ``"tu"`` sets, and
-the largest degree of ``"structure"``. The other recipes learn nothing from the graphs.
+Three specs hold what is learned from graphs: the words of ``"named"`` nodes, labels and ranges of ``"tu"`` sets, and
+the largest degree of ``"structure"``. The other specs learn nothing from the graphs.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
-from bankgcn.data.features.recipes import Recipe, check_alike, description, layout
 from bankgcn.data.features.signals import UNSEEN, CategoryBlock, signal_arrays, structural_signals
+from bankgcn.data.features.spec import FeatureSpec, check_same_features, describe_features, layout
 from bankgcn.data.features.tu_signals import TUSignals
 from bankgcn.data.graphs import GraphSet, Indices
 
@@ -35,7 +35,7 @@ def refit(graphs: GraphSet, train: Indices) -> GraphSet:
     count as the largest one of the training graphs. Notes count these nodes.
 
     Args:
-        graphs: The graphs. Where their recipe learns nothing from graphs, or is not known, they are returned as they
+        graphs: The graphs. Where their spec learns nothing from graphs, or is not known, they are returned as they
             are.
         train: The training graphs.
 
@@ -45,82 +45,82 @@ def refit(graphs: GraphSet, train: Indices) -> GraphSet:
         >>> refit(structural_signals(star_and_edge), [1]).label_widths
         (2,)
     """
-    if graphs.recipe.get("kind") not in ("structure", *_MAKERS) or _lacks_categories(graphs):
+    if graphs.feature_spec.get("kind") not in ("structure", *_MAKERS) or _lacks_categories(graphs):
         return graphs
     part = graphs[train]
-    recipe = _fitted(part) if len(part.degree) else graphs.recipe
-    return graphs if recipe == graphs.recipe else _described(graphs, recipe, graphs.name or "the set")
+    spec = _fitted(part) if len(part.degree) else graphs.feature_spec
+    return graphs if spec == graphs.feature_spec else _described(graphs, spec, graphs.name or "the set")
 
 
-def conform(graphs: GraphSet, like: Recipe, name: str) -> GraphSet:
+def conform(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
     """The same graphs, with signals made as those that are described, for a model that was trained on those.
 
     Args:
         graphs: The graphs.
-        like: The :func:`~bankgcn.data.features.recipes.description` of the training graphs.
+        expected: The :func:`~bankgcn.data.features.spec.describe_features` of the training graphs.
         name: What a message calls the graphs.
 
     Raises:
         ValueError: The signals are of another kind, or have a value that is not known from training.
     """
-    if description(graphs) != like and _can_be_described(graphs, like):
-        graphs = _described(graphs, like, name)
-    check_alike(graphs, like, name)
-    if "kind" in like and "kind" not in graphs.recipe and _ONLY_COLUMNS not in graphs.notes:
+    if describe_features(graphs) != expected and _can_be_described(graphs, expected):
+        graphs = _described(graphs, expected, name)
+    check_same_features(graphs, expected, name)
+    if "kind" in expected and "kind" not in graphs.feature_spec and _ONLY_COLUMNS not in graphs.notes:
         return replace(graphs, notes=(*graphs.notes, _ONLY_COLUMNS))
     return graphs
 
 
-def widened(like: Recipe) -> Recipe:
+def widened(expected: FeatureSpec) -> FeatureSpec:
     """A description of graphs before :func:`refit`: with a column for each value that is known."""
-    if like.get("kind") not in _MAKERS:
-        return like
-    recipe = _maker(like).widened.recipe
-    return {**recipe, **layout(recipe)}
+    if expected.get("kind") not in _MAKERS:
+        return expected
+    spec = _maker(expected).widened.spec
+    return {**spec, **layout(spec)}
 
 
-def same_before_fit(one: Recipe, other: Recipe) -> bool:
+def same_before_fit(one: FeatureSpec, other: FeatureSpec) -> bool:
     """Whether two descriptions differ at most in what :func:`refit` learns, as those of two splits of one set do."""
     learned = {"structure": ("max_degree", "label_widths"), "tu": ("low", "high")}.get(one.get("kind", ""), ())
     kept = [{key: value for key, value in widened(each).items() if key not in learned} for each in (one, other)]
     return kept[0] == kept[1] and bool(one.get("low")) == bool(other.get("low"))
 
 
-def _maker(recipe: Recipe) -> Any:
-    maker: Any = _MAKERS[recipe["kind"]]
-    return maker.from_recipe(recipe)
+def _maker(spec: FeatureSpec) -> Any:
+    maker: Any = _MAKERS[spec["kind"]]
+    return maker.from_spec(spec)
 
 
 def _lacks_categories(graphs: GraphSet) -> bool:
     """Whether one-hot columns are stored as numbers: then nobody knows the values of nodes that have 0 in all."""
-    return graphs.labels is None and bool(layout(graphs.recipe).get("label_widths"))
+    return graphs.labels is None and bool(layout(graphs.feature_spec).get("label_widths"))
 
 
-def _fitted(part: GraphSet) -> Recipe:
-    """The recipe of these graphs, fitted to them."""
-    if part.recipe["kind"] == "structure":
+def _fitted(part: GraphSet) -> FeatureSpec:
+    """The spec of these graphs, fitted to them."""
+    if part.feature_spec["kind"] == "structure":
         return {"kind": "structure", "max_degree": int(part.degree.max())}
     labels = None if part.labels is None else part.labels.astype(np.int64)
-    return _maker(part.recipe).refitted(part.attributes, labels).recipe
+    return _maker(part.feature_spec).refitted(part.attributes, labels).spec
 
 
-def _can_be_described(graphs: GraphSet, like: Recipe) -> bool:
-    """Whether the columns of that recipe can be made of what these graphs have."""
-    kind = like.get("kind")
-    if kind not in _MAKERS or graphs.recipe.get("kind") != kind:
+def _can_be_described(graphs: GraphSet, expected: FeatureSpec) -> bool:
+    """Whether the columns of that spec can be made of what these graphs have."""
+    kind = expected.get("kind")
+    if kind not in _MAKERS or graphs.feature_spec.get("kind") != kind:
         return kind == "structure"
-    return not _lacks_categories(graphs) and _maker(like).accepts(_maker(graphs.recipe))
+    return not _lacks_categories(graphs) and _maker(expected).accepts(_maker(graphs.feature_spec))
 
 
-def _described(graphs: GraphSet, like: Recipe, name: str) -> GraphSet:
-    """The graphs with the columns of that recipe."""
-    if like["kind"] == "structure":
-        return structural_signals(graphs, like["max_degree"])
-    own, wanted = _maker(graphs.recipe), _maker(like)
+def _described(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
+    """The graphs with the columns of that spec."""
+    if expected["kind"] == "structure":
+        return structural_signals(graphs, expected["max_degree"])
+    own, wanted = _maker(graphs.feature_spec), _maker(expected)
     attributes, notes = wanted.rescaled(graphs.attributes, own)
     labels = None if graphs.labels is None else _places(graphs, own.blocks, wanted.blocks, name)
     arrays = signal_arrays(attributes, labels, wanted.label_widths)
-    return graphs.with_signals(**{**arrays, "notes": (*notes, *arrays.get("notes", ()))}, recipe=wanted.recipe)
+    return graphs.with_signals(**{**arrays, "notes": (*notes, *arrays.get("notes", ()))}, feature_spec=wanted.spec)
 
 
 def _places(

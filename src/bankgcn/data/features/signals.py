@@ -119,14 +119,14 @@ def structural_signals(graphs: GraphSet, max_degree: int | None = None) -> Graph
         raise ValueError(f"max_degree={max_degree}: expected 0 or more")
     top = int(graphs.degree.max(initial=0)) if max_degree is None else max_degree
     coefficients = None
-    if graphs.recipe.get("kind") == "structure":
-        coefficients, outdated = graphs.attributes, _structure_notes(graphs, graphs.recipe["max_degree"])
+    if graphs.feature_spec.get("kind") == "structure":
+        coefficients, outdated = graphs.attributes, _structure_notes(graphs, graphs.feature_spec["max_degree"])
         graphs = replace(graphs, notes=tuple(note for note in graphs.notes if note not in outdated))
     return graphs.with_signals(
         attributes=clustering_coefficient(graphs) if coefficients is None else coefficients,
         labels=np.minimum(graphs.degree, top),
         label_widths=top + 1,
-        recipe={"kind": "structure", "max_degree": top},
+        feature_spec={"kind": "structure", "max_degree": top},
         notes=_structure_notes(graphs, top),
     )
 

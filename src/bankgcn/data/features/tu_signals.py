@@ -122,14 +122,14 @@ class TUSignals:
         return scaled, self.outside(scaled)
 
     @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> TUSignals:
-        """What :attr:`recipe` gave."""
+    def from_spec(cls, spec: Mapping[str, Any]) -> TUSignals:
+        """What :attr:`spec` gave."""
         names = ("low", "high", "label_low", "label_widths")
-        unseen = tuple(tuple(labels) for labels in recipe.get("unseen", ()))
-        return cls(columns=recipe["columns"], unseen=unseen, **{name: tuple(recipe[name]) for name in names})
+        unseen = tuple(tuple(labels) for labels in spec.get("unseen", ()))
+        return cls(columns=spec["columns"], unseen=unseen, **{name: tuple(spec[name]) for name in names})
 
     @property
-    def recipe(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, Any]:
         """The same as JSON holds it."""
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         unseen = [list(labels) for labels in plain.pop("unseen")]

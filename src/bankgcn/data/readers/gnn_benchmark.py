@@ -108,5 +108,5 @@ def _flat(graphs: list[dict[str, Tensor]]) -> GraphSet:
         y=[int(graph["y"]) for graph in graphs],
         classes=CLASSES,
         name="CIFAR10",
-        recipe={"kind": "superpixels"},
+        feature_spec={"kind": "superpixels"},
     )

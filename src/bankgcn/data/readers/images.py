@@ -46,9 +46,9 @@ class Slicing:
             raise ValueError(f"{self}: segments and compactness must be positive, neighbors not negative")
 
     @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> Slicing:
-        """How the images of a set were cut; see :mod:`bankgcn.data.features.recipes`."""
-        return cls(**{field.name: recipe[field.name] for field in fields(cls)})
+    def from_spec(cls, spec: Mapping[str, Any]) -> Slicing:
+        """How the images of a set were cut; see :mod:`bankgcn.data.features.spec`."""
+        return cls(**{field.name: spec[field.name] for field in fields(cls)})
 
 
 def from_images(
@@ -201,7 +201,7 @@ def _build(
         classes=classes,
         names=names,
         name=name,
-        recipe={"kind": "images", **asdict(slicing)},
+        feature_spec={"kind": "images", **asdict(slicing)},
     )
 
 

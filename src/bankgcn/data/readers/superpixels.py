@@ -70,7 +70,7 @@ def read_superpixel_pack(path: str | PathLike[str]) -> GraphSet:
         classes=CLASSES,
         name="CIFAR10",
         notes=(REBUILT,),
-        recipe={"kind": "superpixels"},
+        feature_spec={"kind": "superpixels"},
     )
 
 

@@ -29,7 +29,7 @@ def read_tu(
     path: str | Path,
     *,
     features: TUFeatures | None = None,
-    like: Mapping[str, Any] | None = None,
+    expected: Mapping[str, Any] | None = None,
     asymmetric: Literal["refuse", "symmetrise"] = "refuse",
     name: str = "",
     notes: tuple[str, ...] = (),
@@ -41,8 +41,8 @@ def read_tu(
             of the same name).
         features: Which signals to read; all there are if not given. Where there are none, the one-hot degree and the
             clustering coefficient of each node take their place.
-        like: How the signals of other graphs were made, to make these in the same way; see
-            :mod:`bankgcn.data.features.recipes`. It decides instead of ``features``.
+        expected: How the signals of other graphs were made, to make these in the same way; see
+            :mod:`bankgcn.data.features.spec`. It decides instead of ``features``.
         asymmetric: What to do with an edge whose reverse is missing.
         name: What to call the set; the name in its files if not given.
         notes: What a user must know of this set.
@@ -51,8 +51,8 @@ def read_tu(
         FileError: A file is missing, damaged or contradicts another one; with the line.
     """
     files = TUFiles(Path(path))
-    fitted = TUSignals.from_recipe(like) if like and like["kind"] == "tu" else None
-    if like is not None:
+    fitted = TUSignals.from_spec(expected) if expected and expected["kind"] == "tu" else None
+    if expected is not None:
         features = fitted.features if fitted else TUFeatures()
     elif features is None:
         features = files.features()
@@ -75,7 +75,7 @@ def read_tu(
         )
     except GraphError as error:
         raise _with_line(error, files) from error
-    return graphs if graphs.num_features else structural_signals(graphs, like["max_degree"] if like else None)
+    return graphs if graphs.num_features else structural_signals(graphs, expected["max_degree"] if expected else None)
 
 
 class TUFiles:
@@ -229,7 +229,7 @@ def _signals(files: TUFiles, features: TUFeatures, num_nodes: int, fitted: TUSig
     places = None if labels is None else fitted.places(labels, files.where("node_labels"))
     arrays = signal_arrays(attributes, places, fitted.label_widths)
     notes = (*fitted.outside(attributes), *arrays.get("notes", ()))
-    return {**arrays, "recipe": fitted.recipe, "notes": notes}
+    return {**arrays, "feature_spec": fitted.spec, "notes": notes}
 
 
 def _with_line(error: GraphError, files: TUFiles) -> FileError:
