@@ -22,7 +22,7 @@ from bankgcn.data.splits import Split, limit_training
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import Value, read_toml, write_toml
 from bankgcn.training.checks import class_notes
-from bankgcn.training.parallel import World
+from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.seeds import Seeds
 from bankgcn.training.session import Run, train_run
@@ -79,7 +79,7 @@ def train(
     Without arguments it trains on MUTAG, which comes with the package. Defaults are the paper's.
     """
     torch.set_num_threads(threads)
-    world = World.from_environment()
+    world = ProcessGroup.from_environment()
     try:
         flags = _flags(context.params)
         settings, folder = _settle(flags, config, out, overwrite)
@@ -90,9 +90,9 @@ def train(
             say(f"this run is finished already; to train it again: {_again(folder)}", stderr=True)
         if world.rank == 0:
             _tell_outcome(record, folder)
-        world.wait()  # who leaves while another still works takes it down
+        world.barrier()  # a process that leaves early aborts the others
     finally:
-        world.leave()
+        world.close()
 
 
 def _flags(params: dict[str, Any]) -> dict[str, Value]:
@@ -127,7 +127,7 @@ def _settle(
     return settings, folder
 
 
-def _train(settings: Settings, folder: RunFolder, overwrite: bool, world: World) -> dict[str, Any]:
+def _train(settings: Settings, folder: RunFolder, overwrite: bool, world: ProcessGroup) -> dict[str, Any]:
     with in_these_words():
         run = _run(settings)
         run.network()  # what cannot be built is told before anything is written
@@ -135,10 +135,12 @@ def _train(settings: Settings, folder: RunFolder, overwrite: bool, world: World)
         return _train_locked(run, settings, folder, overwrite, world)
 
 
-def _train_locked(run: Run, settings: Settings, folder: RunFolder, overwrite: bool, world: World) -> dict[str, Any]:
+def _train_locked(
+    run: Run, settings: Settings, folder: RunFolder, overwrite: bool, world: ProcessGroup
+) -> dict[str, Any]:
     if world.rank == 0:
         _prepare(folder, settings, run, overwrite)
-    world.wait()
+    world.barrier()
     before = folder.epochs()
     if world.rank == 0:
         _tell_start(run, folder, len(before))

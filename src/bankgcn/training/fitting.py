@@ -21,7 +21,7 @@ from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
 from bankgcn.training.learner import Learner
 from bankgcn.training.memory import reuse_memory
-from bankgcn.training.parallel import World
+from bankgcn.training.parallel import ProcessGroup
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -63,12 +63,12 @@ class Training:
         valid: GraphSet,
         config: TrainConfig,
         generator: torch.Generator,
-        world: World | None = None,
+        world: ProcessGroup | None = None,
     ):
         reuse_memory()
         check_parts(train.y, valid.y, config)
         self.net, self.train, self.valid, self.config = net, train, valid, config
-        self.generator, self.world = generator, world or World()
+        self.generator, self.world = generator, world or ProcessGroup()
         if any(map(is_lazy, net.parameters())):
             predict_logits(net, train[:1])  # gives every parameter its shape
         self.learner = Learner(net, config)
@@ -101,7 +101,7 @@ class Training:
         total: Tensor | float = 0.0
         for loss in self.steps():
             total = total + loss
-        train_loss = self.world.add(torch.as_tensor(total, device=self.device)).item() / len(self.train)
+        train_loss = self.world.all_reduce(torch.as_tensor(total, device=self.device)).item() / len(self.train)
         valid = self._validate()
         with torch.no_grad():
             coherence = self.net.coherence("mean").item()
@@ -118,7 +118,7 @@ class Training:
         """How well the network does on the validation graphs, as the first process sees it."""
         nothing = Evaluation(math.nan, math.nan)
         own = nothing if self.world.rank > 0 else evaluate(self.net, self.valid, self.config.metric)
-        return Evaluation(*self.world.agree([own.loss, own.score]))
+        return Evaluation(*self.world.broadcast([own.loss, own.score]))
 
     def result(self) -> FitResult:
         """The outcome, with the best weights restored."""
@@ -139,10 +139,10 @@ class Training:
         gradient = self.learner.parameters.gradient
         batch_size = self.config.batch_size * self.world.size
         for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
-            batch, share = self.world.part(whole.to(self.device))
+            batch, share = self.world.shard(whole.to(self.device))
             gradient.zero_()
             total = self.learner.add_gradient(batch, share) if batch.num_graphs else 0.0
-            self.world.add(gradient)
+            self.world.all_reduce(gradient)
             self.optimizer.step()
             yield total
 
@@ -211,7 +211,7 @@ def fit(
     on_epoch: Callable[[Epoch], None] | None = None,
     checkpoint: Path | None = None,
     keep_checkpoint: bool = False,
-    world: World | None = None,
+    world: ProcessGroup | None = None,
 ) -> FitResult:
     """Train until validation no longer improves, and restore the weights of the best epoch.
 
@@ -231,7 +231,7 @@ def fit(
     training = Training(net, train, valid, config, generator, world)
     if checkpoint is not None and checkpoint.exists():
         training.restore(*load_tensors(checkpoint))
-    training.world.wait()  # nobody may write or remove it before all have read it
+    training.world.barrier()  # nobody may write or remove it before all have read it
     writer = _Writer(checkpoint if training.world.rank == 0 else None)
     try:
         while training.ended is None:

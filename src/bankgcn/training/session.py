@@ -20,7 +20,7 @@ from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate
 from bankgcn.training.fitting import Epoch, FitResult, fit
 from bankgcn.training.model import ModelConfig, TrainedModel
-from bankgcn.training.parallel import World
+from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.seeds import Seeds
 from bankgcn.training.versions import versions
@@ -64,7 +64,7 @@ def train_run(
     folder: RunFolder,
     *,
     on_epoch: Callable[[Epoch], None] | None = None,
-    world: World | None = None,
+    world: ProcessGroup | None = None,
 ) -> dict[str, Any]:
     """Train, or go on with a training that was interrupted, and leave all its files in the folder.
 
@@ -81,13 +81,13 @@ def train_run(
     Raises:
         FileError: Another process trains in the folder.
     """
-    world = world or World()
+    world = world or ProcessGroup()
     with folder.lock() if world.rank == 0 else nullcontext():
         return _train_locked(run, folder, on_epoch, world)
 
 
 def _train_locked(
-    run: Run, folder: RunFolder, on_epoch: Callable[[Epoch], None] | None, world: World
+    run: Run, folder: RunFolder, on_epoch: Callable[[Epoch], None] | None, world: ProcessGroup
 ) -> dict[str, Any]:
     started = time.monotonic()
     graphs, split = run.graphs, run.split
@@ -119,7 +119,9 @@ def _train_locked(
     return record
 
 
-def _record(run: Run, net: GraphNetwork, result: FitResult, test: Evaluation | None, world: World) -> dict[str, Any]:
+def _record(
+    run: Run, net: GraphNetwork, result: FitResult, test: Evaluation | None, world: ProcessGroup
+) -> dict[str, Any]:
     best, split = result.best, run.split
     with torch.no_grad():
         omegas = [mutual_coherence(conv.alpha).item() for conv in net.convs if isinstance(conv, BankConv)]
