@@ -15,7 +15,7 @@ from bankgcn.nn import GraphNetwork
 from bankgcn.training import TrainConfig, TrainedModel
 from bankgcn.training.fitting import Training
 from bankgcn.training.objective import objective
-from bankgcn.training.parallel import World
+from bankgcn.training.parallel import ProcessGroup
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def _single_precision(_double_precision: None) -> None:
 
 
 @pytest.mark.parametrize(("graphs", "processes"), [(12, 2), (13, 2), (5, 3), (2, 4)])
-def test_the_gradients_of_all_parts_add_up_to_that_of_the_whole(graphs: int, processes: int) -> None:
+def test_the_gradients_of_all_shards_add_up_to_that_of_the_batch(graphs: int, processes: int) -> None:
     config = TrainConfig(gamma=0.5)
     batch = smooth_or_alternating(graphs).batch()
     net = GraphNetwork(1, 2, hidden_channels=16, num_layers=2)
@@ -33,30 +33,30 @@ def test_the_gradients_of_all_parts_add_up_to_that_of_the_whole(graphs: int, pro
     net.zero_grad()
     seen = []
     for rank in range(processes):
-        part, share = World(rank, processes).part(batch)
-        seen += part.indices.tolist()
-        if part.num_graphs:
-            (share * objective(net, part, config)[0]).backward()
+        shard, share = ProcessGroup(rank, processes).shard(batch)
+        seen += shard.indices.tolist()
+        if shard.num_graphs:
+            (share * objective(net, shard, config)[0]).backward()
     assert sorted(seen) == list(range(graphs))
     torch.testing.assert_close([parameter.grad for parameter in net.parameters()], expected)
 
 
 def test_one_process_alone_agrees_with_itself() -> None:
-    world = World.from_environment()
-    assert world == World()
-    assert world.agree([1.5, 2.0]) == [1.5, 2.0]
-    world.wait()
-    world.leave()
+    group = ProcessGroup.from_environment()
+    assert group == ProcessGroup()
+    assert group.broadcast([1.5, 2.0]) == [1.5, 2.0]
+    group.barrier()
+    group.close()
 
 
 def test_a_training_is_resumed_by_as_many_processes_as_began_it() -> None:
-    def training(world: World) -> Training:
+    def training(group: ProcessGroup) -> Training:
         net = GraphNetwork(1, 2, hidden_channels=16, num_layers=2)
         graphs = smooth_or_alternating(8)
-        return Training(net, graphs, graphs, TrainConfig(), torch.Generator(), world)
+        return Training(net, graphs, graphs, TrainConfig(), torch.Generator(), group)
 
     with pytest.raises(ValueError, match="started by 2 processes and can only be resumed by as many, not by 1"):
-        training(World()).restore(*training(World(0, 2)).state())
+        training(ProcessGroup()).restore(*training(ProcessGroup(0, 2)).state())
 
 
 @pytest.mark.slow
@@ -76,11 +76,11 @@ def test_two_processes_train_as_one_with_twice_the_batch(tmp_path: Path) -> None
         *options,
     ]
     both += ["--batch-size", "16", "--out", "both"]
-    said = {}
+    output = {}
     for command in (alone, both):
         result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        said[command[-1]] = result.stdout
-    assert said["both"].count("test accuracy") == 1  # the first process speaks for all
+        output[command[-1]] = result.stdout
+    assert output["both"].count("test accuracy") == 1  # the first process speaks for all
     models = [TrainedModel.load(tmp_path / name / "model.safetensors") for name in ("alone", "both")]
     one, other = (list(model.net.parameters()) for model in models)
     torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)

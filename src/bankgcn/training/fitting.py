@@ -22,7 +22,7 @@ from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
 from bankgcn.training.learner import Learner
 from bankgcn.training.memory import reuse_memory
-from bankgcn.training.parallel import World
+from bankgcn.training.parallel import ProcessGroup
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -65,13 +65,13 @@ class Training:
         config: TrainConfig,
         generator: torch.Generator,
         task: Task | None = None,
-        world: World | None = None,
+        group: ProcessGroup | None = None,
     ):
         reuse_memory()
         self.task = task or task_of(train, config)
         check_selection(valid.y, config, self.task)
         self.net, self.train, self.valid, self.config = net, train, valid, config
-        self.generator, self.world = generator, world or World()
+        self.generator, self.group = generator, group or ProcessGroup()
         if any(map(is_lazy, net.parameters())):
             predict_logits(net, train[:1])  # gives every parameter its shape
         self.learner = Learner(net, config, self.task)
@@ -104,7 +104,7 @@ class Training:
         total: Tensor | float = 0.0
         for loss in self.steps():
             total = total + loss
-        train_loss = self.world.add(torch.as_tensor(total, device=self.device)).item() / len(self.train)
+        train_loss = self.group.all_reduce(torch.as_tensor(total, device=self.device)).item() / len(self.train)
         valid = self._validate()
         with torch.no_grad():
             coherence = self.net.coherence("mean").item()
@@ -120,8 +120,8 @@ class Training:
     def _validate(self) -> Evaluation:
         """How well the network does on the validation graphs, as the first process sees it."""
         nothing = Evaluation(math.nan, math.nan)
-        own = nothing if self.world.rank > 0 else evaluate(self.net, self.valid, self.task)
-        return Evaluation(*self.world.agree([own.loss, own.score]))
+        own = nothing if self.group.rank > 0 else evaluate(self.net, self.valid, self.task)
+        return Evaluation(*self.group.broadcast([own.loss, own.score]))
 
     def result(self) -> FitResult:
         """The outcome, with the best weights restored."""
@@ -134,18 +134,18 @@ class Training:
     def steps(self) -> Iterator[Tensor | float]:
         """One step for every batch; each yields the sum of this process's task losses, which nobody waits for."""
         self.net.train()
-        if self.world.size == 1:
+        if self.group.size == 1:
             several = self.config.batch_size * self.learner.steps_at_once(self.train)
             for batches in self.train.batches(several, shuffle=True, generator=self.generator):
                 yield from self.learner.train(batches.to(self.device))
             return
         gradient = self.learner.parameters.gradient
-        batch_size = self.config.batch_size * self.world.size
+        batch_size = self.config.batch_size * self.group.size
         for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
-            batch, share = self.world.part(whole.to(self.device))
+            batch, share = self.group.shard(whole.to(self.device))
             gradient.zero_()
             total = self.learner.add_gradient(batch, share) if batch.num_graphs else 0.0
-            self.world.add(gradient)
+            self.group.all_reduce(gradient)
             self.optimizer.step()
             yield total
 
@@ -169,7 +169,7 @@ class Training:
         tensors["generator"] = self.generator.get_state()
         values = {
             "config": asdict(self.config),
-            "processes": self.world.size,
+            "processes": self.group.size,
             "epochs": [list(asdict(epoch).values()) for epoch in self.epochs],
             "best": None if self.best is None else self.best.number,
             "groups": optimizer["param_groups"],
@@ -181,10 +181,10 @@ class Training:
         """Become the training whose state this is; the one that goes on ends as if it had never been interrupted."""
         if values["config"] != asdict(self.config):
             raise ValueError("the checkpoint is of a training with another configuration")
-        if values["processes"] != self.world.size:
+        if values["processes"] != self.group.size:
             raise ValueError(
                 f"the training was started by {values['processes']} processes and can only be resumed by as many, "
-                f"not by {self.world.size}: a step takes {values['processes']} x {self.config.batch_size} graphs"
+                f"not by {self.group.size}: a step takes {values['processes']} x {self.config.batch_size} graphs"
             )
         parts: dict[str, dict[str, Tensor]] = {"net": {}, "best": {}, "adam": {}, "generator": {}}
         for name, tensor in tensors.items():
@@ -215,7 +215,7 @@ def fit(
     on_epoch: Callable[[Epoch], None] | None = None,
     checkpoint: Path | None = None,
     keep_checkpoint: bool = False,
-    world: World | None = None,
+    group: ProcessGroup | None = None,
 ) -> FitResult:
     """Train until validation no longer improves, and restore the weights of the best epoch.
 
@@ -231,13 +231,13 @@ def fit(
             ends bit for bit as it would have without the interruption; it is removed at the end.
         keep_checkpoint: Whether to write it once more at the end instead, for a caller who has work left and removes it
             when that is safe.
-        world: The processes that train together.
+        group: The processes that train together.
     """
-    training = Training(net, train, valid, config, generator, task, world)
+    training = Training(net, train, valid, config, generator, task, group)
     if checkpoint is not None and checkpoint.exists():
         training.restore(*load_tensors(checkpoint))
-    training.world.wait()  # nobody may write or remove it before all have read it
-    writer = _Writer(checkpoint if training.world.rank == 0 else None)
+    training.group.barrier()  # nobody may write or remove it before all have read it
+    writer = _Writer(checkpoint if training.group.rank == 0 else None)
     try:
         while training.ended is None:
             epoch = training.run_epoch()

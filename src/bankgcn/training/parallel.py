@@ -1,4 +1,4 @@
-"""One model trained by several processes, each on its part of every batch; started by ``torchrun``."""
+"""Train one model with several processes, each on its shard of every batch; ``torchrun`` starts them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bankgcn.data.batch import GraphBatch
 
 
 @dataclass(frozen=True)
-class World:
+class ProcessGroup:
     """The processes that train together; by default this one alone.
 
     Args:
@@ -26,8 +26,8 @@ class World:
     size: int = 1
 
     @classmethod
-    def from_environment(cls) -> World:
-        """The world that ``torchrun`` made, joined; or this process alone, if it was not started by it."""
+    def from_environment(cls) -> ProcessGroup:
+        """Join the group that ``torchrun`` started; without ``torchrun``, the group is this process alone."""
         size = int(os.environ.get("WORLD_SIZE", "1"))
         if size == 1:
             return cls()
@@ -45,33 +45,36 @@ class World:
             return torch.device("cpu")
         return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
 
-    def part(self, batch: GraphBatch) -> tuple[GraphBatch, float]:
-        """This process's part of a batch, and which share of the graphs it is."""
+    def shard(self, batch: GraphBatch) -> tuple[GraphBatch, float]:
+        """The graphs of a batch that this process trains on, and their fraction of the batch."""
         if self.size == 1:
             return batch, 1.0
-        part = GraphBatch(batch.source, batch.indices[self.rank :: self.size], batch.device)
-        return part, part.num_graphs / batch.num_graphs
+        shard = GraphBatch(batch.source, batch.indices[self.rank :: self.size], batch.device)
+        return shard, shard.num_graphs / batch.num_graphs
 
-    def add(self, value: Tensor) -> Tensor:
-        """The sum of a tensor over all processes."""
+    def all_reduce(self, value: Tensor) -> Tensor:
+        """Sum a tensor over all processes, in place."""
         if self.size > 1:
             dist.all_reduce(value)
         return value
 
-    def agree(self, values: Sequence[float]) -> list[float]:
-        """What the first process has for these values: all must decide alike, and sums may differ in their last bit."""
+    def broadcast(self, values: Sequence[float]) -> list[float]:
+        """The values of the first process.
+
+        All processes must take the same decisions, but their own sums may differ in the last bit.
+        """
         if self.size == 1:
             return list(values)
         shared = torch.tensor(values, dtype=torch.float64, device=self.device)
         dist.broadcast(shared, src=0)
         return shared.tolist()
 
-    def wait(self) -> None:
-        """Go on only when all processes are here."""
+    def barrier(self) -> None:
+        """Wait until all processes reach this point."""
         if self.size > 1:
             dist.barrier()
 
-    def leave(self) -> None:
-        """End the cooperation, if there was one."""
+    def close(self) -> None:
+        """Leave the group."""
         if self.size > 1:
             dist.destroy_process_group()
