@@ -109,7 +109,8 @@ def settings_of(config: type) -> Mapping[str, Setting]:
 
 def check_settings(config: Any) -> None:
     """Make NumPy's numbers Python's own, and raise a ``ValueError`` for the first setting that is out of range."""
-    for name, row in settings_of(type(config)).items():
+    kind: type = type(config)
+    for name, row in settings_of(kind).items():
         value = plain_value(getattr(config, name))
         object.__setattr__(config, name, value)
         row.check(name, value)

@@ -1,10 +1,10 @@
-"""``bankgcn predict`` and ``bankgcn embed``: trained models on new graphs, into tables."""
+"""``bankgcn predict`` and ``bankgcn embed``: apply trained models to new graphs and write tables."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,32 +16,26 @@ from numpy.typing import NDArray
 from bankgcn.choices import pick
 from bankgcn.cli.messages import say
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
+from bankgcn.cli.prediction_table import prediction_columns, scores, write_rows, write_table
 from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.source_options import (
-    DataRoot,
-    IgnoreTargets,
-    IgnoreWeights,
-    SkipMissing,
-    SkipUnreadable,
-    Smiles,
-    Symmetrise,
-    Target,
-    reader_options,
-)
+from bankgcn.cli.settings import READING
+from bankgcn.cli.source_options import DataRoot, IgnoreTargets
+from bankgcn.cli.train_options import with_settings
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split
+from bankgcn.data.weights import without_weights
 from bankgcn.training import embed as embeddings_of
 from bankgcn.training.ensemble import Ensemble
-from bankgcn.training.metrics import METRICS
 from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.spec import ReaderOptions
 
 RunArgument = Annotated[
-    Path, typer.Argument(metavar="RUN", help="Folder of a run, or a folder of several, whose models vote.")
+    Path, typer.Argument(metavar="RUN", help="Folder of a run, or a folder of several, whose predictions are averaged.")
 ]
 OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 SourceArgument = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="The graphs: whatever bankgcn train takes. They need no classes.")
+    str, typer.Argument(metavar="SOURCE", help="The graphs: whatever bankgcn train takes. They need no targets.")
 ]
 Part = Annotated[
     str | None,
@@ -50,38 +44,39 @@ Part = Annotated[
 Threads = Annotated[int, typer.Option(min=1, help="Threads.")]
 
 
+@with_settings(READING)
 def predict(
     run: RunArgument,
     source: SourceArgument,
     out: Annotated[Path, typer.Option(help=f"Table to write; {OR_STANDARD_OUTPUT}")] = Path("predictions.csv"),
     part: Part = None,
     data_root: DataRoot = None,
-    smiles: Smiles = None,
-    target: Target = None,
-    skip_unreadable: SkipUnreadable = False,
-    skip_missing: SkipMissing = False,
-    symmetrise: Symmetrise = False,
     ignore_targets: IgnoreTargets = False,
-    ignore_weights: IgnoreWeights = False,
     threads: Threads = 1,
+    **flags: Any,
 ) -> None:
-    """Predict the classes of graphs, with the probability of each class.
+    """Predict the classes, values or labels of graphs.
 
-    Graphs are described exactly as those that the model was trained on. In a table of SMILES, targets are read only if
-    --target names their column. With --part, the file is read as for training, unless other options are given.
+    The features of the graphs are made as those of the training graphs were. In a table of SMILES, targets are read
+    only if --target names their column. With --part, the file is read as for training, unless other options are given.
     """
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
-    options = reader_options(smiles, target, skip_unreadable, symmetrise, skip_missing, ignore_targets)
-    graphs, names = _graphs(ensemble, source, data_root, options, part, ignore_weights)
-    probabilities = ensemble.probabilities(graphs).numpy()
-    _write_table(out, *_predictions(graphs, names, ensemble.classes, probabilities))
+    graphs, names = _graphs(ensemble, source, data_root, flags, part, ignore_targets)
+    mean, spread = ensemble.predictions(graphs)
+    columns = prediction_columns(ensemble.task, mean, spread, graphs)
+    write_table(out, {_name_column(graphs): names, **columns})
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
     say(f"{len(graphs):,} predictions{models} are in {named(out)}", stderr=is_standard_output(out))
-    for name, score in _scores(graphs, ensemble, probabilities).items():
-        say(f"{name}  {score:.4f}  ({len(graphs):,} graphs)", stderr=is_standard_output(out))
+    figures, problem = scores(ensemble.task, mean, graphs)
+    if problem:
+        say(f"note: no score: {problem}", stderr=True)
+    for label, score in figures.items():
+        figure = "unknown" if math.isnan(score) else f"{score:.4f}"
+        say(f"{label}  {figure}  ({len(graphs):,} graphs)", stderr=is_standard_output(out))
 
 
+@with_settings({name: place for name, place in READING.items() if name not in ("target", "skip_missing")})
 def embed(
     run: OneRun,
     source: SourceArgument,
@@ -90,13 +85,10 @@ def embed(
     ] = Path("embeddings.csv"),
     part: Part = None,
     data_root: DataRoot = None,
-    smiles: Smiles = None,
-    skip_unreadable: SkipUnreadable = False,
-    symmetrise: Symmetrise = False,
-    ignore_weights: IgnoreWeights = False,
     threads: Threads = 1,
+    **flags: Any,
 ) -> None:
-    """Write the vector by which the network represents each graph, just before it is classified."""
+    """Write the vector by which the network represents each graph, before its last layer."""
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
     if len(ensemble.members) > 1:
@@ -104,15 +96,14 @@ def embed(
             f"{run} holds {len(ensemble.members)} models, and the vectors of different networks cannot be compared: "
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
-    options = reader_options(smiles, None, skip_unreadable, symmetrise)
-    graphs, names = _graphs(ensemble, source, data_root, options, part, ignore_weights)
+    graphs, names = _graphs(ensemble, source, data_root, flags, part)
     vectors = embeddings_of(ensemble.first.net, ensemble.first.described(graphs)).numpy()
     if out.suffix == ".npy":
         with open_output(out) as file:
             np.save(file, vectors, allow_pickle=False)
     else:
         header = [_name_column(graphs), *(f"e{column}" for column in range(vectors.shape[1]))]
-        _write_table(out, header, ([n, *map(str, v)] for n, v in zip(names, vectors, strict=True)))
+        write_rows(out, header, ([n, *map(str, v)] for n, v in zip(names, vectors, strict=True)))
     say(f"{len(graphs):,} vectors of {vectors.shape[1]} numbers are in {named(out)}", stderr=is_standard_output(out))
 
 
@@ -120,19 +111,21 @@ def _graphs(
     ensemble: Ensemble,
     name: str,
     data_root: Path | None,
-    options: dict[str, Any],
+    flags: dict[str, Any],
     part: str | None,
-    ignore_weights: bool,
+    ignore_targets: bool = False,
 ) -> tuple[GraphSet, Sequence[str]]:
-    """The graphs, described as those of training, and their names, or their numbers in the source from 0."""
+    """The graphs with the features of the training graphs, and their names, or their numbers in the source from 0."""
     source = find_source(name, data_root)
-    options = _options_of_training(ensemble, source, part is not None) | options
-    if part is not None and not options.get("has_target", True):
+    options, ignore_weights = _reading(ensemble, source, flags, same_graphs=part is not None)
+    if ignore_targets:
+        options["has_target"] = False
+    if part is not None and ignore_targets:
         raise ValueError("--part needs the targets, by which the split was drawn: leave out --ignore-targets")
     if part is None and source.reader == "smiles" and "target" not in options:
         options["has_target"] = False  # any other column may be anything
-    ignore_weights = ignore_weights or bool(ensemble.settings.get("ignore_weights"))
-    graphs = load_graphs(source, ignore_weights, expected=ensemble.signals, **options)
+    graphs = load_graphs(source, {"expected": ensemble.signals, **options})
+    graphs = without_weights(graphs) if ignore_weights else graphs
     for run in ensemble.unfinished:
         say(f"note: {run} is not finished and has no vote", stderr=True)
     for note in graphs.notes:
@@ -142,29 +135,27 @@ def _graphs(
         chosen = _part(ensemble, graphs, part)
         return graphs[chosen], [names[number] for number in chosen]
     if ensemble.knows(graphs):
-        say("note: these are the graphs of training; --part test has those it did not learn from", stderr=True)
+        say("note: these are the graphs of training; --part test selects those it did not learn from", stderr=True)
     return graphs, names
 
 
-def _options_of_training(ensemble: Ensemble, source: Source, same_graphs: bool) -> dict[str, Any]:
-    """How the training graphs were read, as far as it concerns this source.
+def _reading(
+    ensemble: Ensemble, source: Source, flags: dict[str, Any], same_graphs: bool
+) -> tuple[dict[str, Any], bool]:
+    """Keywords of the reader, and whether weights are ignored: as in training, unless flags say otherwise.
 
     Args:
         ensemble: The models.
-        source: What is to be read.
-        same_graphs: Whether these are the training graphs again. Of other graphs, only the column of the molecules is
-            expected to be the same.
+        source: What is read.
+        flags: What was typed.
+        same_graphs: Whether these are the training graphs again. Other graphs are only expected to have their molecules
+            in the same column.
     """
-    settings = ensemble.settings
-    options = reader_options(
-        settings.get("smiles") or None,
-        settings.get("target") or None,
-        settings.get("skip_unreadable", False),
-        settings.get("symmetrise", False),
-        settings.get("skip_missing", False),
-    )
-    shared = source.options if same_graphs else [name for name in source.options if name == "smiles"]
-    return {name: value for name, value in options.items() if name in shared}
+    training = replace(ensemble.reader, features=None)
+    shared = training if same_graphs else ReaderOptions(smiles=training.smiles)
+    typed = ReaderOptions(**{name: value for name, value in flags.items() if value is not None})
+    kept = {name: value for name, value in shared.keywords(ensemble.task.kind).items() if name in source.options}
+    return kept | typed.keywords(), training.ignore_weights or typed.ignore_weights
 
 
 def _part(ensemble: Ensemble, graphs: GraphSet, part: str) -> NDArray[np.int64]:
@@ -176,52 +167,5 @@ def _part(ensemble: Ensemble, graphs: GraphSet, part: str) -> NDArray[np.int64]:
     return getattr(Split.load(RunFolder(path).split, graphs.fingerprint), part)
 
 
-def _predictions(
-    graphs: GraphSet, names: Sequence[str], classes: Sequence[str], probabilities: NDArray[np.float64]
-) -> tuple[list[str], Iterable[list[str]]]:
-    """Header and rows of the table."""
-    header = [_name_column(graphs), "predicted", *(f"p_{name}" for name in classes)]
-    predicted = [classes[number] for number in probabilities.argmax(1)]
-    rows = [
-        [name, said, *(f"{p:.6g}" for p in row)]
-        for name, said, row in zip(names, predicted, probabilities, strict=True)
-    ]
-    truth = _truth(graphs)
-    if truth is not None:
-        header.append("class")
-        for row, true in zip(rows, truth, strict=True):
-            row.append(true)
-    return header, rows
-
-
-def _scores(graphs: GraphSet, ensemble: Ensemble, probabilities: NDArray[np.float64]) -> dict[str, float]:
-    """The metrics of the model, where all classes are known to it; by name, because files number them differently."""
-    truth = _truth(graphs)
-    if truth is None or not len(graphs):
-        return {}
-    unknown = sorted(set(truth) - set(ensemble.classes))
-    if unknown:
-        say(f"note: no score, because the model does not know the classes {', '.join(unknown)}", stderr=True)
-        return {}
-    y = torch.tensor([ensemble.classes.index(name) for name in truth])
-    logits = torch.from_numpy(probabilities).log()
-    wanted = dict.fromkeys(["accuracy", ensemble.first.about.get("metric", "accuracy")])
-    return {name.replace("_", "-"): METRICS[name](logits, y) for name in wanted}
-
-
-def _truth(graphs: GraphSet) -> list[str] | None:
-    return [graphs.classes[number] for number in graphs.y] if graphs.y is not None and graphs.classes else None
-
-
 def _name_column(graphs: GraphSet) -> str:
     return "graph" if graphs.names is None else "name"
-
-
-def _write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    with open_output(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(header)
-        table.writerows(rows)
-        text.flush()
-        text.detach()

@@ -48,6 +48,8 @@ def _places() -> dict[str, Place]:
 
 
 PLACES = _places()
+READING = {name: place for name, place in PLACES.items() if place.part == "reader" and name != "features"}
+"""The settings of commands that read graphs for a trained model, which knows the features."""
 SOURCE, DATA_ROOT = "source", "data_root"
 DEFAULTS: dict[str, Plain] = {
     SOURCE: "MUTAG",
@@ -86,13 +88,13 @@ class Settings:
         if "model" in file and flags.get("model", file["model"]) != file["model"]:
             file = {key: value for key, value in file.items() if not _is_of_model(key)}
         given = file | flags
-        given[SOURCE] = _canonical_source(str(given.get(SOURCE, DEFAULTS[SOURCE])))
+        source = given[SOURCE] = _canonical_source(str(given.get(SOURCE, DEFAULTS[SOURCE])))
         model = str(given.get("model", DEFAULTS["model"]))
         unused = _unused(model)
         for key in given:
             if key in unused:
                 raise ValueError(f"{key} is no option of the model {model}, which has {_options(model)}")
-        complete = DEFAULTS | protocol(given[SOURCE]) | given
+        complete = DEFAULTS | protocol(source) | given
         settings = cls({key: complete[key] for key in DEFAULTS if key not in unused})
         with translated_names():
             _ = settings.spec  # which checks its own values

@@ -27,6 +27,8 @@ OPTION_OF_KEYWORD = {
     'asymmetric="symmetrise"': "--symmetrise",
     'smiles="NAME"': "--smiles NAME",
     'target="NAME"': "--target NAME",
+    'task="classes"': "--task classes",
+    'task="values"': "--task values",
     "has_target=False": "--ignore-targets",
     'select="loss"': "--select loss",
     "without_weights": "--ignore-weights",

@@ -15,7 +15,7 @@ from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.messages import say
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.settings import DATA_ROOT, Settings, translated_names
+from bankgcn.cli.settings import DATA_ROOT, PLACES, Settings, translated_names
 from bankgcn.data.splits import Split
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
@@ -30,7 +30,7 @@ from bankgcn.training.run_folder import RunFolder
 RUNS = Path("runs")
 
 
-@option.with_settings
+@option.with_settings(PLACES)
 def train(
     source: option.Source = None,
     out: option.Out = None,
@@ -122,7 +122,10 @@ def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite:
     folder.remove_scraps()
     aside = folder.set_damaged_aside()
     if aside is not None:
-        say(f"note: the checkpoint cannot be read and is now {aside}; the training starts from the beginning", stderr=True)
+        say(
+            f"note: the checkpoint cannot be read and is now {aside}; the training starts again",
+            stderr=True,
+        )
     write_toml(folder.config, settings.values, f"bankgcn train --config {folder.config.name} repeats this run")
     run.split.save(folder.split, run.graphs.fingerprint)
 
@@ -132,8 +135,11 @@ def _show_start(run: PreparedRun, folder: RunFolder, epochs: int) -> None:
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
     for note in (*graphs.notes, *class_notes(graphs)):
         say(f"note: {note}", stderr=True)
-    name = graphs.name or run.spec.dataset
-    say(f"{name}: {len(graphs):,} graphs, {len(task.names)} {task.kind}; train / validation / test: {sizes}", stderr=True)
+    name, targets = graphs.name or run.spec.dataset, f"{len(task.names)} {task.kind}"
+    say(
+        f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}",
+        stderr=True,
+    )
     say(f"resuming after epoch {epochs} in {folder.path}" if epochs else f"training in {folder.path}", stderr=True)
 
 

@@ -5,14 +5,14 @@ All are ``None`` unless they are typed: what is typed overrides a file, and what
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import Parameter, signature
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.settings import DEFAULTS, PLACES, Place, protocol
+from bankgcn.cli.settings import DEFAULTS, Place, protocol
 from bankgcn.data.catalog import CATALOG
 from bankgcn.nn.convs import CONVS
 
@@ -55,15 +55,20 @@ DataRoot = Annotated[
 ]
 
 
-def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that takes ``**flags`` an option for every setting of a run."""
-    own = [item for item in signature(command, eval_str=True).parameters.values() if item.kind is not item.VAR_KEYWORD]
-    options = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, place))
-        for name, place in PLACES.items()
-    ]
-    command.__signature__ = signature(command).replace(parameters=[*own, *options])  # type: ignore[attr-defined]
-    return command
+def with_settings(places: Mapping[str, Place]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command that takes ``**flags`` an option for each of these settings."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = signature(command, eval_str=True).parameters.values()
+        options = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, place))
+            for name, place in places.items()
+        ]
+        kept = [item for item in own if item.kind is not Parameter.VAR_KEYWORD]
+        command.__signature__ = Signature([*kept, *options])  # type: ignore[attr-defined]
+        return command
+
+    return decorate
 
 
 def _option(name: str, place: Place) -> Any:

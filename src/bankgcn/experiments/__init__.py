@@ -2,10 +2,10 @@
 
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.engines.base import Event
-from bankgcn.training.execute import run
 from bankgcn.experiments.selection import Selection, select
 from bankgcn.experiments.store import Store
 from bankgcn.experiments.sweep import SweepResult, sweep
+from bankgcn.training.execute import run
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
-from bankgcn.training.record import OtherVersion, RunRecord
 from bankgcn.training.keys import content_hash
+from bankgcn.training.record import OtherVersion, RunRecord
 
 
 class Store:

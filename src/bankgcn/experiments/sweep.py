@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
-from bankgcn.training.execute import Runner
 from bankgcn.experiments.store import Store
+from bankgcn.training.execute import Loader
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
@@ -52,9 +51,9 @@ def sweep(
     """
     wanted = {config.key: config for config in configs}
     known: dict[str, RunRecord] = {}
-    fingerprint_now = cache(_fingerprint_now)
+    load = Loader()
     for key, config in wanted.items():
-        record = _kept(store, config, fingerprint_now, on_event)
+        record = _kept(store, config, load, on_event)
         if record is not None:
             known[key] = record
     missing = [config for key, config in wanted.items() if key not in known]
@@ -73,30 +72,28 @@ def sweep(
     return SweepResult(records, tuple(failed), len(missing) - len(failed))
 
 
-def _kept(
-    store: Store, config: RunSpec, fingerprint_now: Callable[[str], str | None], on_event: OnEvent
-) -> RunRecord | None:
+def _kept(store: Store, config: RunSpec, load: Loader, on_event: OnEvent) -> RunRecord | None:
     before = len(store.skipped)
     record = store.get(config.key)
     for message in store.skipped[before:]:
         on_event(Event("set aside", config, message=message))
     if record is None:
         return None
-    if fingerprint_now(config.dataset) not in (None, record.fingerprint):
+    if _fingerprint_now(load, config) not in (None, record.fingerprint):
         on_event(Event("outdated", config, message=f"{config.dataset} has changed since this run: it is done again"))
         return None
     on_event(Event("kept", config, record))
     return record
 
 
-def _fingerprint_now(dataset: str) -> str | None:
+def _fingerprint_now(load: Loader, config: RunSpec) -> str | None:
     """That of the graphs in a file or folder of the user's own; ``None`` where there is nothing to compare with.
 
     A dataset of the catalogue is not compared: its name alone fixes its graphs.
     """
-    if dataset in CATALOG or not Path(dataset).expanduser().exists():
+    if config.dataset in CATALOG or not Path(config.dataset).expanduser().exists():
         return None
     try:
-        return Runner().read(dataset)[1].fingerprint
+        return load(config)[1].fingerprint
     except (ValueError, OSError, ImportError):
         return "unreadable"  # the run will say why

@@ -116,6 +116,4 @@ def _check_classes(name: str, y: NDArray, classes: tuple[str, ...]) -> None:
 def _check_numbers(name: str, y: NDArray) -> None:
     present = np.unique(y[~np.isnan(y)])
     if len(present) == 1:
-        raise ValueError(
-            f"all targets of {name} are {present[0]:g}: there is nothing to learn; check the targets"
-        )
+        raise ValueError(f"all targets of {name} are {present[0]:g}: there is nothing to learn; check the targets")

@@ -120,7 +120,7 @@ def _check_same_kind(members: Mapping[Path, TrainedModel]) -> None:
 
 
 def _reader(model: TrainedModel) -> ReaderOptions:
-    """How the training graphs of a model were read. Version 0.1.0 kept its settings by the names of the command line."""
+    """How the training graphs of a model were read. Models of version 0.1.0 hold the settings of the command line."""
     if "run" in model.about:
         return ReaderOptions(**model.about["run"].get("reader", {}))
     flags, rows = model.about.get("config", {}), settings_of(ReaderOptions)

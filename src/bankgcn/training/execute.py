@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from bankgcn.data.features.recipes import description
 from bankgcn.data.features.signals import with_features
+from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
@@ -108,6 +108,8 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
     source, as_read = (load or Loader())(spec)
     split = source.split(as_read, spec.seeds.split)
     if spec.train_per_class is not None:
+        if as_read.y is None or not as_read.classes:
+            raise ValueError(f"train_per_class={spec.train_per_class} needs classes, which {source.name} has not")
         split = limit_training(split, as_read.y, spec.train_per_class, spec.seeds.subset)
     graphs = source.fitted(as_read, split.train)
     task = check_run(graphs, split, spec.model, spec.train, spec.task)
@@ -119,7 +121,7 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
         graphs=graphs,
         fingerprint=as_read.fingerprint,
         split=split,
-        split_from=source.split_from(as_read),
+        split_from=_split_from(source, task),
         task=task,
         net=net,
     )
@@ -177,6 +179,12 @@ def execute(
     return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None)
 
 
+def _split_from(source: Source, task: Task) -> str:
+    if source.entry is not None and source.entry.split == "official":
+        return "its authors"
+    return "the seed: 8:1:1, stratified by class" if task.kind == "classes" else "the seed: 8:1:1"
+
+
 def _record(
     run: PreparedRun, fitted: FitResult, test: Evaluation | None, group: ProcessGroup, seconds: float
 ) -> RunRecord:
@@ -224,7 +232,7 @@ def _model(run: PreparedRun, record: RunRecord) -> TrainedModel:
             "split": record.split_hash,
             "valid_score": record.valid_score,
             "test_score": record.test_score,
-            "signals": description(run.graphs),
+            "signals": describe_features(run.graphs),
         },
     )
 

@@ -16,8 +16,10 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn import AtomEncoder, GraphNetwork
-from bankgcn.nn.baselines import WEIGHTED
-from bankgcn.settings import plain_value
+from bankgcn.nn.convs import CONVS
+from bankgcn.nn.network import ACTIVATIONS, POOLINGS, READOUTS
+from bankgcn.settings import check_settings, plain_value, setting
+from bankgcn.tasks import Task
 
 PANEL = "Model"
 
@@ -47,9 +49,7 @@ class ModelConfig:
         "before", "Where the l2 normalisation stands, seen from the ReLU:", panel=PANEL, choices=ACTIVATIONS
     )
     readout: str = setting("mean_max", "From the nodes to the graph:", panel=PANEL, choices=READOUTS)
-    pooling: str | None = setting(
-        None, "Pooling between the layers:", panel=PANEL, choices=POOLINGS, none="none"
-    )
+    pooling: str | None = setting(None, "Pooling between the layers:", panel=PANEL, choices=POOLINGS, none="none")
     embedding: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -144,7 +144,7 @@ class RunFolder:
 
 
 def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
-    """A record as it is written now. Folders of version 0.1.0 hold other names, and the settings of the command line."""
+    """A record as it is written now. Folders of version 0.1.0 hold other names, and settings of the command line."""
     if content["format"] > 1 or "config" not in content or "model" not in content["config"]:
         return content
     shared = {field.name for field in fields(RunRecord)} - {"config"}

@@ -67,8 +67,6 @@ class Column:
         label: What is printed.
         dataset: Its name in the catalogue.
         runs: Number of runs in the paper.
-        train: Values of the training that differ from the defaults.
-        readout: That of the networks.
         widths: Width of the hidden layers by row; those that are not listed have 64.
         train_per_class: Number of training graphs of each class; all if not given.
         drawn_splits: Whether each run has a split of its own.
@@ -80,8 +78,6 @@ class Column:
     label: str
     dataset: str
     runs: int = 20
-    train: Mapping[str, Any] = field(default_factory=dict)
-    readout: Any = "mean_max"
     widths: Mapping[str, int] = field(default_factory=dict)
     train_per_class: int | None = None
     drawn_splits: bool = True
@@ -91,7 +87,12 @@ class Column:
     @property
     def metric(self) -> str:
         """What the scores are."""
-        return self.train.get("metric", TrainConfig.metric)
+        return self.protocol.get("metric", TrainConfig.metric)
+
+    @property
+    def protocol(self) -> Mapping[str, Any]:
+        """The settings that the paper changes for the dataset."""
+        return CATALOG[self.dataset].protocol
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,17 +129,12 @@ class Table:
 
     def candidates(self, row: Row, column: Column) -> list[RunSpec]:
         """The runs of a cell with seed 0: one for each point of its grid."""
+        width = column.widths.get(row.name, ModelConfig.hidden_channels)
         base = RunSpec(
             dataset=column.dataset,
-            model=ModelConfig(
-                conv=row.conv,
-                conv_options=row.options,
-                hidden_channels=column.widths.get(row.name, ModelConfig.hidden_channels),
-                readout=column.readout,
-            ),
-            train=TrainConfig(**column.train, max_epochs=self.max_epochs or TrainConfig.max_epochs),
+            model=ModelConfig(conv=row.conv, conv_options=row.options, hidden_channels=width),
             train_per_class=column.train_per_class,
-        )
+        ).with_(**column.protocol, max_epochs=self.max_epochs or TrainConfig.max_epochs)
         return [base.with_(weight_decay=decay, gamma=g) for decay in self.grid.weight_decays for g in self._gammas(row)]
 
     def cell(self, row: Row, column: Column) -> list[RunSpec]:
