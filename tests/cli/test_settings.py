@@ -6,43 +6,46 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.settings import DEFAULTS, Settings, in_these_words
+from bankgcn.cli.settings import DEFAULTS, Settings, translated_names
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
 from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.training.spec import RunSpec
 
 
 def test_defaults_are_those_of_the_library() -> None:
     settings = Settings.resolve({})
-    assert settings.model == ModelConfig()
-    assert settings.train == TrainConfig()
-    assert settings.reader == {}
+    assert settings.spec.model == ModelConfig()
+    assert settings.spec.train == TrainConfig()
+    assert settings.spec == RunSpec(dataset="MUTAG")
     assert settings.name == "MUTAG-bank-0"
 
 
 def test_large_datasets_have_the_papers_own_protocol() -> None:
     molhiv = Settings.resolve({"source": "OGBG-molhiv"})
     assert molhiv["source"] == "ogbg-molhiv"
-    assert molhiv.train == TrainConfig(batch_size=256, patience=50, decay_patience=20, metric="roc_auc")
-    assert molhiv.model.readout == "mean"
-    assert Settings.resolve({"source": "CIFAR-10"}).train == TrainConfig(batch_size=256, patience=50, decay_patience=20)
-    assert Settings.resolve({"source": "CIFAR-10", "decay_patience": 0}).train.decay_patience is None
+    assert molhiv.spec.train == TrainConfig(batch_size=256, patience=50, decay_patience=20, metric="roc_auc")
+    assert molhiv.spec.model.readout == "mean"
+    assert Settings.resolve({"source": "CIFAR-10"}).spec.train == TrainConfig(
+        batch_size=256, patience=50, decay_patience=20
+    )
+    assert Settings.resolve({"source": "CIFAR-10", "decay_patience": 0}).spec.train.decay_patience is None
 
 
 def test_flags_override_a_file_and_a_file_the_defaults() -> None:
     settings = Settings.resolve({"order": 4}, {"order": 3, "gamma": 10, "source": "DD"})
     assert (settings["order"], settings["gamma"], settings["source"]) == (4, 10.0, "DD")
-    assert settings.model.conv_options["order"] == 4
-    assert settings.train.gamma == 10.0
+    assert settings.spec.model.conv_options["order"] == 4
+    assert settings.spec.train.gamma == 10.0
 
 
 @pytest.mark.parametrize("model", CONVS)
 def test_every_model_has_its_options_and_survives_a_file(tmp_path: Path, model: str) -> None:
     settings = Settings.resolve({"model": model, "smiles": 'a "column"\n\x7f', "learning_rate": 1e-5})
-    assert settings.model == ModelConfig(conv=model)
-    assert settings.train.gamma == (0.1 if model == "bank" else 0.0)
+    assert settings.spec.model == ModelConfig(conv=model)
+    assert settings.spec.train.gamma == (0.1 if model == "bank" else 0.0)
     write_toml(tmp_path / "c.toml", settings.values, "a comment")
     assert Settings.resolve({}, read_toml(tmp_path / "c.toml")) == settings
 
@@ -87,7 +90,7 @@ def test_what_cannot_be_meant_is_named(flags: dict, file: dict, message: str) ->
 def test_numbers_out_of_range_are_refused_before_anything_is_read() -> None:
     with pytest.raises(ValueError, match=r"^gamma=inf: expected a finite number \(--gamma\)$"):
         Settings.resolve({"gamma": float("inf")})
-    with pytest.raises(ValueError, match=r"^train_per_class=-3: expected at least 0 \(--train-per-class\)$"):
+    with pytest.raises(ValueError, match=r"^train_per_class=-3: expected at least 1 \(--train-per-class\)$"):
         Settings.resolve({}, {"train_per_class": -3})
 
 
@@ -104,8 +107,8 @@ def test_files_that_are_no_settings_are_named(tmp_path: Path) -> None:
 
 def test_embedded_atoms_are_read_raw() -> None:
     settings = Settings.resolve({"features": "embedded"})
-    assert settings.reader == {"features": "raw"}
-    assert settings.model.embedding == ATOM_FEATURE_WIDTHS
+    assert settings.spec.reader.keywords() == {"features": "raw"}
+    assert settings.spec.model.embedding == ATOM_FEATURE_WIDTHS
 
 
 def test_the_name_of_a_run_tells_what_is_special_about_it(tmp_path: Path) -> None:
@@ -121,5 +124,5 @@ def test_where_data_lies_makes_no_difference() -> None:
 
 
 def test_errors_of_the_library_are_told_in_our_words() -> None:
-    with pytest.raises(ValueError, match="^epochs=0: "), in_these_words():
+    with pytest.raises(ValueError, match="^epochs=0: "), translated_names():
         _ = Settings.resolve({"epochs": 0}).train

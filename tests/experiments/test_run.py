@@ -11,10 +11,10 @@ import torch
 
 from bankgcn.data.sources import Source, find_source
 from bankgcn.experiments import RunRecord, RunSpec, run
-from bankgcn.training.execute import Runner
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
 from bankgcn.training import Epoch, evaluate, fit
+from bankgcn.training.execute import Runner
 
 CONFIG = RunSpec(dataset="MUTAG").with_(max_epochs=3, hidden_channels=16, num_layers=2, seed=1)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments import RunRecord, RunSpec, Store
-from bankgcn.training.record import OtherVersion
 from bankgcn.training.keys import content_hash
+from bankgcn.training.record import OtherVersion
 
 WRITTEN_BY_0_1_0 = Path(__file__).parents[1] / "records_v010" / "store"
 CONFIG = RunSpec(dataset="MUTAG")

@@ -17,6 +17,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import save_tensors
 from bankgcn.nn import CONVS
+from bankgcn.tasks import Task
 from bankgcn.training import ModelConfig, TrainedModel, predict_logits
 
 
@@ -50,11 +51,11 @@ def test_numbers_of_numpy_become_pythons() -> None:
 def test_a_model_comes_back_from_its_file(tmp_path: Path, conv: str) -> None:
     graphs = smooth_or_alternating(5)
     config = ModelConfig(conv=conv, hidden_channels=16, num_layers=2)
-    model = TrainedModel(config.build(1, 2), config, graphs.classes, 1, {"test_score": 0.5})
+    model = TrainedModel(config.build(1, 2), config, Task(names=graphs.classes), 1, {"test_score": 0.5})
     model.save(tmp_path / "model.safetensors")
     loaded = TrainedModel.load(tmp_path / "model.safetensors")
     assert torch.equal(predict_logits(loaded.net, graphs), predict_logits(model.net, graphs))
-    assert (loaded.config, loaded.classes, loaded.about) == (config, graphs.classes, {"test_score": 0.5})
+    assert (loaded.config, loaded.task.names, loaded.about) == (config, graphs.classes, {"test_score": 0.5})
 
 
 def test_integer_signals_can_be_embedded() -> None:

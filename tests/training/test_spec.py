@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.experiments import RunSpec
 from bankgcn.nn import CONVS
 from bankgcn.settings import Setting
 from bankgcn.training import ModelConfig, TrainConfig
-from bankgcn.training.seeds import Seeds
 from bankgcn.training.keys import content_hash
+from bankgcn.training.seeds import Seeds
+from bankgcn.training.spec import ReaderOptions, RunSpec
 
 WRITTEN_BY_0_1_0 = json.loads((Path(__file__).parents[1] / "records_v010" / "keys.json").read_text())
 BASE = RunSpec(dataset="MUTAG")
@@ -54,7 +54,7 @@ class LaterModelConfig(ModelConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class LaterRunConfig(RunSpec):
-    reader: dict[str, str] = field(default_factory=dict)
+    budget: dict[str, str] = field(default_factory=dict)
 
 
 @pytest.mark.parametrize("written", WRITTEN_BY_0_1_0, ids=lambda written: written["key"])
@@ -82,7 +82,8 @@ def test_a_later_option_with_another_value_than_its_default_moves_the_key() -> N
         {"train": LaterTrainConfig(dropout=0.5)},
         {"train": LaterTrainConfig(milestones=(3,))},
         {"model": LaterModelConfig(virtual_node=True)},
-        {"reader": {"target": "active"}},
+        {"budget": {"hours": "3"}},
+        {"reader": ReaderOptions(target="active")},
     ]
     configs = [LaterRunConfig(dataset="MUTAG", **change) for change in changes]
     assert len({config.key for config in configs} | {BASE.key}) == len(changes) + 1
@@ -99,7 +100,8 @@ def test_every_value_moves_the_key() -> None:
     changes = [
         {"dataset": "NCI1"}, {"seed": 1}, {"train_per_class": 5}, {"gamma": 0.2}, {"coherence": "mean"},
         {"weight_decay": 1e-4}, {"patience": 31}, {"select": "score"}, {"order": 3}, {"num_subspaces": 16},
-        {"hidden_channels": 32}, {"readout": "mean"}, {"conv": "gcn"}, {"conv": "mlp"}, {"embedding": [1, 2]},
+        {"target": "active"}, {"task": "values"}, {"loss": "absolute_error"}, {"hidden_channels": 32},
+        {"readout": "mean"}, {"conv": "gcn"}, {"conv": "mlp"}, {"embedding": [1, 2]},
     ]  # fmt: skip
     keys = {BASE.with_(**change).key for change in changes}
     assert len(keys | {BASE.key}) == len(changes) + 1

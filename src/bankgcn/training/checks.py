@@ -35,6 +35,7 @@ def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainCo
         raise ValueError(f"{name} has no targets to learn")
     model.check(graphs)
     if (kind or kind_of(graphs.y)) == "classes":
+        Task(names=graphs.classes, metric=train.metric, loss=train.loss or "")  # which checks that they fit the classes
         _check_classes(name, graphs.y, graphs.classes)
     else:
         _check_numbers(name, graphs.y)

@@ -29,6 +29,9 @@ from bankgcn.training.spec import RunSpec
 from bankgcn.training.versions import versions
 
 OnEpoch = Callable[[Epoch], None]
+OF_MOLECULES = ("smiles", "molhiv")
+"""The readers whose nodes are atoms."""
+
 Read = Callable[[Source, Mapping[str, Any]], GraphSet]
 
 
@@ -54,6 +57,8 @@ class Loader:
         wanted = (spec.dataset, spec.reader, spec.task)
         if self._last is None or self._last[0] != wanted:
             source = find_source(spec.dataset, self.data_root)
+            if spec.reader.features and source.reader not in OF_MOLECULES:
+                raise ValueError(f"features={spec.reader.features} is for molecules, which {source.name} does not hold")
             graphs = self._read(source, spec.reader.keywords(spec.task))
             if spec.reader.ignore_weights:
                 graphs = without_weights(graphs)
@@ -185,6 +190,11 @@ def _split_from(source: Source, task: Task) -> str:
     return "the seed: 8:1:1, stratified by class" if task.kind == "classes" else "the seed: 8:1:1"
 
 
+def _protocol(run: PreparedRun) -> str:
+    figure = "the smallest loss" if run.spec.train.select == "loss" else f"the best {run.task.scoring.label}"
+    return f"selected the epoch with {figure} on the validation graphs; scored the test graphs once, with its weights"
+
+
 def _record(
     run: PreparedRun, fitted: FitResult, test: Evaluation | None, group: ProcessGroup, seconds: float
 ) -> RunRecord:
@@ -202,6 +212,7 @@ def _record(
         best_epoch=best.number if best else None,
         epochs=len(fitted.epochs),
         ended=fitted.ended,
+        protocol=_protocol(run),
         coherence=tuple(mutual_coherence(alpha).item() for alpha in banks) if best else (),
         alpha=tuple(map(tuple, banks[0].tolist())) if best and banks else (),
         parameters=sum(parameter.numel() for parameter in run.net.parameters()),

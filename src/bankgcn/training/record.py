@@ -40,6 +40,7 @@ class RunRecord:
         parameters: Number of parameters of the network.
         layer_parameters: Number of parameters of one hidden layer.
         ended: Why the training ended: ``"patience"``, ``"max_epochs"`` or ``"diverged"``.
+        protocol: How the epoch was selected and the test graphs were scored, in words.
         task: What the network learned, as :meth:`bankgcn.tasks.Task.to_dict` writes it.
         fingerprint: That of the graphs.
         split_hash: That of the split.
@@ -67,6 +68,7 @@ class RunRecord:
     parameters: int = 0
     layer_parameters: int = 0
     ended: str = ""
+    protocol: str = ""
     task: Mapping[str, Any] = field(default_factory=dict, hash=False)
     fingerprint: str = ""
     split_hash: str = ""
