@@ -262,7 +262,7 @@ def test_graphs_without_features_get_the_same_signals_in_train_and_in_a_sweep(co
         (["--out", "other"], "other: holds other files and no run"),
         (["--out", "other/file"], "other/file: is a file"),
         (["--target", "y"], "MUTAG is read without the option 'target'"),
-        (["two.csv"], "any of these columns may have the targets, say which by --target NAME"),
+        (["two.csv"], "several columns may have the targets: say which by --target NAME"),
         (["numbers.csv"], "the targets of numbers are numbers, but only classes can be learned"),
         (["three.csv", "--metric", "roc_auc"], "roc_auc is for two classes, but there are 3"),
         (["three.csv"], "three has 3 graphs and 3 classes: expected several graphs of each class"),

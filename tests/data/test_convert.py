@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
+from hypothesis import strategies as st
 
 from bankgcn.data import GraphError, GraphSet
 from bankgcn.data.convert import from_adjacency, from_networkx, from_pyg, to_adjacency, to_networkx, to_pyg
@@ -76,6 +77,30 @@ def test_pyg_targets_are_classes_or_numbers() -> None:
     several = from_pyg([Data(edge_index=none, num_nodes=1, y=torch.tensor([[0.5, 1.5]]))])
     assert several.y is not None
     assert several.y.tolist() == [[0.5, 1.5]]
+    answers = from_pyg([Data(edge_index=none, num_nodes=1, y=torch.tensor([[0, 1]]))])
+    assert answers.y is not None
+    assert (answers.y.tolist(), answers.y.dtype) == ([[0, 1]], np.float32)
+
+
+def test_networkx_targets_may_be_lists_or_named() -> None:
+    listed = from_networkx([nx.Graph(y=[1, None]), nx.Graph(y=[2, 3])])
+    np.testing.assert_array_equal(listed.y, np.array([[1, np.nan], [2, 3]], np.float32))
+    named = from_networkx([nx.Graph(y={"a": 1}), nx.Graph(y={"a": 2})])
+    assert (named.y.tolist(), named.targets) == ([1, 2], ("a",))
+    with pytest.raises(GraphError, match="expected 'a', as in other graphs"):
+        from_networkx([nx.Graph(y={"a": 1}), nx.Graph(y={"b": 2})])
+
+
+@given(st.integers(1, 4), st.integers(1, 3), st.data())
+def test_numbers_as_targets_come_back(num_graphs: int, columns: int, data: st.DataObject) -> None:
+    cells = st.one_of(st.just(np.nan), st.floats(-100, 100, width=32))
+    y = np.array(data.draw(st.lists(cells, min_size=num_graphs * columns, max_size=num_graphs * columns)), np.float32)
+    names = [f"t{column}" for column in range(columns)] if columns > 1 and data.draw(st.booleans()) else []
+    y = y.reshape(num_graphs, columns) if columns > 1 else y
+    graphs = GraphSet.from_edges([1] * num_graphs, np.zeros((2, 0), int), y=y, targets=names)
+    assert from_pyg(to_pyg(graphs)).fingerprint == graphs.fingerprint
+    back = from_networkx(to_networkx(graphs))
+    assert (back.fingerprint, back.targets) == (graphs.fingerprint, graphs.targets)
 
 
 def test_errors_in_lists_name_the_graph() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 import oracles
 from bankgcn import GraphShift
 from bankgcn.data import GraphError, GraphSet, edges
+from bankgcn.files.arrays import read_arrays, write_arrays
 from random_sets import RandomSet, graph_sets
 
 NO_EDGES = np.zeros((2, 0), np.int64)
@@ -138,6 +141,28 @@ def test_real_targets_may_be_several_and_unknown() -> None:
     assert graphs[1].y.tolist() == [[1, 2]]
 
 
+def test_names_of_targets_travel_with_the_set(tmp_path: Path) -> None:
+    graphs = GraphSet.from_edges([1, 1], NO_EDGES, y=[[0.5, np.nan], [1.0, 2.0]], targets=["logp", "tox"])
+    assert graphs.targets == graphs[1].targets == graphs.with_signals(attributes=[1, 2]).targets == ("logp", "tox")
+    graphs.save(tmp_path / "set")
+    assert GraphSet.load(tmp_path / "set").targets == ("logp", "tox")
+    assert graphs.fingerprint == replace(graphs, targets=()).fingerprint
+
+
+def test_a_saved_set_without_names_of_targets_still_loads(tmp_path: Path) -> None:
+    GraphSet.from_edges([1, 1], NO_EDGES, y=[0.5, 1]).save(tmp_path / "set")
+    members, arrays = read_arrays(tmp_path / "set")
+    del members["targets"]
+    write_arrays(tmp_path / "set", members, arrays)
+    assert GraphSet.load(tmp_path / "set").targets == ()
+
+
+def test_integers_with_names_of_targets_are_numbers() -> None:
+    graphs = GraphSet.from_edges([1, 1], NO_EDGES, y=[[0, 1], [1, 1]], targets=["a", "b"])
+    assert (graphs.y.dtype, graphs.num_classes) == (np.float32, 0)
+    assert GraphSet.from_edges([1, 1], NO_EDGES, y=[3, 1], targets=["a"]).y.tolist() == [3.0, 1.0]
+
+
 def test_edge_labels_follow_their_edges() -> None:
     graphs = GraphSet.from_edges([3], [[2, 1, 0, 1], [1, 2, 1, 0]], edge_labels=[7, 7, 300, 300])
     batch = graphs.batch()
@@ -227,6 +252,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "real numbers as classes": ({"y": [0.0, 1.0], "classes": ["no", "yes"]}, "y has dtype float64"),
     "too few targets": ({"y": [0]}, r"y has shape \(1,\), expected \(2, ...\): one row per graph"),
     "an infinite target": ({"y": [0.5, np.inf]}, "target of graph 1 is inf"),
+    "a target that float32 does not hold": ({"y": [0.5, 1e39]}, r"target of graph 1 is 1e\+39"),
+    "words as targets": ({"y": ["a", "b"], "targets": ["t"]}, "y has dtype <U1, expected numbers"),
+    "a target without a name": (
+        {"y": np.zeros((2, 2)), "targets": ["t"]},
+        r"y has shape \(2, 2\), but .* 1 targets: t",
+    ),
+    "classes and targets": ({"y": [0, 1], "classes": ["no", "yes"], "targets": ["t"]}, "classes no, yes and targets t"),
     "too few names": ({"names": ["a"]}, "1 names for 2 graphs"),
     "an unknown cure": ({"asymmetric": "symmetrize"}, "did you mean 'symmetrise'"),
 }

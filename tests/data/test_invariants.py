@@ -36,6 +36,11 @@ def unsigned(*values: int) -> np.ndarray:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "classes with names of columns": ({"targets": ("a",)}, "y holds classes, but its columns are called a"),
+    "numbers with too many names": (
+        {"y": np.zeros(3, np.float32), "classes": (), "targets": ("a", "b")},
+        r"y has shape \(3,\), but there are 2 targets: a, b",
+    ),
     "a neighbour in no graph": (
         {"neighbor": unsigned(1, 0, 2, 1, 1, 200)},
         "graph 2 has 2 nodes, but one of them has neighbour 200",

@@ -13,6 +13,7 @@ from bankgcn.data import sources
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.jsonlines import write_jsonlines
 from bankgcn.data.sources import fetch_dataset, find_dataset, find_source, load, load_source
+from bankgcn.data.splits import random_split
 from bankgcn.files.archives import Archive
 from bankgcn.files.downloads import FetchError
 from bankgcn.files.errors import FileError
@@ -206,11 +207,20 @@ def test_a_page_instead_of_a_zip_is_refused(root: Path, monkeypatch: pytest.Monk
     assert not list((root / "TU").iterdir())
 
 
-def test_a_set_without_classes_has_no_stratified_split(root: Path) -> None:
-    GraphSet.from_edges([2], [[0, 1], [1, 0]]).save(root / "no classes.graphs")
-    source = find_source(root / "no classes.graphs")
-    with pytest.raises(ValueError, match="no classes has no classes: a stratified split needs them"):
+def test_a_set_without_targets_has_no_split(root: Path) -> None:
+    GraphSet.from_edges([2], [[0, 1], [1, 0]]).save(root / "unknown.graphs")
+    source = find_source(root / "unknown.graphs")
+    with pytest.raises(ValueError, match="unknown has no targets to learn: there is nothing to split"):
         source.split(source.load())
+
+
+@pytest.mark.parametrize("y", [np.arange(20) / 2, np.zeros((20, 3)), [[0, np.nan]] * 20])
+def test_graphs_with_numbers_as_targets_are_split_at_random(root: Path, y: np.ndarray) -> None:
+    GraphSet.from_edges([1] * 20, np.zeros((2, 0), int), y=y).save(root / "own.graphs")
+    source = find_source(root / "own.graphs")
+    split = source.split(source.load(), seed=3)
+    assert split.hash == random_split(20, seed=3).hash
+    assert (len(split.train), len(split.valid), len(split.test)) == (16, 2, 2)
 
 
 def test_a_folder_of_images_is_a_source_and_tells_its_progress(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bankgcn.data import GraphError
-from bankgcn.data.splits import Split, limit_training, stratified_split
+from bankgcn.data.splits import Split, limit_training, random_split, split_targets, stratified_split
 from bankgcn.files.errors import FileError
 
 LABELS = st.lists(st.integers(0, 5), max_size=120).map(lambda labels: np.array(labels, np.int64))
@@ -135,3 +135,23 @@ def test_a_file_that_is_no_split_is_refused(tmp_path: Path, content: str) -> Non
     (tmp_path / "file").write_text(content)
     with pytest.raises(FileError, match=r"file: is (not a split|damaged)"):
         Split.load(tmp_path / "file", "abc")
+
+
+@given(st.integers(0, 300), st.integers(0, 99))
+def test_a_random_split_is_a_function_of_size_and_seed_that_covers_all_graphs(num_graphs: int, seed: int) -> None:
+    split = random_split(num_graphs, seed=seed)
+    together = np.concatenate([split.train, split.valid, split.test])
+    assert sorted(together) == [*range(num_graphs)]
+    for part, share in zip((split.train, split.valid, split.test), (0.8, 0.1, 0.1), strict=True):
+        assert abs(len(part) - share * num_graphs) < 1
+    assert split.hash == split_targets(np.linspace(0, 1, num_graphs, dtype=np.float32), seed).hash
+
+
+def test_a_random_split_never_changes() -> None:
+    assert random_split(20, seed=0).test.tolist() == [5, 9]
+    assert random_split(20, seed=1).test.tolist() == [1, 3]
+
+
+def test_classes_are_split_by_classes() -> None:
+    y = np.array([0] * 10 + [1] * 10)
+    assert split_targets(y, 4).hash == stratified_split(y, seed=4).hash

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bankgcn.data.targets import TargetError, encode_targets, scalar
+from bankgcn.data.targets import TargetError, TaskName, encode_targets, is_unknown, scalar
+from bankgcn.tasks import TASKS, kind_of
 
 
 @pytest.mark.parametrize(
@@ -25,62 +29,133 @@ def test_an_empty_cell_and_its_usual_stand_ins_are_missing(text: str) -> None:
 
 
 def test_numbers_of_classes_keep_the_order_of_numbers_not_of_letters() -> None:
-    y, classes = encode_targets([10, 9, -1, 10])
+    y, classes, _ = encode_targets([10, 9, -1, 10])
     assert classes == ("-1", "9", "10")
     assert y.tolist() == [2, 1, 0, 2]
 
 
 def test_whole_numbers_written_with_a_point_are_the_same_classes() -> None:
     """A column with a gap comes out of pandas as 0.0 and 1.0."""
-    assert encode_targets([1.0, 0, 1])[1] == ("0", "1")
+    assert encode_targets([1.0, 0, 1]).classes == ("0", "1")
 
 
 def test_words_make_numbers_beside_them_words_too() -> None:
-    y, classes = encode_targets(["inactive", 2, "active", 10**400, "inf"])
+    y, classes, _ = encode_targets(["inactive", 2, "active", 10**400, "inf"])
     assert classes == ("2", str(10**400), "active", "inactive", "inf")
     assert y.tolist() == [3, 0, 2, 1, 4]
 
 
 def test_real_numbers_are_a_regression_unless_called_classes() -> None:
-    y, classes = encode_targets([0.5, 2, 0.5])
+    y, classes, _ = encode_targets([0.5, 2, 0.5])
     assert classes is None
     assert y.dtype == np.float32
     assert y.tolist() == [0.5, 2.0, 0.5]
-    assert encode_targets([0.5, 2, 0.5], "class")[1] == ("0.5", "2")
+    assert encode_targets([0.5, 2, 0.5], "classes").classes == ("0.5", "2")
 
 
 def test_whole_numbers_are_a_regression_on_request() -> None:
-    y, classes = encode_targets([3, 1], "number")
+    y, classes, _ = encode_targets([3, 1], "values")
     assert (y.tolist(), classes) == ([3.0, 1.0], None)
 
 
 def test_truth_values_are_classes_called_false_and_true() -> None:
-    y, classes = encode_targets([True, False])
+    y, classes, _ = encode_targets([True, False])
     assert (y.tolist(), classes) == ([1, 0], ("false", "true"))
 
 
 @pytest.mark.parametrize(
-    ("values", "kind", "message"),
+    ("values", "task", "message"),
     [
-        ([1, "a"], "number", "'a' is not a number"),
-        ([0.5, math.inf], "auto", "inf is not a finite"),
-        ([0.5, 10**400], "auto", "not a finite"),
-        ([1, math.nan], "class", "no target"),
-        (["a", None], "auto", "no target"),
+        ([1, "a"], "values", "'a' is not a number"),
+        ([0.5, math.inf], None, "inf is not a finite"),
+        ([0.5, 10**400], None, "not a finite"),
+        ([1, math.nan], "classes", "no target"),
+        (["a", None], None, "no target"),
+        ([1.5, None], "values", "no target"),
+        ([1, 2], "labels", "label 2 is neither 0 nor 1"),
+        ([[1, 2], [1, "a"]], None, "column 1: target 'a' is not a number"),
+        ([{"a": 1, "b": 0}, {"a": 0, "b": 0.5}], "labels", "column 'b': label 0.5 is neither 0 nor 1"),
+        ([{"a": 0.5}, {"a": None}], None, "column 'a': there is no target"),
+        ([[1, 2], 3], None, "target 3: expected a list of 2 numbers, as in other graphs"),
     ],
 )
-def test_a_target_that_is_none_is_refused_with_its_graph(values: list, kind: str, message: str) -> None:
+def test_a_target_that_does_not_fit_is_refused_with_its_graph(values: list, task: str | None, message: str) -> None:
     with pytest.raises(TargetError, match=message) as caught:
-        encode_targets(values, kind)
+        encode_targets(values, task)
     assert caught.value.graph == 1
 
 
 def test_fixed_classes_keep_their_numbers_and_admit_no_others() -> None:
-    assert encode_targets([3, 1], classes=("1", "2", "3"))[0].tolist() == [2, 0]
+    assert encode_targets([3, 1], classes=("1", "2", "3")).y.tolist() == [2, 0]
     with pytest.raises(TargetError, match="class '4' is none of 1, 2, 3"):
         encode_targets([3, 4], classes=("1", "2", "3"))
 
 
-def test_an_unknown_kind_is_told_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="did you mean 'number'"):
-        encode_targets([1], "numbers")
+def test_an_unknown_task_is_told_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="unknown task 'value'.*did you mean 'values'"):
+        encode_targets([1], "value")
+
+
+def test_the_names_of_tasks_are_those_of_the_tasks() -> None:
+    assert get_args(TaskName) == tuple(TASKS)
+
+
+@pytest.mark.parametrize("graphs", [21, 209])
+def test_many_different_whole_numbers_are_not_silently_classes(graphs: int) -> None:
+    values = [graph % 21 for graph in range(graphs)]
+    with pytest.raises(TargetError, match=r'21 different whole numbers.*\(choose task="classes" or task="values"\)'):
+        encode_targets(values)
+    assert len(encode_targets(values, "classes").classes) == 21
+    assert encode_targets(values, "values").y.dtype == np.float32
+    assert len(encode_targets(values, classes=[str(number) for number in range(30)]).classes) == 30
+
+
+@pytest.mark.parametrize(("distinct", "graphs"), [(20, 20), (21, 210), (100, 3900)])
+def test_few_different_whole_numbers_are_classes(distinct: int, graphs: int) -> None:
+    assert len(encode_targets([graph % distinct for graph in range(graphs)]).classes) == distinct
+
+
+def test_many_words_are_classes() -> None:
+    assert len(encode_targets([f"word {number}" for number in range(30)]).classes) == 30
+
+
+CELLS = st.one_of(st.none(), st.just(math.nan), st.booleans(), st.integers(-9, 9), st.floats(-9, 9, width=32))
+
+
+@given(st.integers(2, 4), st.data())
+def test_several_targets_are_numbers_in_which_the_unknown_are_nan(columns: int, data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.lists(CELLS, min_size=columns, max_size=columns), min_size=1))
+    y, classes, names = encode_targets(rows)
+    expected = np.array([[math.nan if cell is None else cell for cell in row] for row in rows], np.float32)
+    np.testing.assert_array_equal(y, expected)
+    assert (classes, names, y.dtype) == (None, (), np.float32)
+    named = encode_targets([dict(zip("abcd", row, strict=False)) for row in rows], "values")
+    np.testing.assert_array_equal(named.y, expected)
+    assert named.targets == tuple("abcd"[:columns])
+
+
+@given(st.lists(st.lists(st.sampled_from([0, 1, None]), min_size=3, max_size=3), min_size=1))
+def test_columns_of_zeros_and_ones_are_labels(rows: list) -> None:
+    y = encode_targets(rows).y
+    assert kind_of(y) == "labels"
+    np.testing.assert_array_equal(encode_targets(rows, "labels").y, y)
+
+
+def test_one_column_can_be_labels() -> None:
+    y, classes, names = encode_targets([{"toxic": 1}, {"toxic": 0}], "labels")
+    assert (y.tolist(), y.dtype, classes, names) == ([1, 0], np.float32, None, ("toxic",))
+
+
+def test_several_targets_are_no_classes() -> None:
+    with pytest.raises(TargetError, match='2 targets for each graph, but task="classes" learns a single one'):
+        encode_targets([[0, 1]], "classes")
+
+
+@pytest.mark.parametrize("target", [None, math.nan, [None, math.nan], {"a": None}])
+def test_unknown_targets_are_recognised(target: object) -> None:
+    assert is_unknown(target)
+
+
+@pytest.mark.parametrize("target", [0, "", False, [None, 0], {"a": None, "b": 0}])
+def test_known_targets_are_recognised(target: object) -> None:
+    assert not is_unknown(target)

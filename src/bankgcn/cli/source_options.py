@@ -29,6 +29,7 @@ OPTION_OF_KEYWORD = {
     'target="NAME"': "--target NAME",
     'task="classes"': "--task classes",
     'task="values"': "--task values",
+    'task="labels"': "--task labels",
     "has_target=False": "--ignore-targets",
     'select="loss"': "--select loss",
     "without_weights": "--ignore-weights",

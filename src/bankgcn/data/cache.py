@@ -17,7 +17,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.files.atomic import SHARED_AGE, remove_unfinished
 from bankgcn.files.errors import FileError
 
-READERS_VERSION = 3  # to be raised when a reader reads the same file differently
+READERS_VERSION = 4  # to be raised when a reader reads the same file differently
 SETTLED = 2.0  # seconds; some file systems tell two writes within this time apart by nothing but the size
 
 

@@ -113,16 +113,16 @@ def check_widths(labels: NDArray[np.unsignedinteger], widths: int | Sequence[int
 
 
 def check_targets(
-    y: ArrayLike | Tensor | None, classes: Sequence[str] | None, num_graphs: int
+    y: ArrayLike | Tensor | None, classes: Sequence[str] | None, num_graphs: int, targets: Sequence[str] = ()
 ) -> tuple[NDArray | None, tuple[str, ...]]:
-    """Classes as int64 or targets as float32, and the names of the classes."""
+    """Classes as int64, or numbers as float32 with a column for each of the targets; and the names of the classes."""
     names = () if classes is None else tuple(map(str, classes))
     if y is None:
         return None, names
     values = as_array(y)
     check_rows("y", values, num_graphs, "graph")
-    if values.dtype.kind == "f":
-        return _real_targets(values, names), ()
+    if values.dtype.kind == "f" or len(targets):
+        return _numbers(values, names, tuple(targets)), ()
     values = _integers("y", values)
     if values.ndim != 1:
         raise GraphError(f"y has shape {values.shape}, expected ({num_graphs},) for classes; float for several targets")
@@ -147,14 +147,21 @@ def _numbered_classes(y: NDArray[np.integer]) -> tuple[str, ...]:
     return tuple(map(str, range(count)))
 
 
-def _real_targets(values: NDArray, classes: tuple[str, ...]) -> NDArray[np.float32]:
-    if classes:
-        raise GraphError(f"y has dtype {values.dtype}, but classes are given: expected integers")
+def _numbers(values: NDArray, classes: tuple[str, ...], targets: tuple[str, ...]) -> NDArray[np.float32]:
+    if classes and targets:
+        raise GraphError(f"y has classes {', '.join(classes)} and targets {', '.join(targets)}: expected one of them")
+    if classes or values.dtype.kind not in "biuf":
+        expected = "but classes are given: expected integers" if classes else "expected numbers"
+        raise GraphError(f"y has dtype {values.dtype}, {expected}")
     if values.ndim > 2:
         raise GraphError(f"y has shape {values.shape}, expected (num_graphs,) or (num_graphs, num_targets)")
-    for place in np.argwhere(np.isinf(values))[:1]:
+    if targets and len(targets) != _columns(values).shape[1]:
+        raise GraphError(f"y has shape {values.shape}, but there are {len(targets)} targets: {', '.join(targets)}")
+    with np.errstate(over="ignore"):  # too large for float32 is found below
+        numbers = values.astype(np.float32, copy=False)
+    for place in np.argwhere(np.isinf(numbers))[:1]:
         raise GraphError(f"the target of graph {place[0]} is {values[tuple(place)]}")
-    return values.astype(np.float32)
+    return numbers
 
 
 def _integers(name: str, values: NDArray) -> NDArray[np.integer]:

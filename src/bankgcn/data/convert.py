@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,20 +15,21 @@ from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.targets import Targets, encode_targets
 
 if TYPE_CHECKING:
     import networkx as nx
     from torch_geometric.data import Data
 
 Item = TypeVar("Item")
-Targets = ArrayLike | Tensor | None
+TargetArray = ArrayLike | Tensor | None
 
 
 def from_pyg(data_list: Sequence[Data], *, name: str = "", asymmetric: Asymmetric = "refuse") -> GraphSet:
     """The graphs of a list of PyG's ``Data``.
 
-    Taken are ``x``, ``edge_index``, ``y`` (one integer a graph is its class, real numbers are its targets) and weights:
-    ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Everything else is left.
+    Taken are ``x``, ``edge_index``, ``y`` (one integer is the class, several integers or real numbers are targets) and
+    weights: ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Everything else is left.
 
     Args:
         data_list: The graphs.
@@ -67,7 +68,7 @@ def to_pyg(graphs: GraphSet) -> list[Data]:
 
 def from_networkx(
     graphs: Sequence[nx.Graph],
-    y: Targets = None,
+    y: TargetArray = None,
     *,
     schema: NodeSchema | None = None,
     weight: str | None = "weight",
@@ -80,7 +81,8 @@ def from_networkx(
 
     Args:
         graphs: The graphs, with any nodes; their order in the graph is kept.
-        y: Class or targets of each graph; by default their ``graph["y"]``, if they have it.
+        y: Class or targets of each graph; by default their ``graph["y"]``, if they have it: a number, a list of
+            numbers, or a dictionary of them by name, in which ``None`` is unknown.
         schema: Which node data to take; by default all there are. Graphs to predict need the schema of the graphs that
             the model was trained on.
         weight: Key of the edges' weights; an edge without it weighs 1. ``None`` takes no weights.
@@ -91,21 +93,23 @@ def from_networkx(
     schema = NodeSchema.infer(nodes) if schema is None else schema
     num_nodes = [graph.number_of_nodes() for graph in graphs]
     edges = [_networkx_edges(graph, weight) for graph in graphs]
-    if y is None:
-        y = _join("y", graphs, lambda graph: None if "y" not in graph.graph else np.asarray([graph.graph["y"]]))
+    targets = _networkx_targets(graphs)._asdict() if y is None else {"y": y}
     return GraphSet.from_edges(
         num_nodes,
         _number_nodes(num_nodes, [pairs for pairs, _ in edges]),
         **schema.signals(schema.matrix(nodes), schema.labels(nodes)),
         edge_weight=np.concatenate([np.zeros(0), *(weights for _, weights in edges)]),
-        y=y,
+        **targets,
         name=name,
         asymmetric=asymmetric,
     )
 
 
 def to_networkx(graphs: GraphSet) -> list[nx.Graph]:
-    """The graphs for NetworkX: signals as ``x`` of a node, ``weight`` of an edge, and ``y`` of the graph."""
+    """The graphs for NetworkX: signals as ``x`` of a node, ``weight`` of an edge, and ``y`` of the graph.
+
+    Where the targets have names, ``y`` is a dictionary.
+    """
     try:
         import networkx as nx
     except ImportError as error:
@@ -113,7 +117,11 @@ def to_networkx(graphs: GraphSet) -> list[nx.Graph]:
     made = []
     for number in range(len(graphs)):
         batch = graphs.batch(number)
-        graph = nx.Graph() if batch.y is None else nx.Graph(y=batch.y[0].tolist())
+        graph = nx.Graph()
+        if batch.y is not None:
+            y = batch.y[0]
+            named = dict(zip(graphs.targets, y.reshape(-1).tolist(), strict=True)) if graphs.targets else None
+            graph.graph["y"] = named or y.tolist()
         graph.add_nodes_from(range(batch.num_nodes))
         if graphs.num_features:
             nx.set_node_attributes(graph, dict(enumerate(batch.x.tolist())), "x")
@@ -131,7 +139,7 @@ def to_networkx(graphs: GraphSet) -> list[nx.Graph]:
 def from_adjacency(
     matrices: Sequence[ArrayLike],
     attributes: Sequence[ArrayLike] | None = None,
-    y: Targets = None,
+    y: TargetArray = None,
     *,
     name: str = "",
     asymmetric: Asymmetric = "refuse",
@@ -210,11 +218,19 @@ def _pyg_weight(data: Data) -> Tensor | None:
 
 
 def _pyg_target(data: Data) -> NDArray | None:
-    """The target as one row: a number as it is, several as a vector."""
+    """The target as one row: a number as it is, several as a vector of real numbers."""
     if data.y is None:
         return None
     target = as_array(data.y)
-    return target.reshape(1) if target.size == 1 else target.reshape(1, -1)
+    return target.reshape(1) if target.size == 1 else target.reshape(1, -1).astype(np.float32)
+
+
+def _networkx_targets(graphs: Sequence[nx.Graph]) -> Targets:
+    """What the graphs have as ``graph["y"]``."""
+    values = [graph.graph.get("y") for graph in graphs]
+    if any(isinstance(value, list | tuple | Mapping) for value in values):
+        return encode_targets(values, "values")
+    return Targets(_join("y", values, lambda value: None if value is None else np.asarray([value])))
 
 
 def _networkx_edges(graph: nx.Graph, weight: str | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

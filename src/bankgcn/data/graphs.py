@@ -64,6 +64,7 @@ class GraphSet:
     label_widths: tuple[int, ...] = ()  # width of each one-hot block
     y: NDArray[np.int64] | NDArray[np.float32] | None = None  # (G,) classes, or (G,) or (G, targets) numbers
     classes: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()  # names of the columns of y, where the targets are numbers
     names: tuple[str, ...] | None = None
     name: str = ""
     notes: tuple[str, ...] = ()
@@ -85,6 +86,7 @@ class GraphSet:
         edge_labels: ArrayLike | Tensor | None = None,
         y: ArrayLike | Tensor | None = None,
         classes: Sequence[str] | None = None,
+        targets: Sequence[str] = (),
         names: Sequence[str] | None = None,
         name: str = "",
         asymmetric: Literal["refuse", "symmetrise"] = "refuse",
@@ -106,9 +108,10 @@ class GraphSet:
                 than the largest.
             edge_weight: Weight of each edge, shape ``(E,)``.
             edge_labels: Integers of each edge, shape ``(E, c)`` or ``(E,)``; kept, but not used by the networks.
-            y: Class of each graph as an integer from 0, shape ``(G,)``, or real targets, shape ``(G,)`` or ``(G, T)``,
-                in which NaN means unknown.
+            y: Class of each graph as an integer from 0, shape ``(G,)``; or numbers (values, or labels 0 and 1), shape
+                ``(G,)`` or ``(G, T)``, in which NaN means unknown.
             classes: Names of the classes, in order of their numbers.
+            targets: Names of the columns of ``y``; then integers are numbers, too, not classes.
             names: Names of the graphs.
             name: Name of the set.
             asymmetric: What to do with an edge whose reverse is missing or differs in weight: ``"refuse"``, or
@@ -133,7 +136,7 @@ class GraphSet:
         edges = check_edge_index(edge_index)
         weight = None if edge_weight is None else check_weights(edge_weight, edges)
         kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, edges.shape[1], "edge")
-        targets, class_names = check_targets(y, classes, len(node_ptr) - 1)
+        known, class_names = check_targets(y, classes, len(node_ptr) - 1, targets)
         flat = flatten_edges(node_ptr, edges, weight, kinds, asymmetric)
         graphs = cls(
             node_ptr=node_ptr,
@@ -143,8 +146,9 @@ class GraphSet:
             shift=flat.shift,
             edge_weight=flat.weight,
             edge_labels=flat.labels,
-            y=targets,
+            y=known,
             classes=class_names,
+            targets=tuple(map(str, targets)),
             names=None if names is None else tuple(map(str, names)),
             name=name,
             notes=(*notes, *flat.notes),

@@ -102,5 +102,7 @@ def _check_targets(graphs: GraphSet) -> None:
     if graphs.y is None:
         return
     real = graphs.y.dtype.kind == "f"
+    if graphs.targets and not real:
+        raise GraphError(f"y holds classes, but its columns are called {', '.join(graphs.targets)}")
     _check_array("y", graphs.y, len(graphs), "float32" if real else "int64", graphs.y.ndim if real else 1)
-    check_targets(graphs.y, graphs.classes, len(graphs))
+    check_targets(graphs.y, graphs.classes, len(graphs), graphs.targets)

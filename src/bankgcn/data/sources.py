@@ -27,7 +27,7 @@ from bankgcn.data.readers.molhiv import read_molhiv, scaffold_split
 from bankgcn.data.readers.smiles_table import read_smiles_table
 from bankgcn.data.readers.superpixels import cifar10_split, read_superpixel_pack
 from bankgcn.data.readers.tu import TUFiles, has_tu_files, read_tu
-from bankgcn.data.splits import Split, stratified_split
+from bankgcn.data.splits import Split, split_targets
 from bankgcn.files.archives import Archive, unpack
 from bankgcn.files.arrays import MAGIC
 from bankgcn.files.downloads import Progress, fetch
@@ -165,12 +165,15 @@ class Source:
         return cached(self.name, read, reader.files(self.path), {"reader": self.reader, **options})
 
     def split(self, graphs: GraphSet, seed: int = 0) -> Split:
-        """Which of the graphs train, validate and test: as their authors fixed it, else 8:1:1 drawn by the seed."""
+        """Which of the graphs train, validate and test: as their authors fixed it, else 8:1:1 drawn by the seed.
+
+        The random split is stratified where the targets are classes.
+        """
         if self.entry is not None and self.entry.split == "official" and self.path is not None:
             return OFFICIAL_SPLITS[self.reader](self.path, len(graphs))
-        if graphs.y is None or not graphs.classes:
-            raise ValueError(f"{self.name} has no classes: a stratified split needs them")
-        return stratified_split(graphs.y, seed=seed)
+        if graphs.y is None:
+            raise ValueError(f"{self.name} has no targets to learn: there is nothing to split")
+        return split_targets(graphs.y, seed)
 
     def fitted(self, graphs: GraphSet, train: Indices) -> GraphSet:
         """The graphs with signals learned from the training graphs alone; see :mod:`bankgcn.data.features.refit`.

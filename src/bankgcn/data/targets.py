@@ -1,10 +1,10 @@
-"""From what a file says of each graph to targets: class numbers, or real numbers."""
+"""From what a file says of each graph to targets: classes, or one or several numbers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,26 +13,37 @@ from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
 
 Scalar = int | float | str | bool | None
-TargetKind = Literal["auto", "class", "number"]
+Target = Scalar | Sequence[Scalar] | Mapping[str, Scalar]
+TaskName = Literal["classes", "values", "labels"]
 
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null"})
+MANY_CLASSES = 20  # more distinct whole numbers than this may be values that happen to be whole
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class Targets(NamedTuple):
+    """Targets of graphs, as :meth:`GraphSet.from_edges` takes them: ``from_edges(..., **targets._asdict())``."""
+
+    y: NDArray | None = None  # (G,) int64 classes, or (G,) or (G, T) float32 numbers
+    classes: tuple[str, ...] | None = None
+    targets: tuple[str, ...] = ()  # names of the columns of numbers
 
 
 class TargetError(GraphError):
-    """A target that cannot be what it should be.
+    """Targets that do not fit the task.
 
     Args:
         message: What is wrong.
-        graph: Number of the graph that it belongs to.
+        graph: Number of the graph with the wrong target; ``None`` if no single graph is wrong.
     """
 
-    def __init__(self, message: str, graph: int):
+    def __init__(self, message: str, graph: int | None = None):
         super().__init__(message)
         self.graph = graph
 
 
 def scalar(text: str) -> int | float | str | None:
-    """What a cell of a table says: a whole number, a real number, a word, or nothing.
+    """The value of a cell of a table: a whole number, a real number, a word, or nothing.
 
     Example:
         >>> [scalar(text) for text in ("1", "1.5", "active", " NA ")]
@@ -51,59 +62,130 @@ def scalar(text: str) -> int | float | str | None:
     return text
 
 
+def is_unknown(target: Target) -> bool:
+    """Whether nothing is known: no target, or several of which none is known."""
+    if isinstance(target, Mapping):
+        return all(map(is_unknown, target.values()))
+    if isinstance(target, list | tuple):
+        return all(map(is_unknown, target))
+    return target is None or target != target
+
+
 def encode_targets(
-    values: Sequence[Scalar], kind: TargetKind = "auto", classes: Sequence[str] | None = None
-) -> tuple[NDArray, tuple[str, ...] | None]:
-    """Targets of graphs, and the names of their classes.
+    values: Sequence[Target], task: TaskName | None = None, classes: Sequence[str] | None = None
+) -> Targets:
+    """Targets of graphs as arrays.
 
     Args:
-        values: One a graph; ``None`` and NaN are refused.
-        kind: ``"class"``: every distinct value is a class, numbers in their order before words in theirs.
-            ``"number"``: real numbers, as regression wants them. ``"auto"``: numbers if all values are numbers and
-            some are not whole; else classes.
+        values: One for each graph: a word, a number, a list of numbers, or numbers by name. One target must be known;
+            of several, ``None`` and NaN are unknown.
+        task: ``"classes"``: every distinct value is a class, numbers in their order before words in theirs.
+            ``"values"``: real numbers. ``"labels"``: 0 and 1. ``None``: several targets are numbers; a single one is a
+            number if all are numbers and some are not whole, else a class.
         classes: Names of the classes in order of their numbers, if they are fixed: those that a model knows.
 
-    Returns:
-        Class numbers (int64) and the names of the classes, or real numbers (float32) and ``None``.
+    Raises:
+        TargetError: A target does not fit the task; or so many whole numbers occur that they may be classes or values.
 
     Example:
         >>> encode_targets(["no", "yes", "no"])
-        (array([0, 1, 0]), ('no', 'yes'))
-        >>> encode_targets([10, -1, 10.0])
-        (array([1, 0, 1]), ('-1', '10'))
-        >>> encode_targets([0.5, 2])
-        (array([0.5, 2. ], dtype=float32), None)
+        Targets(y=array([0, 1, 0]), classes=('no', 'yes'), targets=())
+        >>> encode_targets([0.5, 2]).y
+        array([0.5, 2. ], dtype=float32)
+        >>> encode_targets([{"toxic": 1, "soluble": None}, {"toxic": 0, "soluble": 1}])[::2]
+        (array([[ 1., nan],
+               [ 0.,  1.]], dtype=float32), ('toxic', 'soluble'))
     """
-    pick(dict.fromkeys(("auto", "class", "number")), kind, "kind of target")
-    if kind == "number" or (kind == "auto" and classes is None and _are_real(values)):
-        return np.array([_number(value, graph) for graph, value in enumerate(values)], dtype=np.float32), None
-    names = [_name(value, graph) for graph, value in enumerate(values)]
+    if task is not None:
+        pick(dict.fromkeys(get_args(TaskName)), task, "task")
+    first = next((value for value in values if isinstance(value, list | tuple | Mapping)), None)
+    if first is None:
+        return _encode_column(list(values), None, task, classes)
+    names = tuple(first) if isinstance(first, Mapping) else ()
+    rows = [_row(value, first, graph) for graph, value in enumerate(values)]
+    if len(names) == 1:
+        return _encode_column([row[0] for row in rows], names[0], task, classes)
+    if task == "classes" or classes is not None:
+        raise TargetError(f'there are {len(first)} targets for each graph, but task="classes" learns a single one')
+    return Targets(_numbers(rows, names or range(len(first)), task), targets=names)
+
+
+def _encode_column(
+    values: Sequence[Any], name: str | None, task: TaskName | None, classes: Sequence[str] | None
+) -> Targets:
+    """One target for each graph, all of them known."""
+    for graph, value in enumerate(values):
+        if is_unknown(value):
+            raise TargetError(f"{_column(name)}there is no target", graph)
+    if task is None and classes is None and _are_numbers(values):
+        task = "values" if not all(_is_whole(value) for value in values) else _task_of_integers(values, name)
+    if task in ("values", "labels"):
+        return Targets(_numbers([(value,) for value in values], (name,), task)[:, 0], targets=(name,) if name else ())
+    names = [_class_name(value) for value in values]
     known = tuple(sorted(set(names), key=_by_number_then_word) if classes is None else classes)
-    place = {name: number for number, name in enumerate(known)}
-    for graph, name in enumerate(names):
-        if name not in place:
-            raise TargetError(f"class {name!r} is none of {', '.join(known)}", graph)
-    return np.array([place[name] for name in names], dtype=np.int64), known
+    place = {class_name: number for number, class_name in enumerate(known)}
+    for graph, class_name in enumerate(names):
+        if class_name not in place:
+            raise TargetError(f"{_column(name)}class {class_name!r} is none of {', '.join(known)}", graph)
+    return Targets(np.array([place[class_name] for class_name in names], dtype=np.int64), known)
 
 
-def _are_real(values: Sequence[Scalar]) -> bool:
-    """Whether all are numbers and some are not whole."""
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    return len(numbers) == len(values) and not all(isinstance(number, int) or number.is_integer() for number in numbers)
+def _row(value: Target, first: Sequence[Scalar] | Mapping[str, Scalar], graph: int) -> tuple[Scalar, ...]:
+    """The targets of one graph, in the order of the first graph that has several."""
+    if isinstance(first, Mapping):
+        if isinstance(value, Mapping) and value.keys() == first.keys():
+            return tuple(value[name] for name in first)
+        raise TargetError(f"target {value!r}: expected {', '.join(map(repr, first))}, as in other graphs", graph)
+    if isinstance(value, list | tuple) and len(value) == len(first):
+        return tuple(value)
+    raise TargetError(f"target {value!r}: expected a list of {len(first)} numbers, as in other graphs", graph)
 
 
-def _number(value: Scalar, graph: int) -> float:
-    if value is None or isinstance(value, str):
-        raise TargetError(f"target {value!r} is not a number", graph)
-    if not abs(value) <= float(np.finfo(np.float32).max):  # NaN compares as false
-        raise TargetError(f"target {value} is not a finite number of single precision", graph)
+def _numbers(
+    rows: Sequence[Sequence[Scalar]], names: Iterable[str | int | None], task: TaskName | None
+) -> NDArray[np.float32]:
+    """The numbers, shape ``(rows, columns)``; NaN where they are unknown."""
+    names = list(names)
+    numbers = [[_number(c, n, graph) for c, n in zip(row, names, strict=True)] for graph, row in enumerate(rows)]
+    y = np.array(numbers, np.float32).reshape(len(rows), len(names))
+    if task == "labels":
+        for graph, column in np.argwhere(~(np.isnan(y) | (y == 0) | (y == 1)))[:1]:
+            shown = rows[graph][column]
+            raise TargetError(f"{_column(names[column])}label {shown!r} is neither 0 nor 1", int(graph))
+    return y
+
+
+def _number(value: Scalar, name: str | int | None, graph: int) -> float:
+    if value is None or value != value:
+        return math.nan
+    if isinstance(value, str):
+        raise TargetError(f"{_column(name)}target {value!r} is not a number", graph)
+    if not abs(value) <= _LARGEST:
+        raise TargetError(f"{_column(name)}target {value} is not a finite number of single precision", graph)
     return float(value)
 
 
-def _name(value: Scalar, graph: int) -> str:
+def _are_numbers(values: Sequence[Scalar]) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _is_whole(value: int | float) -> bool:
+    return isinstance(value, int) or value.is_integer()  # infinity is not
+
+
+def _task_of_integers(values: Sequence[int | float], name: str | None) -> TaskName:
+    """Whole numbers are classes, unless there are so many distinct ones that they may be values."""
+    distinct = len(set(values))
+    if distinct > MANY_CLASSES and distinct > len(values) / 10:
+        raise TargetError(
+            f"{_column(name)}the targets of {len(values):,} graphs are {distinct:,} different whole numbers, which may "
+            'be classes or values (choose task="classes" or task="values")'
+        )
+    return "classes"
+
+
+def _class_name(value: Scalar) -> str:
     """Name of a class: ``1``, ``1.0`` and ``"1"`` are the same one."""
-    if value is None or value != value:
-        raise TargetError("there is no target", graph)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
@@ -116,3 +198,7 @@ def _by_number_then_word(name: str) -> tuple[bool, float, str]:
     if isinstance(number, int | float) and abs(number) < math.inf:
         return False, number, name
     return True, 0, name
+
+
+def _column(name: str | int | None) -> str:
+    return "" if name is None else f"column {name!r}: "

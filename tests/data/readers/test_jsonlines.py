@@ -160,9 +160,62 @@ def test_a_line_that_does_not_fit_the_others_is_named(path: Path, second: dict, 
 def test_targets_are_all_lists_of_one_length_or_none_is(path: Path) -> None:
     for targets, line in [([1, [1, 2]], 1), ([[1, 2], [3]], 2), ([[1, 2], "a"], 2)]:
         _write(path, *({"nodes": [NODE], "edges": [], "target": target} for target in targets))
-        with pytest.raises(FileError, match="expected a list of 2 numbers as on other lines") as caught:
+        with pytest.raises(FileError, match="expected a list of 2 numbers, as in other graphs") as caught:
             read_jsonlines(path)
         assert caught.value.line == line
+
+
+def _graphs(*targets: Any) -> list[dict[str, Any]]:
+    return [{"nodes": [NODE], "edges": [], "target": target} for target in targets]
+
+
+def test_null_in_a_list_of_targets_is_unknown(path: Path) -> None:
+    graphs = read_jsonlines(_write(path, *_graphs([1, None], [None, 0], [True, False])))
+    np.testing.assert_array_equal(graphs.y, np.array([[1, np.nan], [np.nan, 0], [1, 0]], np.float32))
+    assert (graphs.classes, graphs.targets) == ((), ())
+
+
+def test_targets_of_an_object_are_named_columns(path: Path) -> None:
+    graphs = read_jsonlines(_write(path, *_graphs({"logp": 1.5, "tox": None}, {"tox": 1, "logp": -2})))
+    np.testing.assert_array_equal(graphs.y, np.array([[1.5, np.nan], [-2, 1]], np.float32))
+    assert graphs.targets == ("logp", "tox")
+    write_jsonlines(graphs, path)
+    again = read_jsonlines(path)
+    assert (again.fingerprint, again.targets) == (graphs.fingerprint, graphs.targets)
+
+
+def test_an_object_with_one_target_is_one_column(path: Path) -> None:
+    graphs = read_jsonlines(_write(path, *_graphs({"logp": 1.5}, {"logp": 2})))
+    assert (graphs.y.tolist(), graphs.targets) == ([1.5, 2], ("logp",))
+    assert read_jsonlines(_write(path, *_graphs({"a": "yes"}, {"a": "no"}))).classes == ("no", "yes")
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ({"a": 1}, r"target \{'a': 1\}: expected 'a', 'b', as in other graphs"),
+        ({"a": 1, "c": 1}, "expected 'a', 'b'"),
+        ([1, 2], "expected 'a', 'b'"),
+        ({"a": 1, "b": "high"}, "column 'b': target 'high' is not a number"),
+        ({"a": None, "b": None}, "has no target, but other lines have"),
+    ],
+)
+def test_targets_that_do_not_fit_the_others_are_named(path: Path, second: Any, message: str) -> None:
+    _write(path, *_graphs({"a": 0, "b": 1}, second))
+    with pytest.raises(FileError, match=message) as caught:
+        read_jsonlines(path)
+    assert caught.value.line == 2
+
+
+def test_the_task_decides_what_whole_numbers_are(path: Path) -> None:
+    _write(path, *_graphs(*range(30)))
+    with pytest.raises(
+        FileError, match=r'30 different whole numbers.*choose task="classes" or task="values"'
+    ) as caught:
+        read_jsonlines(path)
+    assert caught.value.line is None
+    assert read_jsonlines(path, task="classes").num_classes == 30
+    assert read_jsonlines(path, task="values").y.tolist() == [*range(30)]
 
 
 def test_directed_graphs_are_symmetrised_on_request(path: Path) -> None:

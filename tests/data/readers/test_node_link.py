@@ -54,7 +54,7 @@ def test_a_loop_stands_once() -> None:
     assert parse_node_link(_document(_edge(0, 0))).edges == [(0, 0, 1.0)]
 
 
-@pytest.mark.parametrize("target", ["yes", 3, 0.5, True, [0.5, 1]])
+@pytest.mark.parametrize("target", ["yes", 3, 0.5, True, [0.5, 1], [None, 1], {"a": 1.0, "b": None}])
 def test_the_target_is_of_the_graph_or_of_the_document(target: object) -> None:
     assert parse_node_link(_document(graph={"y": target})).target == target
     assert parse_node_link(_document(target=target)).target == target
@@ -100,6 +100,7 @@ def test_signals_are_what_nodes_have_beside_their_ids() -> None:
         (_document(target={}), r"the target is \{\}"),
         (_document(target=[]), r"the target is \[\]"),
         (_document(target=[1, "a"]), "the target is"),
+        (_document(target={"a": [1]}), "the target is"),
         ({"nodes": [{"id": 0, "x": None}], "edges": []}, "'x' of node 0 is None"),
         ({"nodes": [{"id": 0, "x": ["a"]}], "edges": []}, r"'x' of node 0 is \['a'\]"),
         ({"nodes": [{"id": "n", "x": 1e39}], "edges": []}, r"'x' of node 'n' is 1e\+39"),

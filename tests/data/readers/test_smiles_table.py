@@ -12,6 +12,7 @@ import pytest
 from bankgcn.data.features.atoms import ATOM_FEATURES
 from bankgcn.data.readers.smiles_table import read_smiles_table
 from bankgcn.files.errors import FileError
+from bankgcn.tasks import kind_of
 
 pytest.importorskip("rdkit")
 
@@ -53,7 +54,7 @@ def test_columns_in_doubt_are_asked_for_with_their_names(table: Path) -> None:
 def test_molecules_of_fewer_classes_keep_the_numbers_that_a_model_knows(table: Path) -> None:
     table.write_text("smiles,y\nC,yes\n")
     assert read_smiles_table(table, classes=("no", "yes")).y.tolist() == [1]
-    with pytest.raises(FileError, match=r"solubility\.csv:2: class 'yes' is none of no"):
+    with pytest.raises(FileError, match=r"solubility\.csv:2: column 'y': class 'yes' is none of no"):
         read_smiles_table(table, classes=("no",))
 
 
@@ -97,9 +98,65 @@ def test_a_missing_target_at_the_end_of_a_long_table_is_found_at_once(table: Pat
 
 def test_a_word_among_numbers_is_refused_by_line_when_numbers_are_wanted(table: Path) -> None:
     table.write_text("smiles,y\nC1,0.0\nC,0.5\nCC,high\n")
-    with pytest.raises(FileError, match="'high' is not a number") as caught:
-        read_smiles_table(table, target_kind="number", unreadable="skip")
+    with pytest.raises(FileError, match="column 'y': target 'high' is not a number") as caught:
+        read_smiles_table(table, task="values", unreadable="skip")
     assert caught.value.line == 4
+
+
+def test_several_columns_of_answers_are_labels_with_unknown_entries(table: Path) -> None:
+    table.write_text("smiles,id,NR,SR\nC,x,1,0\nCC,y,,1\nO,z,0,NA\n")
+    graphs = read_smiles_table(table, target="NR, SR")
+    np.testing.assert_array_equal(graphs.y, np.array([[1, 0], [np.nan, 1], [0, np.nan]], np.float32))
+    assert (graphs.targets, graphs.classes, graphs.y.dtype) == (("NR", "SR"), (), np.float32)
+    assert kind_of(graphs.y) == "labels"
+
+
+def test_several_columns_of_real_numbers_are_values(table: Path) -> None:
+    table.write_text("smiles,a,b\nC,1,0.5\nCC,,1\n")
+    graphs = read_smiles_table(table, target="b,a")
+    assert graphs.targets == ("b", "a")
+    assert kind_of(graphs.y) == "values"
+    with pytest.raises(FileError, match=r"csv:2: column 'b': label 0.5 is neither 0 nor 1"):
+        read_smiles_table(table, target="b,a", task="labels")
+    with pytest.raises(FileError, match='there are 2 targets for each graph, but task="classes" learns a single one'):
+        read_smiles_table(table, target="b,a", task="classes")
+
+
+def test_one_column_of_numbers_is_named(table: Path) -> None:
+    table.write_text("smiles,logp\nC,1\nCC,2\n")
+    assert read_smiles_table(table).targets == ()
+    values = read_smiles_table(table, task="values")
+    assert (values.y.tolist(), values.targets, values.y.dtype) == ([1, 2], ("logp",), np.float32)
+
+
+def test_a_column_whose_name_has_a_comma_is_found_by_its_name(table: Path) -> None:
+    table.write_text('smiles,"a,b",a,b\nC,0.5,1,2\n')
+    assert read_smiles_table(table, target="a,b").targets == ("a,b",)
+    assert read_smiles_table(table, target="a, b").targets == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [("a,c", "has no column 'c'; its columns are"), ("a,,b", "has no column ''"), ("a,a", "'a' more than once")],
+)
+def test_a_list_of_columns_with_a_slip_is_refused(table: Path, target: str, message: str) -> None:
+    table.write_text("smiles,a,b\nC,1,2\n")
+    with pytest.raises(FileError, match=message):
+        read_smiles_table(table, target=target)
+
+
+def test_a_row_without_any_known_target_is_missing(table: Path) -> None:
+    table.write_text("smiles,a,b\nC,1,\nCC,,\nO,,0\n")
+    with pytest.raises(FileError, match="csv:3: 1 of 3 rows have no target in columns 'a', 'b'"):
+        read_smiles_table(table, target="a,b")
+    graphs = read_smiles_table(table, target="a,b", missing="skip")
+    assert graphs.names == ("C", "O")
+
+
+def test_a_word_in_one_of_several_columns_is_refused_with_its_place(table: Path) -> None:
+    table.write_text("smiles,a,b\nC,1,\nxyz,,1\nO,0,high\n")
+    with pytest.raises(FileError, match="csv:4: column 'b': target 'high' is not a number"):
+        read_smiles_table(table, target="a,b", unreadable="skip")
 
 
 @pytest.mark.parametrize("content", ["smiles,y\n", "smiles\n"])

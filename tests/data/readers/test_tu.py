@@ -141,6 +141,20 @@ def test_graph_attributes_are_targets_where_there_are_no_classes(write: Write) -
     assert graphs.num_classes == 0
 
 
+def test_the_task_chooses_between_graph_labels_and_graph_attributes(write: Write) -> None:
+    assert read_tu(write(graph_labels="5\n7\n"), task="values").y.tolist() == [5, 7]
+    path = write(graph_labels="5\n7\n", graph_attributes="0, 1\n1, 0\n")
+    assert read_tu(path).classes == read_tu(path, task="classes").classes == ("5", "7")
+    assert read_tu(path, task="values").y.tolist() == read_tu(path, task="labels").y.tolist() == [[0, 1], [1, 0]]
+
+
+def test_targets_that_do_not_fit_the_task_are_refused(write: Write) -> None:
+    with pytest.raises(FileError, match=r"graph_attributes\.txt:2: column 1: label 3.0 is neither 0 nor 1"):
+        read_tu(write(graph_labels=None, graph_attributes="0, 1\n1, 3\n"), task="labels")
+    with pytest.raises(FileError, match=r"graph_labels\.txt: is missing"):
+        read_tu(write(graph_labels=None, graph_attributes="0, 1\n1, 3\n"), task="classes")
+
+
 def test_without_targets_there_are_none(write: Write) -> None:
     assert read_tu(write(graph_labels=None)).y is None
 

@@ -18,7 +18,7 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.image_files import NEEDS_SCIKIT_IMAGE, image_files, read_image
 from bankgcn.data.readers.neighbors import nearest, undirected_edges
-from bankgcn.data.targets import Scalar, TargetError, encode_targets
+from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
 
 Progress = Callable[[int, int], None]  # images done, images in all
 
@@ -53,8 +53,9 @@ class Slicing:
 
 def from_images(
     images: Sequence[NDArray] | NDArray,
-    y: Sequence[Scalar] | NDArray | None = None,
+    y: Sequence[Target] | NDArray | None = None,
     *,
+    task: TaskName | None = None,
     slicing: Slicing | None = None,
     name: str = "",
     progress: Progress | None = None,
@@ -67,7 +68,8 @@ def from_images(
     Args:
         images: Shape ``(n, height, width)`` or ``(n, height, width, channels)`` with 1 or 3 channels, or a sequence of
             single images, which may differ in size.
-        y: A target for each image: classes or numbers, see :func:`bankgcn.data.targets.encode_targets`.
+        y: The target or targets of each image; see :func:`bankgcn.data.targets.encode_targets`.
+        task: What the targets are, if it is not to be guessed; see the same.
         slicing: How an image becomes a graph.
         name: Name of the set.
         progress: Called after each image.
@@ -80,7 +82,8 @@ def from_images(
     if targets is not None and len(targets) != len(images):
         raise GraphError(f"there are {len(images)} images but {len(targets)} targets")
     named = ((f"image {number}", image) for number, image in enumerate(images))
-    return _build(named, len(images), targets, slicing=slicing, name=name, progress=progress)
+    encoded = Targets() if targets is None else _encode(targets, task)
+    return _build(named, len(images), encoded, slicing=slicing, name=name, progress=progress)
 
 
 def read_image_folder(
@@ -98,7 +101,8 @@ def read_image_folder(
     """
     folder = Path(folder)
     files = image_files(folder)
-    targets = None if files[0].parent == folder else [file.parent.name for file in files]
+    classes = [file.parent.name for file in files]
+    targets = Targets() if files[0].parent == folder else encode_targets(classes, "classes")
     names = [file.relative_to(folder).as_posix() for file in files]
     transparent: list[Path] = []
 
@@ -172,7 +176,7 @@ def _checked(image: NDArray) -> NDArray:
 def _build(
     images: Iterable[tuple[str, NDArray]],  # with what a message calls them
     total: int,
-    targets: Sequence[Scalar] | None,
+    targets: Targets,
     *,
     names: Sequence[str] | None = None,
     slicing: Slicing | None,
@@ -180,7 +184,6 @@ def _build(
     progress: Progress | None,
 ) -> GraphSet:
     slicing = slicing or Slicing()
-    y, classes = (None, None) if targets is None else _encoded(targets)
     signals: list[NDArray[np.float32]] = []
     for done, (which, image) in enumerate(images, start=1):
         try:
@@ -197,8 +200,7 @@ def _build(
         [len(signal) for signal in signals],
         _edges([signal[:, -2:] for signal in signals], slicing.neighbors),
         attributes=np.concatenate(signals),
-        y=y,
-        classes=classes,
+        **targets._asdict(),
         names=names,
         name=name,
         feature_spec={"kind": "images", **asdict(slicing)},
@@ -217,8 +219,9 @@ def _edges(centres: Sequence[NDArray[np.float32]], neighbors: int) -> NDArray[np
     )
 
 
-def _encoded(targets: Sequence[Scalar]) -> tuple[NDArray, tuple[str, ...] | None]:
+def _encode(targets: Sequence[Target], task: TaskName | None) -> Targets:
     try:
-        return encode_targets(targets)
+        return encode_targets(targets, task)
     except TargetError as error:
-        raise GraphError(f"image {error.graph}: {error}") from error
+        where = "" if error.graph is None else f"image {error.graph}: "
+        raise GraphError(f"{where}{error}") from error

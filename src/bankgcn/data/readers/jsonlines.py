@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.node_link import NodeLinkGraph, parse_node_link
-from bankgcn.data.targets import TargetError, TargetKind, encode_targets
+from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets, is_unknown
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.errors import FileError
 
@@ -28,7 +28,7 @@ def read_jsonlines(
     *,
     schema: NodeSchema | None = None,
     has_target: bool = True,
-    target_kind: TargetKind = "auto",
+    task: TaskName | None = None,
     classes: Sequence[str] | None = None,
     asymmetric: Asymmetric = "refuse",
 ) -> GraphSet:
@@ -39,8 +39,7 @@ def read_jsonlines(
         schema: Which signals the nodes have; by default whatever the file has. Graphs to predict need the schema of
             the graphs that the model was trained on, see :func:`read_schema`.
         has_target: False to read no targets.
-        target_kind: Whether targets are classes or numbers, if that is not to be guessed; see
-            :func:`bankgcn.data.targets.encode_targets`.
+        task: What the targets are, if the reader is not to guess; see :func:`bankgcn.data.targets.encode_targets`.
         classes: Names of the classes in order of their numbers, if they are fixed: those that a model knows.
         asymmetric: What to do with directed edges; see :meth:`GraphSet.from_edges`.
 
@@ -51,14 +50,13 @@ def read_jsonlines(
     graphs = _parse_file(path)
     schema = _infer(path, graphs) if schema is None else schema
     attributes, labels = _signals(path, graphs, schema)
-    y, known = _targets(path, graphs, target_kind, classes) if has_target else (None, None)
+    targets = _targets(path, graphs, task, classes) if has_target else Targets()
     named = any(graph.name is not None for _, graph in graphs)
     _check_edges(path, graphs, asymmetric)
     return GraphSet.from_edges(
         **_edges([graph for _, graph in graphs]),
         **schema.signals(attributes, labels),
-        y=y,
-        classes=known,
+        **targets._asdict(),
         names=[graph.name or "" for _, graph in graphs] if named else None,
         name=path.stem,
         asymmetric=asymmetric,
@@ -91,8 +89,19 @@ def _document(graphs: GraphSet, number: int) -> dict[str, Any]:
             edges.append({"source": i, "target": j, **weight})
     about: dict[str, Any] = {} if graphs.names is None else {"name": graphs.names[number]}
     if graphs.y is not None:
-        about["y"] = graphs.classes[graphs.y[number]] if graphs.classes else graphs.y[number].tolist()
+        about["y"] = _target(graphs, number)
     return {"directed": False, "multigraph": False, "graph": about, "nodes": nodes, "edges": edges}
+
+
+def _target(graphs: GraphSet, number: int) -> Any:
+    """The name of a class, a number, a list of them, or numbers by name; ``None`` is unknown."""
+    y = cast("NDArray", graphs.y)[number]
+    if graphs.classes:
+        return graphs.classes[y]
+    numbers = [None if np.isnan(value) else value for value in np.atleast_1d(y).tolist()]
+    if graphs.targets:
+        return dict(zip(graphs.targets, numbers, strict=True))
+    return numbers if y.ndim else numbers[0]
 
 
 def _parse_file(path: Path) -> Numbered:
@@ -176,29 +185,16 @@ def _signals(
     return np.concatenate(attributes) if attributes else None, np.concatenate(labels) if labels else None
 
 
-def _targets(
-    path: Path, graphs: Numbered, kind: TargetKind, classes: Sequence[str] | None
-) -> tuple[NDArray | None, tuple[str, ...] | None]:
+def _targets(path: Path, graphs: Numbered, task: TaskName | None, classes: Sequence[str] | None) -> Targets:
     """Targets of all graphs, or none if no graph has one."""
-    values: list[Any] = [graph.target for _, graph in graphs]
+    unknown = [is_unknown(graph.target) for _, graph in graphs]
+    if all(unknown):
+        return Targets()
     lines = [line for line, _ in graphs]
-    if all(value is None for value in values):
-        return None, None
-    for line, value in zip(lines, values, strict=True):
-        if value is None:
-            raise FileError("has no target, but other lines have (has_target=False reads none)", path, line)
-    if any(isinstance(value, list) for value in values):
-        return _vectors(path, lines, values), None
+    if any(unknown):
+        message = "has no target, but other lines have (has_target=False reads none)"
+        raise FileError(message, path, lines[unknown.index(True)])
     try:
-        return encode_targets(values, kind, classes)
+        return encode_targets([graph.target for _, graph in graphs], task, classes)
     except TargetError as error:
-        raise FileError(str(error), path, lines[error.graph]) from error
-
-
-def _vectors(path: Path, lines: Sequence[int], values: Sequence[Any]) -> NDArray[np.float32]:
-    """Targets that are lists of numbers, all of one length."""
-    width = len(next(value for value in values if isinstance(value, list)))
-    for line, value in zip(lines, values, strict=True):
-        if not isinstance(value, list) or len(value) != width:
-            raise FileError(f"has target {value!r}, expected a list of {width} numbers as on other lines", path, line)
-    return np.array(values, np.float32)
+        raise FileError(str(error), path, None if error.graph is None else lines[error.graph]) from error

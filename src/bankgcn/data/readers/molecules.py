@@ -17,7 +17,7 @@ from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURES, atom_features, atom_signals, bonds
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.targets import Scalar, TargetError, TargetKind, encode_targets
+from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -53,23 +53,23 @@ class Molecules:
 
 def from_smiles(
     smiles: Iterable[str],
-    y: Sequence[Scalar] | NDArray | None = None,
+    y: Sequence[Target] | NDArray | None = None,
     *,
     features: Features = "raw",
     unreadable: Policy = "refuse",
-    target_kind: TargetKind = "auto",
+    task: TaskName | None = None,
     name: str = "",
 ) -> GraphSet:
     """One graph a molecule: its atoms with OGB's nine features, joined by bonds. Hydrogens are not nodes.
 
     Args:
         smiles: The molecules. They become the names of the graphs.
-        y: A target for each molecule: classes or numbers, see :func:`bankgcn.data.targets.encode_targets`.
+        y: The target or targets of each molecule; see :func:`bankgcn.data.targets.encode_targets`.
         features: The nine integers of each atom as they are, ``"raw"``, or ``"onehot"``; see
             :func:`bankgcn.data.features.atoms.atom_signals`.
         unreadable: If RDKit cannot read some molecules, ``"refuse"`` all with an error that names them, or ``"skip"``
             those, which leaves a note in ``notes``.
-        target_kind: Whether targets are classes or numbers, if that is not to be guessed.
+        task: What the targets are, if it is not to be guessed; see the same.
         name: Name of the set.
 
     Raises:
@@ -87,13 +87,14 @@ def from_smiles(
         raise GraphError(f"there are {len(smiles)} molecules but {len(targets)} targets")
     molecules = parse_smiles(smiles)
     notes = left_out(molecules, unreadable, lambda place: f"molecule {place}")
-    encoded, classes = None, None
+    encoded = Targets()
     if targets is not None:
         try:
-            encoded, classes = encode_targets([targets[place] for place in molecules.places], target_kind)
+            encoded = encode_targets([targets[place] for place in molecules.places], task)
         except TargetError as error:
-            raise GraphError(f"molecule {molecules.places[error.graph]}: {error}") from error
-    return molecule_graphs(molecules, encoded, classes, features=features, name=name, notes=notes)
+            where = "" if error.graph is None else f"molecule {molecules.places[error.graph]}: "
+            raise GraphError(f"{where}{error}") from error
+    return molecule_graphs(molecules, encoded, features=features, name=name, notes=notes)
 
 
 def parse_smiles(smiles: Sequence[str]) -> Molecules:
@@ -151,8 +152,7 @@ def left_out(molecules: Molecules, policy: Policy, where: Callable[[int], str]) 
 
 def molecule_graphs(
     molecules: Molecules,
-    y: NDArray | None,
-    classes: tuple[str, ...] | None,
+    targets: Targets,
     *,
     features: Features,
     name: str,
@@ -165,8 +165,7 @@ def molecule_graphs(
         molecules.num_atoms,
         np.concatenate([molecules.bonds, molecules.bonds[::-1]], axis=1),
         **atom_signals(molecules.features, features),
-        y=y,
-        classes=classes,
+        **targets._asdict(),
         names=molecules.smiles,
         name=name,
         notes=notes,

@@ -9,8 +9,9 @@
 Ids of nodes are words or whole numbers. Their other entries are signals: numbers, lists of numbers, or words that stand
 for categories. An edge without ``weight`` weighs 1; the list of edges may also be called ``links``, as in older
 documents. The target is ``y`` of ``graph``, where NetworkX puts ``G.graph["y"]``, or ``target`` of the document itself:
-a class (word or whole number), a number, or a list of numbers. ``"directed": true`` says that an edge stands for one
-direction only, ``"multigraph": true`` that parallel edges add up.
+a class (word or whole number), a number, a list of numbers such as ``[0.5, null]``, or numbers by name such as
+``{"solubility": 0.5, "toxicity": null}``, in which ``null`` is unknown. ``"directed": true`` says that an edge stands
+for one direction only, ``"multigraph": true`` that parallel edges add up.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from bankgcn.data.errors import GraphError
+from bankgcn.data.targets import Target
 
-Target = int | float | str | bool | list[float] | None
 Edge = tuple[int, int, float]  # the numbers of two nodes, and the weight
 
 SHOWN = 40  # characters of a value in a message
@@ -153,10 +154,18 @@ def _target(document: dict[str, Any], about: dict[str, Any]) -> Target:
     if "target" in document and "y" in about:
         raise GraphError("has two targets: 'target', and 'y' of 'graph'")
     target = document.get("target", about.get("y"))
-    fits = isinstance(target, list) and target and all(_is_number(each) for each in target)
-    if target is None or isinstance(target, str) or _is_number(target) or fits:
-        return target
-    raise GraphError(f"the target is {_shown(target)}, expected a word, a finite number or a list of numbers")
+    if isinstance(target, list):
+        fits = bool(target) and all(each is None or _is_number(each) for each in target)
+    elif isinstance(target, dict):
+        fits = bool(target) and all(
+            each is None or isinstance(each, str) or _is_number(each) for each in target.values()
+        )
+    else:
+        fits = target is None or isinstance(target, str) or _is_number(target)
+    if not fits:
+        expected = "a word, a finite number, or a list or an object of numbers"
+        raise GraphError(f"the target is {_shown(target)}, expected {expected}")
+    return target
 
 
 def _name(document: dict[str, Any], about: dict[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""A table with a column of SMILES and, mostly, a column of targets."""
+"""A table with a column of SMILES and columns of targets."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from numpy.typing import NDArray
-
 from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.molecules import Features, Molecules, Policy, left_out, molecule_graphs, parse_smiles
-from bankgcn.data.targets import TargetError, TargetKind, encode_targets, scalar
+from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets, scalar
 from bankgcn.files.errors import FileError
 from bankgcn.files.tables import Table, read_table
 
@@ -29,7 +27,7 @@ def read_smiles_table(
     features: Features = "raw",
     unreadable: Policy = "refuse",
     missing: Policy = "refuse",
-    target_kind: TargetKind = "auto",
+    task: TaskName | None = None,
     classes: Sequence[str] | None = None,
 ) -> GraphSet:
     """The molecules of a CSV file (with commas, semicolons or tabs) whose first line names the columns.
@@ -37,13 +35,15 @@ def read_smiles_table(
     Args:
         path: The file.
         smiles: Name of the column with the molecules; if not given, the one called "smiles", in any case.
-        target: Name of the column with the targets; if not given, one called "target", "label", "class" or "y", in
-            any case, else the only other column. With no other column there are no targets.
+        target: Name of the column with the targets, or several names separated by commas; if not given, the column
+            called "target", "label", "class" or "y", in any case, else the only other column. With no other column
+            there are no targets.
         has_target: False to read no targets: those of the molecules are unknown, or not wanted.
         features: As in :func:`bankgcn.data.readers.molecules.from_smiles`.
         unreadable: As there; messages name the line of the file.
-        missing: If some molecules have no target, ``"refuse"`` the file, or ``"skip"`` those, which leaves a note.
-        target_kind: As there: whole numbers and words are classes, real numbers are targets of a regression.
+        missing: If some molecules have no known target, ``"refuse"`` the file, or ``"skip"`` those, which leaves a
+            note. Of several targets, some may be unknown.
+        task: What the targets are, if the reader is not to guess; see :func:`bankgcn.data.targets.encode_targets`.
         classes: Names of the classes in order of their numbers, if they are fixed: those that a model knows.
 
     Raises:
@@ -53,10 +53,10 @@ def read_smiles_table(
     table = read_table(Path(path))
     smiles = smiles or _smiles_column(table)
     table.column(smiles)  # an unknown name is told before the other column is guessed
-    target = (target or _target_column(table, smiles)) if has_target else None
+    targets = _target_columns(table, smiles, target) if has_target else []
     notes: tuple[str, ...] = ()
-    if target is not None:
-        table, notes = _with_targets(table, target, missing)
+    if targets:
+        table, notes = _with_targets(table, targets, missing)
     if not table.rows:
         raise FileError("has no molecules", path)
     molecules = parse_smiles([text.strip() for text in table.column(smiles)])
@@ -64,8 +64,8 @@ def read_smiles_table(
         notes += left_out(molecules, unreadable, lambda place: f"line {table.lines[place]}")
     except GraphError as error:
         raise FileError(str(error), path, table.lines[molecules.unreadable[0].place]) from error
-    y, known = (None, None) if target is None else _encoded(table, target, molecules, target_kind, classes)
-    return molecule_graphs(molecules, y, known, features=features, name=table.path.stem, notes=notes)
+    encoded = _encode(table, targets, molecules, task, classes) if targets else Targets()
+    return molecule_graphs(molecules, encoded, features=features, name=table.path.stem, notes=notes)
 
 
 def _smiles_column(table: Table) -> str:
@@ -79,40 +79,53 @@ def _smiles_column(table: Table) -> str:
     return found[0]
 
 
-def _target_column(table: Table, smiles: str) -> str | None:
-    """The column with the targets, by its name or because there is no other; ``None`` if there is none at all."""
+def _target_columns(table: Table, smiles: str, target: str | None) -> list[str]:
+    """The columns with the targets: those that ``target`` names, or the one that the table leaves no doubt about."""
+    if target in table.header:  # first of all, because a name may contain a comma
+        return [target]
+    if target:
+        names = [name.strip() for name in target.split(",")]
+        for name in names:
+            table.column(name)  # or an error that lists the columns
+            if names.count(name) > 1:
+                raise FileError(f'target="{target}" names column {name!r} more than once', table.path)
+        return names
     others = [name for name in table.header if name != smiles]
     usual = [name for name in others if name.lower() in TARGET_NAMES]
     candidates = usual or others
     if len(candidates) > 1:
         raise FileError(
-            f'any of these columns may have the targets, say which by target="NAME": {table.listed()}',
+            f'several columns may have the targets: say which by target="NAME": {table.listed()}',
             table.path,
         )
-    return candidates[0] if candidates else None
+    return candidates
 
 
-def _with_targets(table: Table, target: str, missing: Policy) -> tuple[Table, tuple[str, ...]]:
-    """The rows that have a target, and a note on those that have none."""
+def _with_targets(table: Table, targets: Sequence[str], missing: Policy) -> tuple[Table, tuple[str, ...]]:
+    """The rows that have a known target, and a note on those that have none."""
     pick(dict.fromkeys(("refuse", "skip")), missing, "way to treat missing targets")
-    has_target = [scalar(cell) is not None for cell in table.column(target)]
+    cells = zip(*(table.column(name) for name in targets), strict=True)
+    has_target = [any(scalar(cell) is not None for cell in row) for row in cells]
     if all(has_target):
         return table, ()
-    told = f"{has_target.count(False):,} of {len(table.rows):,} rows have no target in column {target!r}"
+    where = f"column{'s' if len(targets) > 1 else ''} {', '.join(map(repr, targets))}"
+    found = f"{has_target.count(False):,} of {len(table.rows):,} rows have no target in {where}"
     if missing == "refuse":
-        message = f'{told} (missing="skip" leaves them out, has_target=False reads no targets)'
+        message = f'{found} (missing="skip" leaves them out, has_target=False reads no targets)'
         raise FileError(message, table.path, table.lines[has_target.index(False)])
     known = [row for row, has in enumerate(has_target) if has]
     kept = replace(table, rows=[table.rows[row] for row in known], lines=[table.lines[row] for row in known])
-    return kept, (f"{told} and are left out",)
+    return kept, (f"{found} and are left out",)
 
 
-def _encoded(
-    table: Table, target: str, molecules: Molecules, kind: TargetKind, classes: Sequence[str] | None
-) -> tuple[NDArray, tuple[str, ...] | None]:
+def _encode(
+    table: Table, names: Sequence[str], molecules: Molecules, task: TaskName | None, classes: Sequence[str] | None
+) -> Targets:
     """Targets of the molecules that could be read."""
-    cells = table.column(target)
+    columns = {name: table.column(name) for name in names}
+    rows = [{name: scalar(cells[place]) for name, cells in columns.items()} for place in molecules.places]
     try:
-        return encode_targets([scalar(cells[place]) for place in molecules.places], kind, classes)
+        return encode_targets(rows, task, classes)
     except TargetError as error:
-        raise FileError(str(error), table.path, table.lines[molecules.places[error.graph]]) from error
+        line = None if error.graph is None else table.lines[molecules.places[error.graph]]
+        raise FileError(str(error), table.path, line) from error

@@ -18,6 +18,7 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import labels_from_range, signal_arrays, structural_signals
 from bankgcn.data.features.tu_signals import Floats, Integers, TUFeatures, TUSignals, check_range
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets
 from bankgcn.files.archives import Archive, Files, Folder
 from bankgcn.files.errors import FileError
 from bankgcn.files.numbers import Number, parse_table
@@ -31,6 +32,7 @@ def read_tu(
     features: TUFeatures | None = None,
     expected: Mapping[str, Any] | None = None,
     asymmetric: Literal["refuse", "symmetrise"] = "refuse",
+    task: TaskName | None = None,
     name: str = "",
     notes: tuple[str, ...] = (),
 ) -> GraphSet:
@@ -44,6 +46,8 @@ def read_tu(
         expected: How the signals of other graphs were made, to make these in the same way; see
             :mod:`bankgcn.data.features.spec`. It decides instead of ``features``.
         asymmetric: What to do with an edge whose reverse is missing.
+        task: ``"classes"`` reads the graph labels, ``"values"`` and ``"labels"`` the graph attributes if there are
+            any, else the graph labels as numbers. By default classes where there are graph labels.
         name: What to call the set; the name in its files if not given.
         notes: What a user must know of this set.
 
@@ -58,7 +62,7 @@ def read_tu(
         features = files.features()
     graph_of = _graph_of_nodes(files)
     num_nodes = np.bincount(graph_of)
-    y, classes = _targets(files, len(num_nodes))
+    targets = _targets(files, len(num_nodes), task)
     edges, edge_labels, edge_notes = _edges(files, graph_of)
     signals = _signals(files, features, len(graph_of), fitted)
     try:
@@ -66,8 +70,7 @@ def read_tu(
             num_nodes,
             edges.T - 1,
             edge_labels=edge_labels,
-            y=y,
-            classes=classes,
+            **targets._asdict(),
             name=name or files.name,
             asymmetric=asymmetric,
             notes=(*notes, *edge_notes, *signals.pop("notes")),
@@ -169,15 +172,21 @@ def _graph_of_nodes(files: TUFiles) -> Integers:
     return graph_of - 1
 
 
-def _targets(files: TUFiles, num_graphs: int) -> tuple[Integers | Floats | None, tuple[str, ...] | None]:
-    """Class numbers and names, or real targets where there are no classes, or nothing."""
+def _targets(files: TUFiles, num_graphs: int, task: TaskName | None) -> Targets:
+    """Classes or numbers from the graph labels, or numbers from the graph attributes; nothing where there are none."""
+    if task is None:
+        task = "classes" if files.has("graph_labels") else "values"
+        if not files.has("graph_labels") and not files.has("graph_attributes"):
+            return Targets()
     rows = (num_graphs, "graphs in the indicator file")
-    if files.has("graph_labels"):
-        values, y = np.unique(files.table("graph_labels", np.int64, columns=1, rows=rows), return_inverse=True)
-        return y.reshape(-1), tuple(map(str, values.tolist()))
-    if files.has("graph_attributes"):
-        return files.table("graph_attributes", np.float32, rows=rows), None
-    return None, None
+    part = "graph_labels" if task == "classes" or not files.has("graph_attributes") else "graph_attributes"
+    try:
+        if part == "graph_labels":
+            return encode_targets(files.table(part, np.int64, columns=1, rows=rows)[:, 0].tolist(), task)
+        return encode_targets(files.table(part, np.float32, rows=rows).tolist(), task)
+    except TargetError as error:
+        line = None if error.graph is None else error.graph + 1
+        raise FileError(str(error), files.where(part), line) from error
 
 
 def _edges(files: TUFiles, graph_of: Integers) -> tuple[Integers, Integers | None, tuple[str, ...]]:
