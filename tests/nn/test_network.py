@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,7 +13,7 @@ from torch import nn
 
 from bankgcn import BankConv, BankGCN, GraphShift, mutual_coherence
 from bankgcn.kernels import use_kernels
-from bankgcn.nn import CONVS, POOLINGS, GraphNetwork
+from bankgcn.nn import CONVS, POOLINGS, GraphNetwork, check_available
 from strategies import RandomGraph, disjoint_union, graphs, ring, signals
 
 NO_EDGES = torch.empty(2, 0, dtype=torch.long)
@@ -244,3 +246,17 @@ def test_one_channel_networks_have_a_subspace_per_feature_map_in_the_first_layer
     net = BankGCN(1, 2)
     assert [conv.num_subspaces for conv in net.convs] == [64, 8, 8, 8]
     assert isinstance(net.convs[0].project, nn.Linear)
+
+
+def test_what_a_network_needs_can_be_checked_by_name_before_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_available("gcn", "topk")
+    with pytest.raises(ValueError, match="unknown convolution 'gcm'.*did you mean 'gcn'"):
+        check_available("gcm")
+    with pytest.raises(ValueError, match="unknown pooling 'sage'"):
+        check_available("bank", "sage")
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    check_available("bank")
+    with pytest.raises(ImportError, match=r"^GCN needs PyTorch Geometric: pip install 'bankgcn\[pyg\]'$"):
+        check_available("gcn")
+    with pytest.raises(ImportError, match=r"^TopK pooling needs PyTorch Geometric: pip install 'bankgcn\[pyg\]'$"):
+        check_available("bank", "topk")

@@ -6,7 +6,7 @@ from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.budget import layer_parameters, width_for_budget
 from bankgcn.nn.convs import CONVS, ConvSpec
 from bankgcn.nn.diversity import mutual_coherence
-from bankgcn.nn.network import BankGCN, GraphNetwork
+from bankgcn.nn.network import BankGCN, GraphNetwork, check_available
 from bankgcn.nn.pooling import POOLINGS
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "BankGCN",
     "ConvSpec",
     "GraphNetwork",
+    "check_available",
     "layer_parameters",
     "mutual_coherence",
     "width_for_budget",

@@ -23,6 +23,20 @@ from bankgcn.spectral.shift import GraphShift
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"sum": torch.sum, "mean": torch.mean}
 
 
+def check_available(conv: str, pooling: str | None = None) -> None:
+    """Raise if a network with this convolution and this pooling needs a library that is not installed.
+
+    Nothing is built: call this before work that a missing library would waste.
+
+    Raises:
+        ImportError: The message has the line to type.
+        ValueError: There is no such convolution or pooling.
+    """
+    pick(CONVS, conv, "convolution").check_available()
+    if pooling is not None:
+        pick(POOLINGS, pooling, "pooling").check_available()
+
+
 class GraphNetwork(nn.Module):
     r"""Classify graphs: :math:`\text{logits}(\mathcal G) = \text{linear}(\omega(X_1) \| \dots \| \omega(X_4))`.
 
