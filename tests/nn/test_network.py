@@ -13,7 +13,7 @@ from torch import nn
 
 from bankgcn import BankConv, BankGCN, GraphShift, mutual_coherence
 from bankgcn.kernels import use_kernels
-from bankgcn.nn import CONVS, POOLINGS, GraphNetwork, check_available
+from bankgcn.nn import CONVS, POOLINGS, READOUTS, GraphNetwork, check_available
 from strategies import RandomGraph, disjoint_union, graphs, ring, signals
 
 NO_EDGES = torch.empty(2, 0, dtype=torch.long)
@@ -36,7 +36,7 @@ def test_defaults_are_the_papers() -> None:
 
 
 @pytest.mark.parametrize("normalize", ["before", "after", "none"])
-@pytest.mark.parametrize("readout", ["mean_max", "mean"])
+@pytest.mark.parametrize("readout", READOUTS)
 def test_network_equals_its_layers_one_by_one(normalize: str, readout: str) -> None:
     net = BankGCN(3, 2, hidden_channels=8, num_layers=2, num_subspaces=4, normalize=normalize, readout=readout)
     x = signals(5, 3)
@@ -46,7 +46,8 @@ def test_network_equals_its_layers_one_by_one(normalize: str, readout: str) -> N
         unit = h / h.norm(dim=1, keepdim=True)
         rectified = F.relu(h)
         x = {"before": F.relu(unit), "none": rectified}.get(normalize, rectified / rectified.norm(dim=1, keepdim=True))
-        parts += [x.mean(0), x.max(0).values] if readout == "mean_max" else [x.mean(0)]
+        by_name = {"mean": x.mean(0), "max": x.max(0).values, "sum": x.sum(0)}
+        parts += [by_name[part] for part in readout.split("_")]
     expected = net.predict(torch.cat(parts))
     torch.testing.assert_close(net(signals(5, 3), ring(5)), expected.unsqueeze(0))
 
@@ -210,7 +211,7 @@ class OwnConvolution(nn.Module):
     [
         ({"conv": "bnak"}, "unknown convolution 'bnak'.*did you mean 'bank'"),
         ({"normalize": "l2"}, "unknown normalize 'l2'"),
-        ({"readout": "sum"}, "unknown readout 'sum'"),
+        ({"readout": "total"}, "unknown readout 'total'"),
         ({"pooling": "topK"}, "unknown pooling 'topK'.*did you mean 'topk'"),
         ({"num_layers": 0}, "num_layers=0"),
     ],

@@ -17,7 +17,8 @@ from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import Value
 from bankgcn.nn.bank_conv import INITIAL_ALPHA
 from bankgcn.nn.convs import CONVS
-from bankgcn.nn.network import ACTIVATIONS, POOLINGS, READOUTS, REDUCTIONS
+from bankgcn.nn.network import ACTIVATIONS, POOLINGS, REDUCTIONS
+from bankgcn.nn.readout import READOUTS
 from bankgcn.spectral.basis import BASES
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.config import LARGE

@@ -40,7 +40,7 @@ class ModelConfig:
         hidden_channels: Width of every hidden layer.
         num_layers: Number of convolutions.
         normalize: Where the normalisation stands: ``"before"`` or ``"after"`` the ReLU, or ``"none"``.
-        readout: ``"mean_max"``, or ``"mean"``.
+        readout: A name in :data:`~bankgcn.nn.READOUTS`, such as ``"mean_max"``.
         pooling: ``"topk"``, ``"sag"``, ``"asap"``, or none.
         embedding: Number of values of each column of integer signals, if these are to be embedded rather than taken as
             numbers; see :class:`~bankgcn.nn.AtomEncoder`.
@@ -51,7 +51,7 @@ class ModelConfig:
     hidden_channels: int = 64
     num_layers: int = 4
     normalize: Literal["before", "after", "none"] = "before"
-    readout: Literal["mean_max", "mean"] = "mean_max"
+    readout: str = "mean_max"
     pooling: str | None = None
     embedding: tuple[int, ...] | None = None
 
