@@ -16,9 +16,10 @@ import bankgcn
 
 PACKAGE = Path(bankgcn.__file__).parent
 
-BASE = {"choices", "settings"}
+BASE = {"choices", "extras", "settings"}
 MAY_IMPORT = {
     "choices": set(),
+    "extras": set(),
     "settings": {"choices"},
     "metrics": set(),
     "tasks": {"choices", "metrics"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -245,3 +246,15 @@ def test_a_gcn_network_can_be_copied_and_its_hooks_fire(copy_of: Callable[[Graph
         layer.register_forward_hook(lambda module, inputs, output: shapes.append(tuple(output.shape)))
     assert torch.equal(other(signals(5, 3), ring(5)), net(signals(5, 3), ring(5)))
     assert shapes == [(5, 64)] * 4
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_without_pyg_a_baseline_says_what_to_install(monkeypatch: pytest.MonkeyPatch, conv: str) -> None:
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    spec = CONVS[conv]
+    for use in (spec.check_available, lambda: spec(8, 8), lambda: GraphNetwork(3, 2, hidden_channels=8, conv=conv)):
+        if not spec.needs_pyg:
+            use()
+            continue
+        with pytest.raises(ImportError, match=rf"^{spec.label} needs PyTorch Geometric: pip install 'bankgcn\[pyg\]'$"):
+            use()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,7 +13,7 @@ from torch import nn
 
 from bankgcn import BankConv, BankGCN, GraphShift, mutual_coherence
 from bankgcn.kernels import use_kernels
-from bankgcn.nn import CONVS, POOLINGS, GraphNetwork
+from bankgcn.nn import CONVS, POOLINGS, READOUTS, GraphNetwork, check_available
 from strategies import RandomGraph, disjoint_union, graphs, ring, signals
 
 NO_EDGES = torch.empty(2, 0, dtype=torch.long)
@@ -34,7 +36,7 @@ def test_defaults_are_the_papers() -> None:
 
 
 @pytest.mark.parametrize("normalize", ["before", "after", "none"])
-@pytest.mark.parametrize("readout", ["mean_max", "mean"])
+@pytest.mark.parametrize("readout", READOUTS)
 def test_network_equals_its_layers_one_by_one(normalize: str, readout: str) -> None:
     net = BankGCN(3, 2, hidden_channels=8, num_layers=2, num_subspaces=4, normalize=normalize, readout=readout)
     x = signals(5, 3)
@@ -44,7 +46,8 @@ def test_network_equals_its_layers_one_by_one(normalize: str, readout: str) -> N
         unit = h / h.norm(dim=1, keepdim=True)
         rectified = F.relu(h)
         x = {"before": F.relu(unit), "none": rectified}.get(normalize, rectified / rectified.norm(dim=1, keepdim=True))
-        parts += [x.mean(0), x.max(0).values] if readout == "mean_max" else [x.mean(0)]
+        by_name = {"mean": x.mean(0), "max": x.max(0).values, "sum": x.sum(0)}
+        parts += [by_name[part] for part in readout.split("_")]
     expected = net.predict(torch.cat(parts))
     torch.testing.assert_close(net(signals(5, 3), ring(5)), expected.unsqueeze(0))
 
@@ -208,7 +211,7 @@ class OwnConvolution(nn.Module):
     [
         ({"conv": "bnak"}, "unknown convolution 'bnak'.*did you mean 'bank'"),
         ({"normalize": "l2"}, "unknown normalize 'l2'"),
-        ({"readout": "sum"}, "unknown readout 'sum'"),
+        ({"readout": "total"}, "unknown readout 'total'"),
         ({"pooling": "topK"}, "unknown pooling 'topK'.*did you mean 'topk'"),
         ({"num_layers": 0}, "num_layers=0"),
     ],
@@ -244,3 +247,17 @@ def test_one_channel_networks_have_a_subspace_per_feature_map_in_the_first_layer
     net = BankGCN(1, 2)
     assert [conv.num_subspaces for conv in net.convs] == [64, 8, 8, 8]
     assert isinstance(net.convs[0].project, nn.Linear)
+
+
+def test_what_a_network_needs_can_be_checked_by_name_before_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_available("gcn", "topk")
+    with pytest.raises(ValueError, match="unknown convolution 'gcm'.*did you mean 'gcn'"):
+        check_available("gcm")
+    with pytest.raises(ValueError, match="unknown pooling 'sage'"):
+        check_available("bank", "sage")
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    check_available("bank")
+    with pytest.raises(ImportError, match=r"^GCN needs PyTorch Geometric: pip install 'bankgcn\[pyg\]'$"):
+        check_available("gcn")
+    with pytest.raises(ImportError, match=r"^TopK pooling needs PyTorch Geometric: pip install 'bankgcn\[pyg\]'$"):
+        check_available("bank", "topk")

@@ -17,6 +17,7 @@ from bankgcn.bench.memory import Steps, peak_bytes
 from bankgcn.bench.peers import HIDDEN, LAYERS, PEERS, PlainTraining
 from bankgcn.data.convert import to_pyg
 from bankgcn.data.graphs import GraphSet
+from bankgcn.extras import require
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.fitting import Training
 
@@ -156,6 +157,7 @@ def _epoch_seconds(training: Steps, max_steps: int | None) -> float:
 
 def batching_seconds(graphs: GraphSet, batch_size: int, repetitions: int = 5) -> dict[str, list[float]]:
     """Time to make the shuffled batches of an epoch, in turns: ours with all that a network takes, and PyG's loader."""
+    require("torch_geometric", "the comparison with PyG")
     from torch_geometric.loader import DataLoader
 
     loader: Any = DataLoader(to_pyg(graphs), batch_size=batch_size, shuffle=True)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from bankgcn.data.convert import to_pyg
 from bankgcn.data.graphs import GraphSet
+from bankgcn.extras import require
 from bankgcn.nn.convs import CONVS
 
 HIDDEN, LAYERS, ORDER, SUBSPACES = 64, 4, 2, 8
@@ -93,6 +94,7 @@ class PlainTraining:
     """
 
     def __init__(self, peer: str, graphs: GraphSet, batch_size: int):
+        require("torch_geometric", "the comparison with PyG")
         from torch_geometric.loader import DataLoader
 
         torch.manual_seed(0)

@@ -16,6 +16,7 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.targets import Targets, encode_targets
+from bankgcn.extras import require
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -53,10 +54,9 @@ def from_pyg(data_list: Sequence[Data], *, name: str = "", asymmetric: Asymmetri
 
 def to_pyg(graphs: GraphSet) -> list[Data]:
     """The graphs as a list of PyG's ``Data``, with ``x``, ``edge_index``, ``edge_weight`` and ``y`` as far as known."""
-    try:
-        from torch_geometric.data import Data
-    except ImportError as error:
-        raise ImportError("PyG's graphs need PyG: pip install 'bankgcn[pyg]'") from error
+    require("torch_geometric", "converting to PyG's graphs")
+    from torch_geometric.data import Data
+
     data_list = []
     for number in range(len(graphs)):
         graph = graphs.batch(number)
@@ -110,10 +110,9 @@ def to_networkx(graphs: GraphSet) -> list[nx.Graph]:
 
     Where the targets have names, ``y`` is a dictionary.
     """
-    try:
-        import networkx as nx
-    except ImportError as error:
-        raise ImportError("NetworkX graphs need NetworkX: pip install networkx") from error
+    require("networkx", "converting to NetworkX graphs")
+    import networkx as nx
+
     made = []
     for number in range(len(graphs)):
         batch = graphs.batch(number)

@@ -1,23 +1,25 @@
 """What is learned: the convolution, its diversity, the network around it, and the convolutions to compare it with."""
 
-from bankgcn.nn.activation import READOUTS
 from bankgcn.nn.atom_encoder import AtomEncoder
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.budget import layer_parameters, width_for_budget
 from bankgcn.nn.convs import CONVS, ConvSpec
 from bankgcn.nn.diversity import mutual_coherence
-from bankgcn.nn.network import BankGCN, GraphNetwork
+from bankgcn.nn.network import BankGCN, GraphNetwork, check_available
 from bankgcn.nn.pooling import POOLINGS
+from bankgcn.nn.readout import READOUT_PARTS, READOUTS
 
 __all__ = [
     "CONVS",
     "POOLINGS",
     "READOUTS",
+    "READOUT_PARTS",
     "AtomEncoder",
     "BankConv",
     "BankGCN",
     "ConvSpec",
     "GraphNetwork",
+    "check_available",
     "layer_parameters",
     "mutual_coherence",
     "width_for_budget",

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bankgcn.kernels import fused_for, operators_for
-from bankgcn.nn.readout import graph_max, graph_mean
+from bankgcn.nn.readout import READOUT_PARTS
 
 
 def _normalize_then_relu(h: Tensor) -> Tensor:
@@ -26,67 +26,69 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "after": _relu_then_normalize,
     "none": F.relu,
 }
-"""The nonlinearity, by where the normalisation stands: before or after the ReLU, or nowhere."""
+"""The nonlinearity, by the place of the normalisation: before the ReLU, after it, or none."""
 
-READOUTS: dict[str, bool] = {"mean_max": True, "mean": False}
-"""Whether the maximum stands beside the mean."""
+COMPILED_READOUTS = (("mean",), ("mean", "max"))
+"""The readouts that the compiled passes compute."""
 
 
 def activate_and_read(
-    h: Tensor, batch: Tensor, num_graphs: int, normalize: str = "before", with_max: bool = True
+    h: Tensor, batch: Tensor, num_graphs: int, normalize: str = "before", readout: tuple[str, ...] = ("mean", "max")
 ) -> tuple[Tensor, ...]:
-    """The activated signals, then the mean and, if wanted, the maximum of each graph.
+    """Activate the signals and read out the graphs.
 
     Args:
         h: Output of a convolution, shape ``(num_nodes, channels)``.
         batch: Graph of each node, shape ``(num_nodes,)``.
         num_graphs: Number of graphs.
         normalize: A name in ``ACTIVATIONS``.
-        with_max: Whether the maximum is wanted.
+        readout: Names in ``READOUT_PARTS``.
 
     Returns:
-        Signals of shape ``(num_nodes, channels)``, and one or two readouts of shape ``(num_graphs, channels)``.
+        The activated signals, shape ``(num_nodes, channels)``, then each part of the readout, shape ``(num_graphs,
+        channels)``.
     """
-    if batch.dtype == torch.int64:
+    if batch.dtype == torch.int64 and readout in COMPILED_READOUTS:
         if fused_for(h, batch):
-            return _FusedActivation.apply(h, batch, num_graphs, normalize, with_max)
+            return _FusedActivation.apply(h, batch, num_graphs, normalize, readout)
         if operators_for(h, batch):
-            x, _, mean, highest = torch.ops.bankgcn.activate_and_read(h, batch, num_graphs, normalize, with_max)
-            return (x, mean, highest) if with_max else (x, mean)
-    return _plain(h, batch, num_graphs, normalize, with_max)
+            with_max = "max" in readout
+            x, _, mean, maximum = torch.ops.bankgcn.activate_and_read(h, batch, num_graphs, normalize, with_max)
+            return (x, mean, maximum) if with_max else (x, mean)
+    return _plain(h, batch, num_graphs, normalize, readout)
 
 
-def _plain(h: Tensor, batch: Tensor, num_graphs: int, normalize: str, with_max: bool) -> tuple[Tensor, ...]:
+def _plain(h: Tensor, batch: Tensor, num_graphs: int, normalize: str, readout: tuple[str, ...]) -> tuple[Tensor, ...]:
     x = ACTIVATIONS[normalize](h)
-    mean = graph_mean(x, batch, num_graphs)
-    return (x, mean, graph_max(x, batch, num_graphs)) if with_max else (x, mean)
+    return (x, *(READOUT_PARTS[part](x, batch, num_graphs) for part in readout))
 
 
 class _FusedActivation(torch.autograd.Function):
-    """The same in one pass over the nodes, and one back."""
+    """Activation and readout in one pass over the nodes, and their gradient in another."""
 
     @staticmethod
     def forward(
-        ctx: Any, h: Tensor, batch: Tensor, num_graphs: int, normalize: str, with_max: bool
+        ctx: Any, h: Tensor, batch: Tensor, num_graphs: int, normalize: str, readout: tuple[str, ...]
     ) -> tuple[Tensor, ...]:
         from bankgcn.kernels.layer.activation import activate
 
-        x, scale, mean, highest = activate(h, batch, num_graphs, normalize, with_max)
-        ctx.save_for_backward(h, batch, x, scale, highest)
-        ctx.options = num_graphs, normalize, with_max
-        return (x, mean, highest) if with_max else (x, mean)
+        with_max = "max" in readout
+        x, scale, mean, maximum = activate(h, batch, num_graphs, normalize, with_max)
+        ctx.save_for_backward(h, batch, x, scale, maximum)
+        ctx.options = num_graphs, normalize, readout
+        return (x, mean, maximum) if with_max else (x, mean)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         from bankgcn.kernels.layer.activation import activate_adjoint
 
-        h, batch, x, scale, highest = ctx.saved_tensors
-        num_graphs, normalize, with_max = ctx.options
-        if torch.is_grad_enabled():  # a second derivative is wanted, which needs a record of the steps
-            outputs = _plain(h, batch, num_graphs, normalize, with_max)
+        h, batch, x, scale, maximum = ctx.saved_tensors
+        num_graphs, normalize, readout = ctx.options
+        if torch.is_grad_enabled():  # the caller wants a second derivative: autograd must record the steps
+            outputs = _plain(h, batch, num_graphs, normalize, readout)
             (grad_h,) = torch.autograd.grad(outputs, h, gradients, create_graph=True)
         else:
             grad_x, grad_mean, *rest = gradients
-            grad_max = rest[0] if rest else highest
-            grad_h = activate_adjoint(h, batch, normalize, x, scale, highest, grad_x, grad_mean, grad_max)
+            grad_max = rest[0] if rest else maximum
+            grad_h = activate_adjoint(h, batch, normalize, x, scale, maximum, grad_x, grad_mean, grad_max)
         return grad_h, None, None, None, None

@@ -13,6 +13,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from bankgcn.extras import require
 from bankgcn.nn.bank_conv import INITIAL_ALPHA, BankConv
 from bankgcn.settings import Setting
 from bankgcn.spectral.basis import BASES
@@ -45,7 +46,13 @@ class ConvSpec:
 
     def __call__(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
         """Make a layer."""
+        self.check_available()
         return self.make(in_channels, out_channels, **options)
+
+    def check_available(self) -> None:
+        """Raise an ``ImportError`` that says what to install, if a library is missing."""
+        if self.needs_pyg:
+            require("torch_geometric", self.label)
 
     @property
     def defaults(self) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import torch_geometric.nn
 from torch import Tensor
 from torch_geometric.nn.conv import gcn_conv
-from torch_geometric.typing import OptTensor  # noqa: F401  # PyG evaluates the annotations of the base class here
 
 
 class NormalizedEdges(NamedTuple):

@@ -2,7 +2,7 @@ r"""The network of the paper's section 5.1: convolutions, a readout of every lay
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -11,16 +11,31 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from bankgcn.choices import pick
-from bankgcn.nn.activation import ACTIVATIONS, READOUTS, activate_and_read
+from bankgcn.nn.activation import ACTIVATIONS, activate_and_read
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
 from bankgcn.nn.diversity import mutual_coherence
 from bankgcn.nn.pooling import POOLINGS
+from bankgcn.nn.readout import readout_parts
 from bankgcn.nn.reset import reset_parameters
 from bankgcn.spectral.basis import Basis
 from bankgcn.spectral.shift import GraphShift
 
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"sum": torch.sum, "mean": torch.mean}
+
+
+def check_available(conv: str, pooling: str | None = None) -> None:
+    """Raise if a network with this convolution and this pooling needs a library that is not installed.
+
+    Nothing is built: call this before work that a missing library would waste.
+
+    Raises:
+        ImportError: The message has the line to type.
+        ValueError: There is no such convolution or pooling.
+    """
+    pick(CONVS, conv, "convolution").check_available()
+    if pooling is not None:
+        pick(POOLINGS, pooling, "pooling").check_available()
 
 
 class GraphNetwork(nn.Module):
@@ -39,7 +54,7 @@ class GraphNetwork(nn.Module):
             convolution from ``(in_channels, out_channels)``.
         conv_options: Further keyword arguments of the convolution, such as ``{"order": 3}``.
         normalize: Where the :math:`\ell_2` normalisation stands: ``"before"`` or ``"after"`` the ReLU, or ``"none"``.
-        readout: ``"mean_max"``, or ``"mean"`` alone.
+        readout: Parts of the readout, among mean, max and sum: ``"mean_max"``, or ``("mean", "max")``.
         pooling: ``"topk"``, ``"sag"``, ``"asap"``, or a function that makes a PyG pooling layer from the number of
             channels; it stands between the convolutions. ``None`` keeps all nodes, as the paper's experiments do.
         encoder: A module that turns the node signals into ``in_channels`` channels first, such as
@@ -56,7 +71,7 @@ class GraphNetwork(nn.Module):
         conv: str | ConvFactory = "bank",
         conv_options: Mapping[str, object] | None = None,
         normalize: Literal["before", "after", "none"] = "before",
-        readout: Literal["mean_max", "mean"] = "mean_max",
+        readout: str | Sequence[str] = "mean_max",
         pooling: str | Callable[[int], nn.Module] | None = None,
         encoder: nn.Module | None = None,
     ):
@@ -75,8 +90,8 @@ class GraphNetwork(nn.Module):
             self.pools.extend(make_pool(hidden_channels) for _ in range(num_layers - 1))
         pick(ACTIVATIONS, normalize, "normalize")
         self.normalize = normalize
-        self.with_max = pick(READOUTS, readout, "readout")
-        self.predict = nn.Linear(num_layers * (1 + self.with_max) * hidden_channels, out_channels)
+        self.readout = readout_parts(readout)
+        self.predict = nn.Linear(num_layers * len(self.readout) * hidden_channels, out_channels)
         self._takes_weights = not isinstance(make_conv, ConvSpec) or make_conv.takes_weights
         self._faster_sparse = isinstance(make_conv, ConvSpec) and make_conv.faster_sparse
 
@@ -116,7 +131,7 @@ class GraphNetwork(nn.Module):
             batch_size: Number of graphs, if ``batch`` should not be searched for it.
 
         Returns:
-            Shape ``(num_graphs, num_layers * hidden_channels)``, doubled for the mean-and-max readout.
+            Shape ``(num_graphs, num_layers * len(readout) * hidden_channels)``.
         """
         if edge_weight is not None and not self._takes_weights:
             raise ValueError(f"{type(self.convs[0]).__name__} takes no edge weights: edge_weight must be None")
@@ -131,7 +146,7 @@ class GraphNetwork(nn.Module):
 
         layers = []
         for number, conv in enumerate(self.convs):
-            x, *read = activate_and_read(conv(x, *edges), batch, batch_size, self.normalize, self.with_max)
+            x, *read = activate_and_read(conv(x, *edges), batch, batch_size, self.normalize, self.readout)
             layers += read
             if number < len(self.pools):
                 x, edge_index, edge_weight, batch = self.pools[number](x, edge_index, edge_weight, batch)[:4]
@@ -194,7 +209,7 @@ class BankGCN(GraphNetwork):
         bias: Whether the projections learn an offset.
         initial_alpha: How the filters start; see :class:`BankConv`.
         normalize: Where the normalisation stands; see :class:`GraphNetwork`.
-        readout: ``"mean_max"`` or ``"mean"``; see :class:`GraphNetwork`.
+        readout: Parts of the readout; see :class:`GraphNetwork`.
         pooling: An optional pooling between the layers; see :class:`GraphNetwork`.
         encoder: An optional module before the first layer; see :class:`GraphNetwork`.
 
@@ -220,7 +235,7 @@ class BankGCN(GraphNetwork):
         bias: bool = True,
         initial_alpha: Literal["xavier", "zeros"] = "xavier",
         normalize: Literal["before", "after", "none"] = "before",
-        readout: Literal["mean_max", "mean"] = "mean_max",
+        readout: str | Sequence[str] = "mean_max",
         pooling: str | Callable[[int], nn.Module] | None = None,
         encoder: nn.Module | None = None,
     ):

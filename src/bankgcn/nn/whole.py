@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from bankgcn.kernels import fused_for
+from bankgcn.nn.activation import COMPILED_READOUTS
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.network import BankGCN, GraphNetwork
 
@@ -43,7 +44,7 @@ def whole(net: GraphNetwork) -> WholeNetwork | None:
     """
     if type(net) not in (GraphNetwork, BankGCN) or net.encoder is not None or net.pools or _has_hooks(net):
         return None
-    if not fused_for(*net.parameters()):
+    if net.readout not in COMPILED_READOUTS or not fused_for(*net.parameters()):
         return None
     expected, kinds = [], set()
     for conv in net.convs:
@@ -78,7 +79,7 @@ def _plan(net: GraphNetwork) -> Plan:
         hidden=first.out_channels,
         inputs=first.in_channels,
         classes=net.predict.out_features,
-        parts=1 + net.with_max,
+        parts=len(net.readout),
         mode=MODES[net.normalize],
         bias=first.project.bias is not None,
         shortcut=first.shortcut,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bankgcn.choices import pick
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Figure, Panel
+from bankgcn.extras import require
 from bankgcn.report.results import Records
 from bankgcn.report.sheet import Block, Entry, Sheet
 
@@ -53,11 +54,10 @@ def draw(figure: Figure, records: Records, form: str = "png") -> bytes:
         form: ``"png"``, ``"svg"``, or ``"pdf"``.
     """
     options = pick(IMAGES, form, "kind of image")
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure as Canvas
-    except ImportError as error:
-        raise ImportError("figures need matplotlib: pip install 'bankgcn[plot]'") from error
+    require("matplotlib", "drawing figures")
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure as Canvas
+
     buffer = io.BytesIO()
     with rc_context({"svg.hashsalt": figure.name, "font.size": 9}):
         canvas = Canvas(figsize=(2.9 * len(figure.panels), 3.1), layout="constrained")

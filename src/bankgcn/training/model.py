@@ -17,7 +17,8 @@ from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn import AtomEncoder, GraphNetwork
 from bankgcn.nn.convs import CONVS
-from bankgcn.nn.network import ACTIVATIONS, POOLINGS, READOUTS
+from bankgcn.nn.network import ACTIVATIONS, POOLINGS
+from bankgcn.nn.readout import READOUTS
 from bankgcn.settings import check_settings, plain_value, setting
 from bankgcn.tasks import Task
 
@@ -35,7 +36,7 @@ class ModelConfig:
         hidden_channels: Width of every hidden layer.
         num_layers: Number of convolutions.
         normalize: Where the normalisation stands: ``"before"`` or ``"after"`` the ReLU, or ``"none"``.
-        readout: The parts of the readout, joined by ``_``, such as ``"mean_max"``.
+        readout: A name in :data:`~bankgcn.nn.READOUTS`, such as ``"mean_max"``.
         pooling: ``"topk"``, ``"sag"``, ``"asap"``, or none.
         embedding: Number of values of each column of integer signals, if the network learns a vector for each of them;
             see :class:`~bankgcn.nn.AtomEncoder`.

@@ -166,6 +166,6 @@ def test_a_broken_image_is_named(tmp_path: Path, content: bytes) -> None:
 
 
 def test_without_scikit_image_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "skimage.segmentation", None)
+    monkeypatch.setitem(sys.modules, "skimage", None)
     with pytest.raises(ImportError, match=r"pip install 'bankgcn\[images\]'"):
         from_images(np.zeros((1, 8, 8)))

@@ -83,6 +83,6 @@ def test_bad_arguments_are_named(arguments: tuple, options: dict, message: str) 
 
 
 def test_without_rdkit_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rdkit.rdBase", None)
+    monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(ImportError, match=r"pip install 'bankgcn\[molecules\]'"):
         from_smiles(["C"])

@@ -17,7 +17,7 @@ batches = st.lists(st.integers(0, 4), min_size=1, max_size=25)
 def outcome(h: torch.Tensor, batch: torch.Tensor, normalize: str, with_max: bool, on: bool) -> list[torch.Tensor]:
     h = h.clone().requires_grad_()
     with use_kernels(on):
-        outputs = activate_and_read(h, batch, 6, normalize, with_max)
+        outputs = activate_and_read(h, batch, 6, normalize, ("mean", "max") if with_max else ("mean",))
         weights = [signals(*output.shape, seed=number).to(h.dtype) for number, output in enumerate(outputs)]
         return [*(o.detach() for o in outputs), *torch.autograd.grad(outputs, h, weights)]
 

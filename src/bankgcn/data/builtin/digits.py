@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bankgcn.choices import pick
 from bankgcn.data.graphs import GraphSet
+from bankgcn.extras import require
 
 STEPS: dict[str, list[tuple[int, int]]] = {"4": [(0, 1), (1, 0)], "8": [(0, 1), (1, 0), (1, 1), (1, -1)]}
 """Half of the steps to a pixel's neighbours; the other half are their reverses."""
@@ -21,10 +22,9 @@ def digits(neighbors: Literal[4, 8] = 4, *, coordinates: bool = False) -> GraphS
         neighbors: Whether a pixel is joined to the 4 beside it, or also to the 4 at its corners.
         coordinates: Whether row and column, scaled to [0, 1], are signals too.
     """
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise ImportError("the digits come with scikit-learn: pip install 'bankgcn[sklearn]'") from error
+    require("sklearn", "the dataset digits")
+    from sklearn.datasets import load_digits
+
     images, y = load_digits(return_X_y=True)
     return images_as_grids(images.reshape(-1, 8, 8) / 16, y, neighbors, coordinates=coordinates, name="digits")
 

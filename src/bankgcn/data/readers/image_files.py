@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.extras import require
 from bankgcn.files.errors import FileError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-NEEDS_SCIKIT_IMAGE = "superpixels need scikit-image: pip install 'bankgcn[images]'"
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
 
@@ -55,10 +55,8 @@ def read_image(path: Path) -> tuple[NDArray[np.uint8] | NDArray[np.uint16], bool
         FileError: It is no image, or its pixels are real numbers or of 32 bits, where no value stands for white.
         ImportError: Pillow is not installed.
     """
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ImportError(NEEDS_SCIKIT_IMAGE) from error
+    require("PIL", "reading images")
+    from PIL import Image
 
     try:
         with Image.open(path) as image:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.image_files import NEEDS_SCIKIT_IMAGE, image_files, read_image
+from bankgcn.data.readers.image_files import image_files, read_image
 from bankgcn.data.readers.neighbors import nearest, undirected_edges
 from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
+from bankgcn.extras import require
 
 Progress = Callable[[int, int], None]  # images done, images in all
 
@@ -132,11 +133,9 @@ def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np
     Returns:
         Shape ``(superpixels, channels + 2)``.
     """
-    try:
-        from skimage.segmentation import slic
-        from skimage.util import img_as_float64
-    except ImportError as error:
-        raise ImportError(NEEDS_SCIKIT_IMAGE) from error
+    require("skimage", "reading images")
+    from skimage.segmentation import slic
+    from skimage.util import img_as_float64
 
     pixels = img_as_float64(_checked(image))
     asked = segments

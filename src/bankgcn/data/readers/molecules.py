@@ -18,6 +18,7 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURES, atom_features, atom_signals, bonds
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
+from bankgcn.extras import require
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 Features = Literal["raw", "onehot"]
 Policy = Literal["refuse", "skip"]
 
-NEEDS_RDKIT = "reading molecules needs RDKit: pip install 'bankgcn[molecules]'"
 SHOWN = 5  # molecules that a message spells out
 SHOWN_CHARACTERS = 60  # of each
 
@@ -99,10 +99,8 @@ def from_smiles(
 
 def parse_smiles(smiles: Sequence[str]) -> Molecules:
     """Atoms and bonds of the molecules, and which cannot be read and why; RDKit's own messages are kept silent."""
-    try:
-        from rdkit.rdBase import BlockLogs
-    except ImportError as error:
-        raise ImportError(NEEDS_RDKIT) from error
+    require("rdkit", "reading molecules")
+    from rdkit.rdBase import BlockLogs
 
     places: list[int] = []
     num_atoms: list[int] = []

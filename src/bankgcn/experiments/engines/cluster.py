@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEvent, make_runner
+from bankgcn.extras import require
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
@@ -110,10 +111,9 @@ def _cached_runner(runner: str, data_root: str | None) -> Callable[[RunSpec], Ru
 
 
 def _import_ray() -> Any:
-    try:
-        import ray
-    except ImportError as error:
-        raise ImportError("the engine 'ray' needs Ray: pip install 'bankgcn[ray]'") from error
+    require("ray", "the engine 'ray'")
+    import ray
+
     return ray
 
 

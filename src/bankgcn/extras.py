@@ -1,0 +1,49 @@
+"""Optional libraries: what to install for each, and the error that says so."""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+from typing import NamedTuple
+
+
+class Library(NamedTuple):
+    """An optional library.
+
+    Args:
+        name: Its name in words.
+        requirement: What ``pip install`` takes.
+    """
+
+    name: str
+    requirement: str
+
+
+OPTIONAL: dict[str, Library] = {
+    "torch_geometric": Library("PyTorch Geometric", "bankgcn[pyg]"),
+    "matplotlib": Library("Matplotlib", "bankgcn[plot]"),
+    "rdkit": Library("RDKit", "bankgcn[molecules]"),
+    "PIL": Library("Pillow", "bankgcn[images]"),
+    "skimage": Library("scikit-image", "bankgcn[images]"),
+    "sklearn": Library("scikit-learn", "bankgcn[sklearn]"),
+    "ray": Library("Ray", "bankgcn[ray]"),
+    "networkx": Library("NetworkX", "networkx"),
+}
+"""Each optional library by the module that is imported."""
+
+
+def require(module: str, purpose: str) -> None:
+    """Raise if an optional library is not installed. Nothing is imported.
+
+    Args:
+        module: A name in ``OPTIONAL``.
+        purpose: What needs the library, as the subject of the message: ``"GCN"``, ``"reading molecules"``.
+
+    Raises:
+        ImportError: The message has the line to type: ``GCN needs PyTorch Geometric: pip install 'bankgcn[pyg]'``.
+    """
+    library = OPTIONAL[module]
+    if importlib.util.find_spec(module) is None:
+        raise ImportError(
+            f"{purpose} needs {library.name}: pip install {shlex.quote(library.requirement)}", name=module
+        )
