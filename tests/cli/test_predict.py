@@ -62,7 +62,8 @@ def test_predictions_are_those_of_the_model(command: Command, folder: Path, run:
     np.testing.assert_allclose([float(row["p_1"]) for row in table], probabilities[:, 1], rtol=1e-5)
     assert [row["predicted"] for row in table] == [("-1", "1")[k] for k in probabilities.argmax(1)]
     accuracy = np.mean([row["predicted"] == row["class"] for row in table])
-    assert out.splitlines() == ["188 predictions are in p.csv", f"accuracy  {accuracy:.4f}  (188 graphs)"]
+    assert out.splitlines()[:2] == ["188 predictions are in p.csv", f"accuracy  {accuracy:.4f}  (188 graphs)"]
+    assert [line.split("  ")[0] for line in out.splitlines()[2:]] == ["ROC-AUC", "macro F1"]
     assert "these are the graphs of training; --part test" in err
 
 
@@ -163,7 +164,7 @@ def test_models_that_do_not_fit_together_do_not_vote(command: Command, run: Path
     command("train", "smooth-or-alternating", *QUICK, "--epochs", 1, "--out", "runs/two")
     code, _, err = command("predict", "runs", "MUTAG")
     assert code == 1
-    assert "two: has the classes smooth, alternating, but one has -1, 1: they cannot vote together" in err
+    assert "two: has the classes smooth, alternating, but one has the classes -1, 1: they cannot vote together" in err
 
 
 def test_embeddings_are_those_of_the_network(command: Command, folder: Path, run: Path) -> None:
@@ -199,7 +200,7 @@ def test_molecules_from_table_to_table(command: Command, folder: Path, features:
     (folder / "known.csv").write_text("mol,active\nCCO,0\nc1ccccc1C,1\n")
     code, out, _ = command("predict", "r", "known.csv", "--target", "active")
     assert "accuracy  " in out
-    assert "roc-auc  " in out
+    assert "ROC-AUC  " in out
 
 
 def write_words(path: Path) -> Path:

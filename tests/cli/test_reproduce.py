@@ -77,13 +77,13 @@ def test_a_table_is_printed_from_a_store_with_damaged_and_newer_records_and_chan
     keep(tmp_path / "r", TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=3).configs())
     damaged, newer, *_ = sorted((tmp_path / "r").iterdir())
     damaged.write_bytes(b"{")
-    newer.write_text(newer.read_text().replace('"format": 1', '"format": 2'))
+    newer.write_text(newer.read_text().replace('"format": 2', '"format": 3'))
     before = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
     code, out, err = run("table", "table1", "--store", "r")
     assert code == 0
     assert "GCN" in out
     assert f"{damaged.name} is no whole JSON file" in err
-    assert f"{newer.name} has format 2, newer than 1: update bankgcn; it is left out" in err
+    assert f"{newer.name} has format 3, newer than 2: update bankgcn; it is left out" in err
     assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == before
 
 

@@ -123,7 +123,7 @@ def test_a_record_of_other_graphs_is_not_overwritten(store: Store) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"format": 99}, "has format 99, newer than 1: update bankgcn"),
+        ({"format": 99}, "has format 99, newer than 2: update bankgcn"),
         ({"colour": "red"}, "colour"),
         ({"config": {**CONFIG.to_dict(), "dropout": 0.5}}, "dropout"),
         ({"config": CONFIG.with_(seed=5).to_dict()}, f"names {CONFIG.with_(seed=5).key}"),

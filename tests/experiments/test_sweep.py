@@ -76,7 +76,7 @@ def test_a_record_of_another_version_stops_the_sweep_before_it_begins(
     content = json.loads(path.read_text())
     content["record"]["format"] = 99
     path.write_text(json.dumps(content))
-    with pytest.raises(OtherVersion, match=f"{path.name} has format 99, newer than 1: update bankgcn"):
+    with pytest.raises(OtherVersion, match=f"{path.name} has format 99, newer than 2: update bankgcn"):
         sweep(reversed(CONFIGS), store, engine)
     assert seeds_run(tmp_path) == [0]
 

@@ -53,7 +53,7 @@ def test_graphs_from_which_nothing_can_be_learned_are_refused(y: list[int], mess
 
 def test_graphs_without_classes_are_refused() -> None:
     split = stratified_split([0, 1] * 10)
-    with pytest.raises(ValueError, match="own has no classes to learn"):
+    with pytest.raises(ValueError, match="own has no targets to learn"):
         check(replace(graphs_of([0, 1] * 10), y=None, classes=()), split=split)
 
 
@@ -88,7 +88,7 @@ def test_the_training_itself_refuses_such_validation_graphs() -> None:
 
 
 def test_roc_auc_is_refused_for_more_than_two_classes() -> None:
-    with pytest.raises(ValueError, match="the metric roc_auc is for two classes, but own has 3"):
+    with pytest.raises(ValueError, match="metric=roc_auc is for two classes, but there are 3"):
         check(graphs_of([0, 1, 2] * 10), TrainConfig(metric="roc_auc"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,12 @@ import pytest
 
 from bankgcn.files.errors import FileError
 from bankgcn.files.folder_lock import LOCK
+from bankgcn.training import TrainedModel
+from bankgcn.training.execute import execute
 from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.spec import RunSpec
+
+WRITTEN_BY_0_1_0 = Path(__file__).parents[1] / "records_v010" / "run"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no safe way to ask whether a process runs")
@@ -34,6 +40,41 @@ def test_a_folder_with_nothing_but_leftovers_of_a_killed_process_is_free(tmp_pat
         RunFolder(tmp_path).check_free()
 
 
-def test_the_format_of_a_record_cannot_be_replaced(tmp_path: Path) -> None:
-    RunFolder(tmp_path).write_record({"format": 99, "status": "finished"})
-    assert RunFolder(tmp_path).read_record() == {"format": 1, "status": "finished"}
+def test_a_result_comes_back_from_its_folder(tmp_path: Path) -> None:
+    spec = RunSpec(dataset="MUTAG").with_(max_epochs=2, hidden_channels=8, num_layers=1)
+    folder = RunFolder(tmp_path)
+    result = execute(spec, checkpoint=folder.checkpoint)
+    assert result is not None
+    assert folder.checkpoint.exists()
+    folder.write_result(result)
+    assert folder.read_record() == result.record
+    assert not folder.checkpoint.exists()
+    assert len(folder.history.read_text().splitlines()) == 3
+    model = TrainedModel.load(folder.model)
+    assert model.task == result.model.task
+    assert model.about["run"] == spec.to_dict()
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"format": 2}'])
+def test_a_damaged_record_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "record.json").write_bytes(content)
+    with pytest.raises(FileError, match="record.json: is no record of a run"):
+        RunFolder(tmp_path).read_record()
+
+
+def test_a_record_of_a_newer_version_is_named(tmp_path: Path) -> None:
+    (tmp_path / "record.json").write_text('{"format": 99}')
+    with pytest.raises(FileError, match="has format 99, newer than 2: update bankgcn"):
+        RunFolder(tmp_path).read_record()
+
+
+def test_a_folder_of_version_0_1_0_is_read() -> None:
+    folder = RunFolder(WRITTEN_BY_0_1_0)
+    written = json.loads(folder.record.read_text())
+    record = folder.read_record()
+    for name in ("status", "metric", "test_score", "valid_score", "best_epoch", "epochs", "ended", "seconds"):
+        assert getattr(record, name) == written[name]
+    assert list(record.split_sizes) == written["split_sizes"]
+    assert (record.config.dataset, record.fingerprint) == ("MUTAG", written["graphs"])
+    model = TrainedModel.load(folder.model)
+    assert (model.task.kind, model.task.names, model.task.metric) == ("classes", ("-1", "1"), "accuracy")

@@ -61,7 +61,7 @@ def describe(
     """Read a dataset and tell what is in it, beside what the paper says of it."""
     found = find_source(source, data_root)
     graphs = load_graphs(
-        found, **reader_options(smiles, target, skip_unreadable, symmetrise, skip_missing, ignore_targets)
+        found, reader_options(smiles, target, skip_unreadable, symmetrise, skip_missing, ignore_targets)
     )
     console = Console(highlight=False)
     entry = found.entry

@@ -14,7 +14,7 @@ from bankgcn.experiments import RunRecord, RunSpec, run
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
 from bankgcn.training import Epoch, evaluate, fit
-from bankgcn.training.execute import Runner
+from bankgcn.training.execute import Loader, Runner, prepare
 
 CONFIG = RunSpec(dataset="MUTAG").with_(max_epochs=3, hidden_channels=16, num_layers=2, seed=1)
 
@@ -102,8 +102,7 @@ def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "fit", watched_fit)
     monkeypatch.setattr(module, "evaluate", watched_evaluate)
     run(CONFIG)
-    _, split = Runner()._load(CONFIG)
-    assert seen == ["fit", len(split.test)]
+    assert seen == ["fit", len(prepare(CONFIG).split.test)]
 
 
 def test_the_record_tells_which_path_the_training_took() -> None:
@@ -142,9 +141,10 @@ def test_what_cannot_be_trained_is_refused_before_training(tmp_path: Path) -> No
 
 
 def test_few_graphs_of_each_class_can_be_kept_for_training() -> None:
-    runner = Runner()
-    graphs, whole = runner._load(CONFIG)
-    _, few = runner._load(CONFIG.with_(train_per_class=5))
+    load = Loader()
+    whole_run = prepare(CONFIG, load)
+    graphs, whole = whole_run.graphs, whole_run.split
+    few = prepare(CONFIG.with_(train_per_class=5), load).split
     assert len(few.train) == 10
     assert set(few.train) < set(whole.train)
     assert (few.valid.tolist(), few.test.tolist()) == (whole.valid.tolist(), whole.test.tolist())
@@ -158,7 +158,8 @@ def test_own_graphs_have_the_columns_of_their_training_graphs(tmp_path: Path, mo
     (tmp_path / "own.jsonl").write_text("".join(document % (word, n, word) for n in range(20) for word in ("a", "b")))
     config = CONFIG.with_(dataset=str(tmp_path / "own.jsonl"))
     runner = Runner()
-    graphs, split = runner._load(config)
+    prepared = prepare(config)
+    graphs, split = prepared.graphs, prepared.split
     assert graphs.num_features == graphs[split.train].signals().any(axis=0).sum() < 22
     records = [runner(config.with_(seed=seed)) for seed in (1, 2)]
     assert [record.status for record in records] == ["finished", "finished"]
