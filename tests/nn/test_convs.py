@@ -195,7 +195,7 @@ def test_no_other_width_is_nearer_to_the_budget(conv: str, budget: int) -> None:
 def test_budget_errors_are_named() -> None:
     with pytest.raises(ValueError, match="budget=0"):
         width_for_budget("gcn", 0)
-    with pytest.raises(ValueError, match="no width up to 5 makes a 'gat' layer"):
+    with pytest.raises(ValueError, match="no width up to 5 is possible for a 'gat' layer"):
         width_for_budget("gat", 5)
     with pytest.raises(ValueError, match="unknown convolution 'chebb'.*did you mean 'cheb'"):
         width_for_budget("chebb", 5)

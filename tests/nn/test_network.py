@@ -169,7 +169,9 @@ def test_coherence_is_over_the_layers() -> None:
 
 def test_coherence_of_a_lazy_network_says_what_to_do_first() -> None:
     net = BankGCN(-1, 2)
-    with pytest.raises(ValueError, match="layer 0 waits for its first input.*apply the network to some graphs first"):
+    with pytest.raises(
+        ValueError, match="layer 0 has no filters before its first input.*apply the network to some graphs first"
+    ):
         net.coherence()
     net(signals(5, 3), ring(5))
     assert net.coherence().item() > 0

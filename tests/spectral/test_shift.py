@@ -166,7 +166,7 @@ def test_the_edges_of_a_shift_cannot_be_replaced(name: str) -> None:
 def test_weights_that_add_up_to_infinity_are_refused_and_not_taken_for_none() -> None:
     edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     weight = torch.full((4,), 2e38, dtype=torch.float32)
-    with pytest.raises(ValueError, match=r"weights of node 1 add up to more than float32 holds.*divide all weights"):
+    with pytest.raises(ValueError, match=r"weights of node 1 add up to more than float32 can hold.*divide all weights"):
         GraphShift.from_edges(edges, weight, num_nodes=3)
     double = GraphShift.from_edges(edges, weight.double(), num_nodes=3)
     torch.testing.assert_close(double.to_dense()[1], torch.tensor([-(0.5**0.5), 0, -(0.5**0.5)]))
