@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -180,15 +180,16 @@ class GraphNetwork(nn.Module):
 
     def _edges(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None) -> tuple:
         """What the convolutions take besides the signal; prepared once for all layers, if the convolution can do so."""
-        if isinstance(edge_index, GraphShift) and self.pools:
-            raise ValueError("pooling makes new graphs from the edges: pass edge_index, not a GraphShift")
-        first = self.convs[0]
-        if isinstance(edge_index, GraphShift) and not isinstance(first, BankConv):
-            raise ValueError(f"{type(first).__name__} takes edge_index, not a GraphShift")
+        first: Any = self.convs[0]
+        if isinstance(edge_index, GraphShift):
+            if self.pools:
+                raise ValueError("pooling makes new graphs from the edges: pass edge_index, not a GraphShift")
+            if not isinstance(first, BankConv):
+                raise ValueError(f"{type(first).__name__} takes edge_index, not a GraphShift")
+        elif self.takes_adjacency and edge_index.layout == torch.sparse_csr:
+            edge_index = edge_index.to(x.dtype)
         if hasattr(first, "prepare_edges"):
             return (first.prepare_edges(x, edge_index, edge_weight),)
-        if self.takes_adjacency and edge_index.layout == torch.sparse_csr:
-            edge_index = edge_index.to(x.dtype)
         return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
 
 
