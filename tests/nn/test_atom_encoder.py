@@ -1,4 +1,4 @@
-"""The encoder adds up one vector for every column."""
+"""The encoder adds one learned vector for each column."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from bankgcn.nn import AtomEncoder
 
 
-def test_it_is_the_sum_of_one_embedding_a_column() -> None:
+def test_it_is_the_sum_of_one_embedding_per_column() -> None:
     encoder = AtomEncoder([4, 2, 3], channels=5)
     x = torch.tensor([[0, 0, 0], [3, 1, 2], [2, 0, 1]])
     tables = encoder.table.weight.split([4, 2, 3])
@@ -21,13 +21,13 @@ def test_it_is_a_linear_map_of_one_hot_columns_with_the_same_gradient() -> None:
     encoder = AtomEncoder([4, 2], channels=3)
     x = torch.tensor([[0, 0], [3, 1], [3, 1]])
     one_hot = torch.cat([F.one_hot(x[:, 0], 4), F.one_hot(x[:, 1], 2)], dim=1).double()
-    pull = torch.randn(3, 3)
+    gradient = torch.randn(3, 3)
     torch.testing.assert_close(encoder(x), one_hot @ encoder.table.weight)
-    (encoder(x) * pull).sum().backward()
-    torch.testing.assert_close(encoder.table.weight.grad, one_hot.T @ pull)
+    (encoder(x) * gradient).sum().backward()
+    torch.testing.assert_close(encoder.table.weight.grad, one_hot.T @ gradient)
 
 
-def test_an_encoder_built_on_the_meta_device_can_be_moved_off_it() -> None:
+def test_an_encoder_built_on_the_meta_device_can_be_loaded_on_another() -> None:
     expected, x = AtomEncoder([4, 2, 3], channels=5), torch.tensor([[3, 1, 2], [2, 0, 1]])
     with torch.device("meta"):
         encoder = AtomEncoder([4, 2, 3], channels=5)
@@ -35,7 +35,7 @@ def test_an_encoder_built_on_the_meta_device_can_be_moved_off_it() -> None:
     assert torch.equal(encoder(x), expected(x))
 
 
-def test_whole_numbers_may_come_as_floats() -> None:
+def test_whole_numbers_may_be_stored_as_floats() -> None:
     encoder = AtomEncoder([4, 2], channels=3)
     assert torch.equal(encoder(torch.tensor([[3.0, 1.0]])), encoder(torch.tensor([[3, 1]])))
 
@@ -57,7 +57,7 @@ def test_each_table_starts_within_xaviers_bound() -> None:
         ([[0]], r"shape \(1, 1\), expected \(num_nodes, 2\)"),
     ],
 )
-def test_values_without_a_vector_are_refused_by_value_and_column(x: list, message: str) -> None:
+def test_errors_name_values_out_of_range_and_their_column(x: list, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         AtomEncoder([4, 2], channels=3)(torch.tensor(x))
 

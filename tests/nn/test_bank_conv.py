@@ -1,4 +1,4 @@
-"""The layer against its equations, the identities that tie it to the literature, and what it refuses."""
+"""The layer equals its equations, and other layers of the literature in special cases; wrong arguments raise."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def test_layer_is_a_chebyshev_convolution_with_shared_columns(graph: RandomGraph
 
 
 @given(graph=graphs(), seed=st.integers(0, 2**31))
-def test_renaming_nodes_renames_the_output(graph: RandomGraph, seed: int) -> None:
+def test_a_permutation_of_the_nodes_permutes_the_output(graph: RandomGraph, seed: int) -> None:
     conv, x = BankConv(4, 6, num_subspaces=3), signals(graph.num_nodes, 4)
     permutation = torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(seed))
-    renamed = torch.argsort(permutation)[graph.edge_index]
+    permuted = torch.argsort(permutation)[graph.edge_index]
     out = conv(x, graph.edge_index, graph.edge_weight)
-    torch.testing.assert_close(conv(x[permutation], renamed, graph.edge_weight), out[permutation])
+    torch.testing.assert_close(conv(x[permutation], permuted, graph.edge_weight), out[permutation])
 
 
 @given(st.lists(graphs(max_nodes=5, weighted=False), min_size=1, max_size=4))
@@ -99,7 +99,7 @@ def test_gradients_pass_gradcheck(basis: str) -> None:
 
     inputs = (signals(5, 2), torch.rand(5), *(p.detach().clone() for p in conv.parameters()))
     assert torch.autograd.gradcheck(call, tuple(tensor.requires_grad_() for tensor in inputs))
-    inputs[1].requires_grad_(False)  # without a gradient to the weights the pass written by hand is used
+    inputs[1].requires_grad_(False)  # now the backward pass written by hand is used
     assert torch.autograd.gradcheck(call, inputs)
 
 
@@ -115,7 +115,7 @@ def test_response_is_what_the_filter_does() -> None:
     assert conv.alpha.grad.abs().sum() > 0
 
 
-def test_response_knows_whether_there_is_a_shortcut() -> None:
+def test_response_of_a_layer_without_shortcut_never_adds_it() -> None:
     conv = BankConv(4, 6, num_subspaces=3, shortcut=False)
     lam = torch.linspace(0, 2, 5)
     assert torch.equal(conv.response(lam, shortcut=True), conv.response(lam))
@@ -150,22 +150,22 @@ def test_a_given_projection_keeps_its_weights() -> None:
     assert not any(torch.equal(p, q) for p, q in zip(trained.parameters(), before, strict=True))
 
 
-def test_a_seed_gives_the_weights_that_it_always_gave() -> None:
+def test_a_seed_gives_the_same_weights_as_in_the_first_version() -> None:
     torch.manual_seed(7)
     conv = BankConv(3, 8)
     torch.manual_seed(7)
     linear = nn.Linear(3, 8)
-    linear.reset_parameters()  # drawn twice from the first version on: kept results can be had again
+    linear.reset_parameters()  # the first version drew them twice: stored results stay reproducible
     assert torch.equal(conv.project.weight, linear.weight)
     assert torch.equal(conv.alpha, nn.init.xavier_uniform_(torch.empty(8, 3)))
 
 
-def test_order_zero_sees_no_neighbours() -> None:
+def test_order_zero_uses_no_neighbours() -> None:
     conv, x = BankConv(3, 8, order=0), signals(6, 3)
     torch.testing.assert_close(conv(x, ring(6)), conv(x, torch.empty(2, 0, dtype=torch.long)))
 
 
-def test_reset_draws_everything_anew_and_reproducibly() -> None:
+def test_reset_reinitialises_everything_reproducibly() -> None:
     conv = BankConv(3, 8, projection="mlp")
     before = {name: p.clone() for name, p in conv.state_dict().items()}
     torch.manual_seed(7)
@@ -177,12 +177,12 @@ def test_reset_draws_everything_anew_and_reproducibly() -> None:
     assert all(torch.equal(p, after[name]) for name, p in conv.state_dict().items())
 
 
-def test_filters_that_start_at_zero_leave_the_shortcut() -> None:
+def test_a_layer_with_zero_filters_is_its_shortcut() -> None:
     conv, x = BankConv(3, 8, initial_alpha="zeros"), signals(6, 3)
     assert torch.equal(conv(x, ring(6)), conv.project(x))
 
 
-def test_double_precision_reaches_constants_made_in_single() -> None:
+def test_a_layer_made_in_single_precision_is_exact_after_double() -> None:
     torch.set_default_dtype(torch.float32)
     conv = BankConv(4, 6, order=3, num_subspaces=3, basis="legendre").double()
     x, shift = signals(6, 4), GraphShift.from_edges(ring(6), num_nodes=6, dtype=torch.float64)
@@ -191,7 +191,7 @@ def test_double_precision_reaches_constants_made_in_single() -> None:
     np.testing.assert_allclose(conv(x, ring(6)).detach(), expected, atol=1e-12)
 
 
-def test_repr_says_what_the_layer_is() -> None:
+def test_repr_shows_the_arguments() -> None:
     assert repr(BankConv(3, 8, basis=Jacobi(0.5, 2.0))) == (
         "BankConv(3, 8, order=2, num_subspaces=8, basis=Jacobi(a=0.5, b=2.0))"
     )
@@ -236,6 +236,6 @@ def test_a_projection_of_the_wrong_width_is_named() -> None:
 
 
 @pytest.mark.parametrize("lam", [[-0.1, 1.0], [1.0, 2.1], [float("nan")]])
-def test_frequencies_out_of_range_are_refused(lam: list[float]) -> None:
+def test_frequencies_out_of_range_raise(lam: list[float]) -> None:
     with pytest.raises(ValueError, match=r"frequencies lie in \[0, 2\]"):
         BankConv(3, 8).response(lam)

@@ -1,4 +1,4 @@
-"""The baselines are PyG's layers with the paper's settings, and as large as the paper says."""
+"""The baselines are PyG's layers with the paper's settings and numbers of parameters."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def ring_neighbours(x: np.ndarray) -> np.ndarray:
     return np.roll(x, 1, axis=0) + np.roll(x, -1, axis=0)
 
 
-def test_baselines_compute_what_they_are_named_after() -> None:
-    """On a ring every node has two neighbours, so that each aggregation is a formula of one line."""
+def test_baselines_compute_their_formulas() -> None:
+    """On a ring every node has two neighbours, so each aggregation is a formula of one line."""
     x = signals(6, 8)
     a, n = x.numpy(), ring_neighbours(x.numpy())
     convs = {name: CONVS[name](8, 8) for name in ("gcn", "sage", "gin", "mlp")}
@@ -65,8 +65,8 @@ def test_chebnet_of_order_two_has_the_quadratic_term() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_chebnet_is_pygs_whatever_the_spectrum(weighted: bool) -> None:
-    """Its largest frequency is taken for 2, which PyG computes anew from every Laplacian with a symmetric norm."""
+def test_chebnet_is_pygs_for_any_spectrum(weighted: bool) -> None:
+    """We pass 2 as the largest frequency, the value that PyG uses for every symmetrically normalised Laplacian."""
     conv, x = CONVS["cheb"](3, 3), signals(6, 3)
     plain = ChebConv(3, 3, K=3, normalization="sym")
     plain.load_state_dict(conv.state_dict())
@@ -87,8 +87,8 @@ PYGS_OWN = {"gcn": GCNConv}
 """Layers that cannot prepare the edges, in place of those that can."""
 
 
-def twins(conv: str) -> tuple[GraphNetwork, GraphNetwork]:
-    """A network by name, which may prepare the edges for its layers, and one whose layers are left to themselves."""
+def pair_of_networks(conv: str) -> tuple[GraphNetwork, GraphNetwork]:
+    """A network that may prepare the edges for its layers, and one whose layers take the edges themselves."""
     nets = []
     for choice in (conv, PYGS_OWN.get(conv, CONVS[conv].make)):
         torch.manual_seed(7)
@@ -99,7 +99,7 @@ def twins(conv: str) -> tuple[GraphNetwork, GraphNetwork]:
 def logits_and_gradients(
     net: GraphNetwork, edges: torch.Tensor, weight: torch.Tensor | None, batch: torch.Tensor
 ) -> list[torch.Tensor]:
-    """Logits, and the gradients of signals, weights and parameters of something that all logits matter to."""
+    """Logits, and the gradients of a weighted sum of the logits: for signals, weights and parameters."""
     x = signals(len(batch), 3).requires_grad_()
     weight = None if weight is None else weight.clone().requires_grad_()
     logits = net(x, edges, batch, weight, batch_size=4)
@@ -107,7 +107,7 @@ def logits_and_gradients(
     return [logits, *torch.autograd.grad((logits * signals(4, 2, seed=1)).sum(), wanted)]
 
 
-def awkward_batch() -> tuple[torch.Tensor, torch.Tensor]:
+def unusual_batch() -> tuple[torch.Tensor, torch.Tensor]:
     """Edges and batch of two rings, a graph without edges and a node alone."""
     none = torch.empty(2, 0, dtype=torch.long)
     return disjoint_union([ring(5), none, none, ring(6)], [5, 3, 1, 6])
@@ -118,9 +118,9 @@ DIRECTED = torch.tensor([[0, 2, 2, 7, 9, 9, 4], [1, 0, 0, 8, 9, 10, 12]])  # wit
 
 @pytest.mark.parametrize(("conv", "weighted"), [("gcn", False), ("gcn", True), ("sage", False)])
 @pytest.mark.parametrize("directed", [False, True])
-def test_a_network_gives_what_its_layers_would_by_themselves(conv: str, weighted: bool, directed: bool) -> None:
-    net, plain = twins(conv)
-    edges, batch = awkward_batch()
+def test_prepared_edges_give_the_same_logits_and_gradients(conv: str, weighted: bool, directed: bool) -> None:
+    net, plain = pair_of_networks(conv)
+    edges, batch = unusual_batch()
     edges = DIRECTED if directed else edges
     weight = 0.5 + signals(edges.size(1), 1).abs().squeeze() if weighted else None
     for one, other in zip(
@@ -130,8 +130,8 @@ def test_a_network_gives_what_its_layers_would_by_themselves(conv: str, weighted
 
 
 @pytest.mark.parametrize("conv", CONVS)
-def test_networks_start_alike_whoever_prepares_the_edges(conv: str) -> None:
-    one, other = (net.state_dict() for net in twins(conv))
+def test_preparing_the_edges_does_not_change_the_initial_weights(conv: str) -> None:
+    one, other = (net.state_dict() for net in pair_of_networks(conv))
     assert list(one) == list(other)
     assert all(torch.equal(one[name], other[name]) for name in one)
 
@@ -141,15 +141,15 @@ def test_gcn_normalises_once_for_all_layers(monkeypatch: pytest.MonkeyPatch) -> 
 
     calls, original = [], gcn_conv.gcn_norm
     monkeypatch.setattr(gcn_conv, "gcn_norm", lambda *a, **k: calls.append(1) or original(*a, **k))
-    for net, expected in zip(twins("gcn"), (1, 4), strict=True):
+    for net, expected in zip(pair_of_networks("gcn"), (1, 4), strict=True):
         calls.clear()
         net(signals(5, 3), ring(5))
         assert len(calls) == expected
 
 
 def test_sage_takes_an_adjacency_for_the_edges() -> None:
-    net, plain = twins("sage")
-    edges, batch = awkward_batch()
+    net, plain = pair_of_networks("sage")
+    edges, batch = unusual_batch()
     for some in (edges, edges[:, :0]):
         ones = torch.ones(some.size(1), dtype=torch.float32)  # as batches have it; the network is in double precision
         adjacency = torch.sparse_coo_tensor(some, ones, (15, 15)).to_sparse_csr()
@@ -161,7 +161,7 @@ def test_sage_takes_an_adjacency_for_the_edges() -> None:
             torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
 
 
-def test_batches_hand_the_adjacency_to_whom_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_pass_the_adjacency_to_networks_that_are_faster_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.set_default_dtype(torch.float32)  # as graphs are stored
     attributes = signals(5, 3).float().numpy()
     batch = GraphSet.from_edges(np.array([4, 1]), ring(4).numpy(), attributes=attributes).batch()
@@ -181,7 +181,7 @@ def test_batches_hand_the_adjacency_to_whom_it_serves(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("conv", CONVS)
 @pytest.mark.parametrize("budget", [16_500, 65_800])
-def test_no_other_width_is_nearer_to_the_budget(conv: str, budget: int) -> None:
+def test_the_width_is_the_nearest_to_the_budget(conv: str, budget: int) -> None:
     best = width_for_budget(conv, budget)
     assert best.parameters == layer_parameters(conv, best.channels)
     for channels in range(max(1, best.channels - 20), best.channels + 21):
@@ -195,13 +195,13 @@ def test_no_other_width_is_nearer_to_the_budget(conv: str, budget: int) -> None:
 def test_budget_errors_are_named() -> None:
     with pytest.raises(ValueError, match="budget=0"):
         width_for_budget("gcn", 0)
-    with pytest.raises(ValueError, match="no width up to 5 makes a 'gat' layer"):
+    with pytest.raises(ValueError, match="no width up to 5 is possible for a 'gat' layer"):
         width_for_budget("gat", 5)
     with pytest.raises(ValueError, match="unknown convolution 'chebb'.*did you mean 'cheb'"):
         width_for_budget("chebb", 5)
 
 
-def test_the_structure_blind_layer_ignores_the_edges() -> None:
+def test_the_mlp_ignores_the_edges() -> None:
     conv, x = CONVS["mlp"](3, 4), signals(5, 3)
     assert torch.equal(conv(x, ring(5)), conv(x, torch.empty(2, 0, dtype=torch.long)))
 

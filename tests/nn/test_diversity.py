@@ -1,4 +1,4 @@
-"""Omega against its definition, its symmetries, its floor and its gradient."""
+"""Omega equals its definition; its symmetries, lower bound and gradient."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_omega_equals_its_definition(alpha) -> None:
 
 
 @given(coefficients, st.data())
-def test_omega_is_blind_to_scale_and_sign(alpha, data: st.DataObject) -> None:
+def test_omega_does_not_depend_on_scale_and_sign(alpha, data: st.DataObject) -> None:
     factors = data.draw(arrays(float, (len(alpha), 1), elements=st.sampled_from([-3.0, -1.0, 0.5, 7.0])))
     omega = mutual_coherence(torch.from_numpy(alpha))
     torch.testing.assert_close(mutual_coherence(torch.from_numpy(alpha * factors)), omega)
@@ -37,7 +37,7 @@ def test_parallel_filters_have_coherence_one_and_orthogonal_ones_none() -> None:
     assert mutual_coherence(torch.eye(3)).item() == 0
 
 
-def test_a_single_filter_has_no_pair() -> None:
+def test_omega_of_a_single_filter_is_zero() -> None:
     alpha = torch.randn(1, 3, requires_grad=True)
     omega = mutual_coherence(alpha)
     omega.backward()
@@ -62,7 +62,7 @@ def test_gradient_passes_gradcheck() -> None:
 
 
 def best_coherence(num_subspaces: int, order: int, restarts: int = 16, steps: int = 1000) -> float:
-    """The least Omega that gradient descent finds, all restarts side by side."""
+    """The smallest Omega that gradient descent finds in several restarts."""
     alpha = torch.randn(restarts, num_subspaces, order + 1, requires_grad=True)
     optimizer = torch.optim.Adam([alpha], lr=0.05)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
@@ -75,16 +75,16 @@ def best_coherence(num_subspaces: int, order: int, restarts: int = 16, steps: in
     return omega(alpha).min().item()
 
 
-@pytest.mark.parametrize(("num_subspaces", "order", "floor"), [(8, 2, 0.648), (4, 2, 0.333)])
-def test_minimised_alone_omega_reaches_its_floor(num_subspaces: int, order: int, floor: float) -> None:
+@pytest.mark.parametrize(("num_subspaces", "order", "minimum"), [(8, 2, 0.648), (4, 2, 0.333)])
+def test_minimising_omega_alone_reaches_its_minimum(num_subspaces: int, order: int, minimum: float) -> None:
     reached = best_coherence(num_subspaces, order)
-    assert reached == pytest.approx(floor, abs=0.01)
+    assert reached == pytest.approx(minimum, abs=0.01)
     dimensions = order + 1
     welch = math.sqrt((num_subspaces - dimensions) / (dimensions * (num_subspaces - 1)))
     assert reached >= welch - 1e-9
 
 
-def test_stacked_banks_are_judged_one_by_one() -> None:
+def test_stacked_banks_give_one_omega_each() -> None:
     alphas = torch.randn(3, 5, 4)
     expected = torch.stack([mutual_coherence(alpha) for alpha in alphas])
     torch.testing.assert_close(mutual_coherence(alphas), expected)

@@ -1,4 +1,4 @@
-"""The network: its layers one by one, its invariances, its options, its errors."""
+"""The network equals its layers applied in turn; its invariances, options and errors."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def test_every_convolution_learns_in_every_layer(conv: str) -> None:
 
 @settings(max_examples=20)
 @given(graph=graphs(weighted=False), seed=st.integers(0, 2**31))
-def test_renaming_nodes_changes_nothing(graph: RandomGraph, seed: int) -> None:
+def test_a_permutation_of_the_nodes_changes_nothing(graph: RandomGraph, seed: int) -> None:
     net, x = BankGCN(3, 2, hidden_channels=8), signals(graph.num_nodes, 3)
     permutation = torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(seed))
-    renamed = torch.argsort(permutation)[graph.edge_index]
-    torch.testing.assert_close(net(x[permutation], renamed), net(x, graph.edge_index))
+    permuted = torch.argsort(permutation)[graph.edge_index]
+    torch.testing.assert_close(net(x[permutation], permuted), net(x, graph.edge_index))
 
 
 @pytest.mark.parametrize("conv", CONVS)
@@ -112,7 +112,7 @@ def test_every_convolution_takes_a_batch_without_nodes(conv: str) -> None:
     torch.testing.assert_close(logits, net.predict.bias.expand(2, 2))
 
 
-def test_edge_weights_count_where_the_convolution_takes_them() -> None:
+def test_edge_weights_matter_if_the_convolution_takes_them() -> None:
     x, weight = signals(5, 3), torch.tensor([1.0, 2, 3, 4, 5] * 2)
     for conv in ("bank", "gcn", "cheb"):
         net = GraphNetwork(3, 2, conv=conv)
@@ -142,13 +142,13 @@ def test_pooling_shrinks_graphs_and_is_learned_with_the_filters(conv: str, pooli
         assert parameter.grad.isfinite().all(), name
 
 
-def test_pooling_needs_the_edges_themselves() -> None:
+def test_pooling_takes_edges_and_no_shift() -> None:
     shift = GraphShift.from_edges(ring(5), num_nodes=5)
     with pytest.raises(ValueError, match="pass edge_index, not a GraphShift"):
         BankGCN(3, 2, pooling="topk")(signals(5, 3), shift)
 
 
-def test_baselines_need_the_edges_themselves() -> None:
+def test_baselines_take_edges_and_no_shift() -> None:
     shift = GraphShift.from_edges(ring(5), num_nodes=5)
     with pytest.raises(ValueError, match="GCNConv takes edge_index, not a GraphShift"):
         GraphNetwork(3, 2, conv="gcn")(signals(5, 3), shift)
@@ -162,14 +162,16 @@ def test_coherence_is_over_the_layers() -> None:
     net.coherence().backward()
     assert all(conv.alpha.grad.abs().sum() > 0 for conv in net.convs)
     assert GraphNetwork(3, 2, conv="gcn").coherence().item() == 0
-    narrow = BankGCN(1, 2)  # its first bank has another shape
+    narrow = BankGCN(1, 2)  # the first bank has another shape
     omegas = torch.stack([mutual_coherence(conv.alpha) for conv in narrow.convs])
     torch.testing.assert_close(narrow.coherence(), omegas.sum())
 
 
 def test_coherence_of_a_lazy_network_says_what_to_do_first() -> None:
     net = BankGCN(-1, 2)
-    with pytest.raises(ValueError, match="layer 0 waits for its first input.*apply the network to some graphs first"):
+    with pytest.raises(
+        ValueError, match="layer 0 has no filters before its first input.*apply the network to some graphs first"
+    ):
         net.coherence()
     net(signals(5, 3), ring(5))
     assert net.coherence().item() > 0
@@ -181,7 +183,7 @@ def test_own_convolutions_and_poolings_can_be_given() -> None:
     assert net(signals(9, 3), ring(9)).shape == (1, 2)
 
 
-def test_reset_draws_everything_anew() -> None:
+def test_reset_reinitialises_everything() -> None:
     net = BankGCN(3, 2, pooling="sag")
     before = {name: p.clone() for name, p in net.state_dict().items()}
     net.reset_parameters()
@@ -189,7 +191,7 @@ def test_reset_draws_everything_anew() -> None:
     assert set(changed) == {name for name, _ in net.named_parameters()}
 
 
-def test_reset_reaches_into_modules_that_have_no_reset_of_their_own() -> None:
+def test_reset_reinitialises_the_children_of_modules_without_a_reset() -> None:
     encoder = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Sequential(nn.Linear(4, 4)))
     net = GraphNetwork(4, 2, hidden_channels=8, conv=OwnConvolution, encoder=encoder)
     before = {name: p.clone() for name, p in net.named_parameters()}

@@ -1,4 +1,4 @@
-"""Mean, maximum and sum graph by graph, for graphs without nodes too, and any combination of them."""
+"""Mean, maximum and sum of each graph, also of graphs without nodes, and any combination of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_sum_equals_a_product_with_a_dense_assignment_matrix() -> None:
     np.testing.assert_allclose(gradient, assignment.T @ weights.numpy(), atol=1e-15)
 
 
-def test_nodes_may_stand_in_any_order() -> None:
+def test_nodes_may_be_in_any_order() -> None:
     x, batch, order = signals(7, 3), torch.tensor([0, 0, 1, 1, 1, 1, 2]), torch.randperm(7)
     for read in READOUT_PARTS.values():
         torch.testing.assert_close(read(x[order], batch[order], 3), read(x, batch, 3))
@@ -46,7 +46,7 @@ def test_a_graph_without_nodes_reads_as_zero() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precision_counts_and_sums_in_more(dtype: torch.dtype) -> None:
+def test_half_precision_counts_and_sums_in_higher_precision(dtype: torch.dtype) -> None:
     x, batch = torch.full((1000, 2), 0.5, dtype=dtype).requires_grad_(), torch.zeros(1000, dtype=torch.long)
     for read, share in ((graph_mean, 1e-3), (graph_max, 1e-3)):  # all nodes share the maximum
         out = read(x, batch, 1)
@@ -57,18 +57,18 @@ def test_half_precision_counts_and_sums_in_more(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_a_mean_over_ten_million_nodes_is_right_in_single_precision(on: bool) -> None:
+def test_a_mean_over_ten_million_nodes_is_correct_in_single_precision(on: bool) -> None:
     n = 10_000_000
     h, batch = torch.full((n, 1), 0.1, dtype=torch.float32), torch.zeros(n, dtype=torch.long)
     with use_kernels(on):
-        _, mean, highest = activate_and_read(h, batch, 1, "none")
+        _, mean, maximum = activate_and_read(h, batch, 1, "none")
     assert mean.dtype == torch.float32
     assert mean.item() == pytest.approx(0.1, rel=1e-5)
-    assert highest.item() == pytest.approx(0.1, rel=1e-6)
+    assert maximum.item() == pytest.approx(0.1, rel=1e-6)
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_more_nodes_are_counted_than_single_precision_can(on: bool) -> None:
+def test_counts_exceed_what_single_precision_can_count(on: bool) -> None:
     n = 2**24 + 2**20  # adding 1 to 2**24 changes nothing in float32
     h, batch = torch.ones(n, 1, dtype=torch.float32, requires_grad=True), torch.zeros(n, dtype=torch.long)
     with use_kernels(on):
@@ -78,7 +78,7 @@ def test_more_nodes_are_counted_than_single_precision_can(on: bool) -> None:
     assert h.grad[0].item() == pytest.approx(1 / n, rel=1e-6)
 
 
-def test_a_sum_over_ten_million_nodes_is_right_in_single_precision() -> None:
+def test_a_sum_over_ten_million_nodes_is_correct_in_single_precision() -> None:
     n = 10_000_000
     total = graph_sum(torch.full((n, 1), 0.1, dtype=torch.float32), torch.zeros(n, dtype=torch.long), 1)
     assert total.dtype == torch.float32
@@ -87,7 +87,7 @@ def test_a_sum_over_ten_million_nodes_is_right_in_single_precision() -> None:
 
 @pytest.mark.parametrize("on", [True, False])
 @pytest.mark.parametrize("readout", READOUTS)
-def test_a_mixed_readout_is_its_parts_side_by_side(readout: str, on: bool) -> None:
+def test_a_mixed_readout_equals_its_parts(readout: str, on: bool) -> None:
     h, batch, parts = signals(6, 4), torch.tensor([0, 0, 2, 2, 2, 3]), READOUTS[readout]
     outcomes = {}
     with use_kernels(on):

@@ -1,4 +1,4 @@
-"""Every basis against SciPy's polynomials, and its matrix against its values."""
+"""The values of every basis equal SciPy's polynomials, and its matrix gives the same values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_jacobi_of_any_weight(a: float, b: float) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), [(-1.0, 0.0), (0.0, -2.0), (float("nan"), 0.0)])
-def test_jacobi_refuses_weights_that_cannot_be_integrated(a: float, b: float) -> None:
+def test_jacobi_weights_that_cannot_be_integrated_raise(a: float, b: float) -> None:
     with pytest.raises(ValueError, match=f"a={a}, b={b}"):
         Jacobi(a, b)
 
@@ -57,7 +57,7 @@ def test_pulses_are_the_ideal_sub_bands(count: int) -> None:
     lam = np.array([0.0, 0.1, 0.5, 0.77, 1.3, 1.99, 2.0])
     values = RectangularPulses().evaluate(torch.from_numpy(lam - 1), count - 1)
     np.testing.assert_array_equal(values, oracles.pulses(lam, count))
-    assert (values.sum(0) == 1).all()  # every frequency is in exactly one band, the end of a bipartite spectrum too
+    assert (values.sum(0) == 1).all()  # every frequency is in exactly one band, also lambda = 2
 
 
 @pytest.mark.parametrize("degree", [0, 1, 5, 40])
@@ -82,7 +82,7 @@ def test_projected_pulses_approach_the_pulses_away_from_their_edges() -> None:
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_the_matrix_has_values_whatever_the_default_device(name: str) -> None:
+def test_the_matrix_has_values_on_any_default_device(name: str) -> None:
     expected = BASES[name].to_chebyshev(3)
     with torch.device("meta"):
         matrix = BASES[name].to_chebyshev(3)
@@ -90,7 +90,7 @@ def test_the_matrix_has_values_whatever_the_default_device(name: str) -> None:
     assert torch.equal(matrix, expected)
 
 
-def test_a_basis_is_found_by_name_or_taken_as_it_is() -> None:
+def test_a_basis_is_given_by_name_or_as_an_object() -> None:
     assert basis_named("chebyshev") == Chebyshev()
     assert basis_named(Jacobi(2.0, 0.0)) == Jacobi(2.0, 0.0)
     with pytest.raises(ValueError, match="unknown basis 'chebishev'.*did you mean 'chebyshev'"):

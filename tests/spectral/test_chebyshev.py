@@ -1,4 +1,4 @@
-"""The recurrence against the exact spectrum, its reach, and its hand-written gradient against autograd."""
+"""The recurrence equals exact filtering, its reach is the order, and its hand-written gradient equals autograd's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from strategies import RandomGraph, graphs, ring, signals
 
 @pytest.fixture(autouse=True)
 def _plain() -> Iterator[None]:
-    """The recurrence itself; the fused passes are compared with it in tests/kernels."""
+    """Test the plain recurrence; tests/kernels compares the compiled passes with it."""
     with use_kernels(False):
         yield
 
@@ -39,7 +39,7 @@ def test_recurrence_equals_exact_filtering(basis: str, graph: RandomGraph, order
     np.testing.assert_allclose(out, expected, atol=1e-10)
 
 
-def test_one_row_of_coefficients_serves_all_channels() -> None:
+def test_one_filter_can_apply_to_all_channels() -> None:
     shift, x, c = GraphShift.from_edges(ring(7), num_nodes=7), signals(7, 4), signals(4, 1).flatten()
     out = chebyshev.apply(shift, x, c)
     torch.testing.assert_close(out, chebyshev.apply(shift, x, c.unsqueeze(-1).expand(-1, 4)))
@@ -97,7 +97,7 @@ def test_first_and_second_derivatives_pass_gradcheck() -> None:
     assert torch.autograd.gradgradcheck(lambda x, c: chebyshev.apply(shift, x, c), (x, c))
 
 
-def test_gradient_reaches_edge_weights_on_request() -> None:
+def test_edge_weights_get_a_gradient_on_request() -> None:
     x, c = signals(5, 3).requires_grad_(), signals(4, 3, seed=1).requires_grad_()
     weight = torch.rand(5, requires_grad=True)
 
@@ -108,7 +108,7 @@ def test_gradient_reaches_edge_weights_on_request() -> None:
 
 
 def _saved_signals(shift: GraphShift, order: int) -> int:
-    """How many tensors of the signal's size autograd keeps for the backward pass."""
+    """Number of tensors of the signal's shape that autograd keeps for the backward pass."""
     saved: set[int] = set()
     x = signals(50, 4).requires_grad_()
 
@@ -122,7 +122,7 @@ def _saved_signals(shift: GraphShift, order: int) -> int:
     return len(saved)
 
 
-def test_only_the_input_is_kept_whatever_the_order() -> None:
+def test_only_the_input_is_kept_for_any_order() -> None:
     assert _saved_signals(GraphShift.from_edges(ring(50), num_nodes=50), order=6) == 1
 
 
@@ -137,7 +137,7 @@ def test_precision_of_the_input_is_kept(dtype: torch.dtype) -> None:
     torch.testing.assert_close(out.double(), exact, rtol=0, atol=20 * torch.finfo(dtype).eps)
 
 
-def test_signals_and_coefficients_that_do_not_fit_are_refused() -> None:
+def test_signals_and_coefficients_of_wrong_shapes_raise() -> None:
     shift = GraphShift.from_edges(ring(6), num_nodes=6)
     with pytest.raises(ValueError, match=r"x has shape \(5, 2\), expected one row for each of num_nodes=6"):
         chebyshev.apply(shift, torch.ones(5, 2), torch.ones(3))

@@ -1,4 +1,4 @@
-"""The transform against its sums, exact filtering, band energies and frame bounds."""
+"""The transform equals its sums; exact filtering, band energies and frame bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_modes_diagonalise_the_laplacian(graph: RandomGraph) -> None:
 
 
 @given(graphs())
-def test_transforms_equal_their_sums_and_undo_each_other(graph: RandomGraph) -> None:
+def test_transforms_equal_their_sums_and_are_inverses(graph: RandomGraph) -> None:
     spectrum, x = spectrum_of(graph), signals(graph.num_nodes, 2)
     x_hat = spectrum.gft(x)
     np.testing.assert_allclose(x_hat, oracles.gft(x.numpy(), spectrum.modes.numpy()), atol=1e-10)
@@ -51,7 +51,7 @@ def test_a_bank_convolves_filter_by_filter() -> None:
     torch.testing.assert_close(out[1], spectrum.convolve(x, torch.square))
 
 
-def test_ideal_sub_bands_part_the_signal_and_its_energy() -> None:
+def test_ideal_sub_bands_partition_the_signal_and_its_energy() -> None:
     spectrum, x = Spectrum.of(GraphShift.from_edges(ring(10), num_nodes=10)), signals(10, 3)
     parts = spectrum.convolve(x, lambda lam: RectangularPulses().evaluate(lam - 1, 3))
     torch.testing.assert_close(parts.sum(0), x)
@@ -64,7 +64,7 @@ def test_band_energies_add_up_to_the_signal(graph: RandomGraph) -> None:
     torch.testing.assert_close(spectrum_of(graph).band_energy(x, 5).sum(0), x.square().sum(0))
 
 
-def test_constant_is_the_lowest_and_alternation_the_highest_band_of_a_ring() -> None:
+def test_a_constant_is_in_the_lowest_band_of_a_ring_and_an_alternating_signal_in_the_highest() -> None:
     spectrum = Spectrum.of(GraphShift.from_edges(ring(8), num_nodes=8))
     x = torch.stack([torch.ones(8), torch.tensor([1.0, -1.0] * 4)], dim=1)
     torch.testing.assert_close(spectrum.band_energy(x, 4), torch.tensor([[8.0, 0], [0, 0], [0, 0], [0, 8.0]]))

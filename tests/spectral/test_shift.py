@@ -1,4 +1,4 @@
-"""The shift against the dense formula, its conventions, the forms it takes, and what it refuses."""
+"""The shift equals the dense formula; its conventions, the forms of edges it takes, and its errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_rows_are_sorted_merged_and_without_diagonal(graph: RandomGraph) -> None
     entries = list(zip(shift.row.tolist(), shift.col.tolist(), strict=True))
     assert entries == sorted({(i, j) for i, j in graph.edges if i != j})
     assert shift.rowptr.tolist() == [sum(i < n for i, _ in entries) for n in range(graph.num_nodes + 1)]
-    rebuilt = GraphShift(shift.rowptr, shift.col, shift.weight)  # derives its rows from the pointers
+    rebuilt = GraphShift(shift.rowptr, shift.col, shift.weight)  # computes its rows from the pointers
     assert torch.equal(rebuilt.row, shift.row)
 
 
@@ -89,7 +89,7 @@ def test_half_precision_counts_degrees_exactly() -> None:
     assert shift.weight.unique().tolist() == [-1 / 32]
 
 
-def test_moving_a_shift_keeps_what_it_is() -> None:
+def test_converting_a_shift_keeps_its_values() -> None:
     shift = GraphShift.from_edges(ring(5), num_nodes=5)
     assert shift.to(torch.float64) is shift
     single = shift.to(torch.float32)
@@ -110,14 +110,14 @@ def test_moving_a_shift_keeps_what_it_is() -> None:
         ({"rowptr": torch.zeros(6)}, "rowptr and col have dtypes torch.float32 and torch.int64, expected integers"),
     ],
 )
-def test_arrays_of_sizes_that_do_not_fit_are_refused(changes: dict[str, torch.Tensor], message: str) -> None:
+def test_arrays_of_wrong_shapes_raise(changes: dict[str, torch.Tensor], message: str) -> None:
     shift = GraphShift.from_edges(ring(5), num_nodes=5)
     arrays = {"rowptr": shift.rowptr, "col": shift.col, "weight": shift.weight, "row": shift.row} | changes
     with pytest.raises(ValueError, match=message):
         GraphShift(**arrays)
 
 
-def test_new_weights_reach_the_fused_pass_and_must_be_as_many() -> None:
+def test_new_weights_are_used_by_the_compiled_pass_and_must_have_the_same_shape() -> None:
     shift, x = GraphShift.from_edges(ring(5), num_nodes=5), signals(5, 4)
     before = chebyshev.apply(shift, x, torch.tensor([0.0, 1.0]))
     shift.weight = 3 * shift.weight
@@ -138,7 +138,7 @@ def test_new_weights_reach_the_fused_pass_and_must_be_as_many() -> None:
     ],
 )
 @pytest.mark.parametrize("fused", [True, False])
-def test_pointers_and_columns_out_of_range_are_refused(rowptr: list[int], col: list[int], fused: bool) -> None:
+def test_pointers_and_columns_out_of_range_raise(rowptr: list[int], col: list[int], fused: bool) -> None:
     shift = GraphShift(torch.tensor(rowptr), torch.tensor(col), torch.ones(2))
     message = "the shift has columns outside 0 to 1, or pointers that do not ascend"
     with use_kernels(fused), pytest.raises(ValueError, match=message):
@@ -146,7 +146,7 @@ def test_pointers_and_columns_out_of_range_are_refused(rowptr: list[int], col: l
 
 
 @pytest.mark.parametrize("fused", [True, False])
-def test_a_backward_pass_takes_the_weights_of_its_forward_pass(fused: bool) -> None:
+def test_a_backward_pass_uses_the_weights_of_its_forward_pass(fused: bool) -> None:
     shift, x = GraphShift.from_edges(ring(5), num_nodes=5), signals(5, 4).requires_grad_()
     dense = shift.to_dense()
     with use_kernels(fused):
@@ -163,18 +163,18 @@ def test_the_edges_of_a_shift_cannot_be_replaced(name: str) -> None:
         setattr(shift, name, torch.zeros(1).long())
 
 
-def test_weights_that_add_up_to_infinity_are_refused_and_not_taken_for_none() -> None:
+def test_weights_whose_sum_is_infinite_raise() -> None:
     edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     weight = torch.full((4,), 2e38, dtype=torch.float32)
-    with pytest.raises(ValueError, match=r"weights of node 1 add up to more than float32 holds.*divide all weights"):
+    with pytest.raises(ValueError, match=r"weights of node 1 add up to more than float32 can hold.*divide all weights"):
         GraphShift.from_edges(edges, weight, num_nodes=3)
     double = GraphShift.from_edges(edges, weight.double(), num_nodes=3)
     torch.testing.assert_close(double.to_dense()[1], torch.tensor([-(0.5**0.5), 0, -(0.5**0.5)]))
-    with pytest.raises(ValueError, match="weights of node 0 add up to more than float32"):  # merged duplicates
+    with pytest.raises(ValueError, match="weights of node 0 add up to more than float32"):  # duplicates are added
         GraphShift.from_edges(torch.tensor([[0, 1, 0, 1], [1, 0, 1, 0]]), weight, num_nodes=2)
 
 
-def test_gradient_reaches_the_edge_weights() -> None:
+def test_edge_weights_get_a_gradient() -> None:
     pairs = torch.rand(6, requires_grad=True)
 
     def dense(weight: torch.Tensor) -> torch.Tensor:
@@ -207,7 +207,7 @@ def test_bad_edges_are_named(edge_index: torch.Tensor, edge_weight: torch.Tensor
         GraphShift.of(edge_index, edge_weight, num_nodes=3)
 
 
-def test_weights_given_twice_are_refused() -> None:
+def test_weights_given_twice_raise() -> None:
     adjacency = torch.sparse_coo_tensor(EDGE, torch.ones(2), (2, 2), check_invariants=True)
     with pytest.raises(ValueError, match="edge_weight must be None"):
         GraphShift.of(adjacency, torch.ones(2), num_nodes=2)
@@ -215,7 +215,7 @@ def test_weights_given_twice_are_refused() -> None:
         GraphShift.of(GraphShift.of(EDGE, num_nodes=2), torch.ones(2), num_nodes=2)
 
 
-def test_an_adjacency_of_another_size_is_refused() -> None:
+def test_an_adjacency_of_the_wrong_size_raises() -> None:
     adjacency = torch.sparse_coo_tensor(EDGE, torch.ones(2), (2, 2), check_invariants=True)
     with pytest.raises(ValueError, match=r"adjacency has shape \(2, 2\), but x has num_nodes=3"):
         GraphShift.of(adjacency, num_nodes=3)

@@ -1,4 +1,4 @@
-"""What is learned: the convolution, its diversity, the network around it, and the convolutions to compare it with."""
+"""What is learned: the convolution, its diversity, the network, and the convolutions that it is compared with."""
 
 from bankgcn.nn.atom_encoder import AtomEncoder
 from bankgcn.nn.bank_conv import BankConv

@@ -1,4 +1,4 @@
-"""Integers to channels: one learned vector for every value of every column."""
+"""Embeddings of integer features: one learned vector for each value of each column."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from torch import Tensor, nn
 class AtomEncoder(nn.Module):
     """Embed columns of integers, such as the nine features of an atom in ogbg-molhiv, and add them up.
 
-    As OGB's encoder of the same name does: an integer there names a category (a chemical element, a kind of
-    hybridisation), and its size says nothing.
+    It works as OGB's encoder of the same name. Each integer is the index of a category, such as a chemical element or a
+    kind of hybridisation.
 
     Args:
-        num_values: Number of values of each column, which are counted from 0.
+        num_values: Number of values of each column; the values are 0, 1, 2 and so on.
         channels: Width of the result.
 
     Example:
@@ -31,26 +31,26 @@ class AtomEncoder(nn.Module):
         if not num_values or min(num_values) < 1:
             raise ValueError(f"num_values={list(num_values)}: expected at least one column, of at least one value each")
         self.num_values = tuple(num_values)
-        # One table for all columns, each at its own offset: one lookup and one sum instead of a loop.
+        # All columns share one table, each at its own offset: one lookup and one sum replace a loop.
         self.table = nn.Embedding(sum(num_values), channels)
         self._offsets = [0, *accumulate(num_values[:-1])]
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all vectors anew."""
+        """Reinitialise all vectors."""
         start = 0
         for count in self.num_values:
             nn.init.xavier_uniform_(self.table.weight.data[start : start + count])
             start += count
 
     def forward(self, x: Tensor) -> Tensor:
-        """The sum of the vectors of each row.
+        """Sum the vectors of each row.
 
         Args:
-            x: Integers, shape ``(num_nodes, len(num_values))``; floats that are whole numbers will do.
+            x: Integers, shape ``(num_nodes, len(num_values))``; whole numbers stored as floats are accepted.
 
         Raises:
-            ValueError: A value has no vector; the message names it and its column.
+            ValueError: A value is out of range; the message names the value and its column.
         """
         if x.dim() != 2 or x.size(1) != len(self.num_values):
             raise ValueError(f"x has shape {tuple(x.shape)}, expected (num_nodes, {len(self.num_values)})")

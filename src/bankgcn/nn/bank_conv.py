@@ -32,23 +32,24 @@ class BankConv(nn.Module):
     where :math:`\tilde L = L - I = -D^{-1/2} A D^{-1/2}` has its spectrum in :math:`[-1, 1]`, and the second term of
     :math:`H_{[p]}` is the shortcut (Eq. 11). Projection and filters are learned together.
 
-    The graph must be undirected, with each edge standing in both directions. Self-loops are ignored.
+    The graph must be undirected: ``edge_index`` contains each edge in both directions. Self-loops are ignored.
 
     Args:
-        in_channels: Width of the input, or -1 to take it from the first input. With a single input channel every
-            output channel becomes a subspace, whatever ``num_subspaces`` says (the paper's footnote 4): a one-channel
-            signal cannot be decomposed, only scaled.
+        in_channels: Width of the input, or -1 to infer it from the first input. With a single input channel every
+            output channel is a subspace and ``num_subspaces`` is ignored (the paper's footnote 4): a one-channel signal
+            cannot be decomposed, only scaled.
         out_channels: Width of the output, a multiple of ``num_subspaces``.
         order: Order :math:`K` of the polynomials: the filters reach ``order`` hops. PyG's ``ChebConv(K=...)`` counts
-            terms, which are one more. Order 0 sees no neighbours.
-        num_subspaces: Number :math:`s` of subspaces, hence of filters.
+            terms, one more than the order. Filters of order 0 use no neighbours.
+        num_subspaces: Number :math:`s` of subspaces; each has one filter.
         basis: ``"chebyshev"``, ``"monomial"``, ``"legendre"``, ``"jacobi"``, ``"bernstein"``, ``"interpolation"``,
             ``"pulses"``, or a :class:`~bankgcn.spectral.Basis` such as ``Jacobi(a=0.5, b=2.0)``.
         projection: ``"linear"``, ``"mlp"`` (two layers with a ReLU between), or any module that maps
-            ``(num_nodes, in_channels)`` to ``(num_nodes, out_channels)``. A module keeps the weights that it has.
+            ``(num_nodes, in_channels)`` to ``(num_nodes, out_channels)``. A given module keeps its weights.
         shortcut: Whether to add the projected signal to the filtered one.
-        bias: Whether the projection learns an offset.
-        initial_alpha: How the filters start: ``"xavier"``, or ``"zeros"``, with which the layer starts as its shortcut.
+        bias: Whether the projection learns a bias.
+        initial_alpha: Initial coefficients of the filters: ``"xavier"``, or ``"zeros"``: the layer then starts as its
+            shortcut.
 
     Shapes:
         - **input**: node signals ``(num_nodes, in_channels)``; edges as an ``edge_index`` of shape ``(2, num_edges)``,
@@ -94,22 +95,22 @@ class BankConv(nn.Module):
         self.basis = basis_named(basis)
         self.shortcut = shortcut
         self._draw_alpha = pick(INITIAL_ALPHA, initial_alpha, "initial_alpha")
-        # Of each polynomial of the basis. Not a buffer: .float() and .double() would round it for good. Its type is
-        # adapted where it is used.
+        # Coefficients of each polynomial of the basis. Not a buffer, because .float() would round them for good; they
+        # are converted to the type of alpha where they are used.
         self.chebyshev_coefficients = self.basis.to_chebyshev(order)
 
         self.project = _projection(projection, in_channels, out_channels, bias)
-        if in_channels == -1:  # the shape of alpha, too, waits for the first input
+        if in_channels == -1:  # the shape of alpha depends on the first input
             self.alpha: nn.Parameter | UninitializedParameter = UninitializedParameter()
             self.register_load_state_dict_pre_hook(_infer_from_state)
         else:
             self.alpha = nn.Parameter(torch.empty(self.num_subspaces, order + 1))
-        if not isinstance(projection, nn.Module):  # a given module may be trained already, or shared
+        if not isinstance(projection, nn.Module):  # a given module may be trained or shared
             reset_parameters(self.project)
         self._reset_alpha()
 
     def reset_parameters(self) -> None:
-        """Draw the projection and the filters anew; a projection that was given, too."""
+        """Reinitialise the projection, even a given one, and the filters."""
         reset_parameters(self.project)
         self._reset_alpha()
 
@@ -126,7 +127,7 @@ class BankConv(nn.Module):
 
         Args:
             lam: Frequencies in [0, 2], shape ``(num_frequencies,)``.
-            shortcut: Whether to add the 1 of the shortcut. The paper's figures leave it out.
+            shortcut: Whether to add 1 for the shortcut. The paper's figures omit it.
 
         Returns:
             One row per filter, shape ``(num_subspaces, num_frequencies)``.
@@ -162,13 +163,13 @@ class BankConv(nn.Module):
         """Chebyshev coefficients of every filter, shape ``(num_subspaces, degree + 1)``."""
         bank: Tensor = self.alpha
         if not isinstance(self.basis, Chebyshev):
-            # alpha @ to_chebyshev, written so that autocast does not round the filters to half precision
+            # alpha @ to_chebyshev, as a sum of products: autocast would round a matrix product to half precision
             bank = (self.alpha.unsqueeze(-1) * self.chebyshev_coefficients.to(self.alpha)).sum(1)
         if not shortcut:
             return bank
-        everything = torch.zeros(bank.size(1), dtype=bank.dtype, device=bank.device)
-        everything[0] = 1  # T_0 = 1 lets everything pass
-        return bank + everything
+        identity = torch.zeros(bank.size(1), dtype=bank.dtype, device=bank.device)
+        identity[0] = 1  # T_0 = 1
+        return bank + identity
 
     def _check_signal(self, x: Tensor) -> None:
         if not x.is_floating_point():
@@ -181,9 +182,9 @@ class BankConv(nn.Module):
             raise ValueError(f"x has {x.size(1)} channels, expected in_channels={self.in_channels}")
 
     def _infer(self, in_channels: int) -> None:
-        """Settle what waited for the width of the input; a lazy projection does the same by itself."""
+        """Create alpha for an input of this width; a lazy projection creates its own parameters."""
         self.in_channels = in_channels
-        if isinstance(self.alpha, UninitializedParameter):  # else a state was loaded
+        if isinstance(self.alpha, UninitializedParameter):  # else a loaded state has created it
             self.num_subspaces = self.out_channels if in_channels == 1 else self.num_subspaces
             self.alpha.materialize((self.num_subspaces, self.order + 1))
             self._draw_alpha(self.alpha)
@@ -212,7 +213,7 @@ def _projection(projection: str | nn.Module, in_channels: int, out_channels: int
 
 
 def _infer_from_state(conv: BankConv, state: dict[str, Tensor], prefix: str, *_: object) -> None:
-    """Give a lazy bank the shape of the one that it is about to load; the width of the input still comes with it."""
+    """Give the filters of a lazy layer the shape that the loaded ones have; the first input sets ``in_channels``."""
     alpha = state.get(f"{prefix}alpha")
     if alpha is not None and isinstance(conv.alpha, UninitializedParameter):
         conv.alpha.materialize(alpha.shape)

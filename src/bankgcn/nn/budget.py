@@ -1,4 +1,4 @@
-"""The second version of the paper's networks: as many parameters per hidden layer, whatever the convolution."""
+"""Widths for the paper's second comparison: hidden layers with about the same number of parameters."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bankgcn.nn.convs import CONVS
 
 
 class Width(NamedTuple):
-    """A width of the hidden layers, and the parameters that one of them has then."""
+    """Width of a hidden layer, and its number of parameters."""
 
     channels: int
     parameters: int
 
 
 def layer_parameters(conv: str, channels: int, **options: object) -> int:
-    """Number of parameters of a hidden layer, from ``channels`` to as many."""
-    with torch.device("meta"):  # counted, not allocated
+    """Number of parameters of a hidden layer with ``channels`` inputs and outputs."""
+    with torch.device("meta"):  # allocates nothing
         layer: nn.Module = pick(CONVS, conv, "convolution")(channels, channels, **options)
     return sum(parameter.numel() for parameter in layer.parameters())
 
@@ -28,7 +28,7 @@ def layer_parameters(conv: str, channels: int, **options: object) -> int:
 def width_for_budget(conv: str, budget: int, **options: object) -> Width:
     """The width whose hidden layer has the number of parameters nearest to ``budget``.
 
-    Widths that the convolution cannot have are passed over: those which subspaces or heads do not divide.
+    Widths that are no multiple of the number of subspaces or heads are skipped.
 
     Example:
         >>> width_for_budget("bank", 16_500, order=2, num_subspaces=16)
@@ -36,7 +36,7 @@ def width_for_budget(conv: str, budget: int, **options: object) -> Width:
     """
     if budget < 1:
         raise ValueError(f"budget={budget}: expected at least one parameter")
-    pick(CONVS, conv, "convolution")  # a wrong name is not a width that does not fit
+    pick(CONVS, conv, "convolution")  # the loop would take a wrong name for a wrong width
     best: Width | None = None
     for channels in range(1, budget + 1):  # a layer has at least as many parameters as channels
         try:
@@ -44,8 +44,8 @@ def width_for_budget(conv: str, budget: int, **options: object) -> Width:
         except ValueError:
             continue
         if best is not None and abs(width.parameters - budget) >= abs(best.parameters - budget):
-            break  # counts grow with the width: from here on they only get farther away
+            break  # the count grows with the width: wider layers are farther from the budget
         best = width
     if best is None:
-        raise ValueError(f"no width up to {budget} makes a {conv!r} layer with {options}")
+        raise ValueError(f"no width up to {budget} is possible for a {conv!r} layer with {options}")
     return best

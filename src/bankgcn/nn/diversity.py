@@ -12,13 +12,13 @@ def mutual_coherence(alpha: Tensor) -> Tensor:
     .. math:: \Omega(\alpha) = \max_{p \neq q} \frac{|\langle\alpha_p, \alpha_q\rangle|}{\|\alpha_p\| \|\alpha_q\|}
 
     It falls as diversity rises: 1 if two filters are multiples of each other, 0 if all are orthogonal, which at most
-    ``order + 1`` filters can be. A single filter has no pair, and a filter of zeros no direction: both count as 0.
+    ``order + 1`` filters can be. It is 0 for a single filter, and a pair that contains a filter of zeros counts as 0.
 
     Args:
-        alpha: Coefficients of the filters, shape ``(num_subspaces, order + 1)``; or of several banks, stacked before.
+        alpha: Coefficients of the filters, shape ``(num_subspaces, order + 1)``; leading dimensions hold several banks.
 
     Returns:
-        A scalar in [0, 1], or one for each bank. Its gradient is finite everywhere, and reaches only the most similar
+        A scalar in [0, 1], or one for each bank. Its gradient is finite everywhere and concerns only the most similar
         pair.
 
     Example:
@@ -29,6 +29,6 @@ def mutual_coherence(alpha: Tensor) -> Tensor:
     if alpha.dim() < 2:
         raise ValueError(f"alpha has shape {tuple(alpha.shape)}, expected (num_subspaces, order + 1)")
     unit = F.normalize(alpha, dim=-1)
-    # unit @ unit.mT, which autocast would round to half precision
+    # unit @ unit.mT, as a sum of products: autocast would round a matrix product to half precision
     cosine = (unit.unsqueeze(-2) * unit.unsqueeze(-3)).sum(-1)
     return cosine.triu(diagonal=1).abs().amax((-2, -1))

@@ -1,10 +1,10 @@
-r"""The network of the paper's section 5.1: convolutions, a readout of every layer, one linear layer."""
+r"""The network of the paper's section 5.1: convolutions, a readout after each, and one linear layer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,7 @@ REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"sum": torch.sum, "mean": t
 def check_available(conv: str, pooling: str | None = None) -> None:
     """Raise if a network with this convolution and this pooling needs a library that is not installed.
 
-    Nothing is built: call this before work that a missing library would waste.
+    It builds nothing: call it before any work starts.
 
     Raises:
         ImportError: The message has the line to type.
@@ -41,24 +41,24 @@ def check_available(conv: str, pooling: str | None = None) -> None:
 class GraphNetwork(nn.Module):
     r"""Classify graphs: :math:`\text{logits}(\mathcal G) = \text{linear}(\omega(X_1) \| \dots \| \omega(X_4))`.
 
-    Each layer is a convolution followed by ReLU and an :math:`\ell_2` normalisation of every node's signal; the readout
-    :math:`\omega` of all layers is concatenated (Eq. 21) and classified by one linear layer. Softmax is left to the
-    loss.
+    Each layer is a convolution followed by ReLU and an :math:`\ell_2` normalisation of every node's signal. The
+    readouts :math:`\omega` of all layers are concatenated (Eq. 21), and one linear layer maps them to logits; the loss
+    applies the softmax.
 
     Args:
         in_channels: Width of the node signals.
         out_channels: Number of classes.
         hidden_channels: Width of every hidden layer.
         num_layers: Number of convolutions.
-        conv: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"``, ``"mlp"``, or a function that makes a
+        conv: A name in :data:`~bankgcn.nn.CONVS`, such as ``"bank"`` or ``"gcn"``, or a function that makes a
             convolution from ``(in_channels, out_channels)``.
         conv_options: Further keyword arguments of the convolution, such as ``{"order": 3}``.
-        normalize: Where the :math:`\ell_2` normalisation stands: ``"before"`` or ``"after"`` the ReLU, or ``"none"``.
+        normalize: Place of the :math:`\ell_2` normalisation: ``"before"`` or ``"after"`` the ReLU, or ``"none"``.
         readout: Parts of the readout, among mean, max and sum: ``"mean_max"``, or ``("mean", "max")``.
-        pooling: ``"topk"``, ``"sag"``, ``"asap"``, or a function that makes a PyG pooling layer from the number of
-            channels; it stands between the convolutions. ``None`` keeps all nodes, as the paper's experiments do.
-        encoder: A module that turns the node signals into ``in_channels`` channels first, such as
-            :class:`~bankgcn.nn.AtomEncoder`. ``None`` takes them as they are.
+        pooling: Pooling between the convolutions: a name in :data:`~bankgcn.nn.POOLINGS`, or a function that makes a
+            PyG pooling layer from the number of channels. ``None`` keeps all nodes, as the paper's experiments do.
+        encoder: A module that first maps the node signals to ``in_channels`` channels, such as
+            :class:`~bankgcn.nn.AtomEncoder`.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class GraphNetwork(nn.Module):
         self._faster_sparse = isinstance(make_conv, ConvSpec) and make_conv.faster_sparse
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Reinitialise all parameters."""
         for module in self.children():
             reset_parameters(module)
 
@@ -109,7 +109,7 @@ class GraphNetwork(nn.Module):
         *,
         batch_size: int | None = None,
     ) -> Tensor:
-        """Logits, one row a graph: shape ``(num_graphs, out_channels)``; see :meth:`graph_embedding`."""
+        """Logits of each graph: shape ``(num_graphs, out_channels)``; see :meth:`graph_embedding`."""
         return self.predict(self.graph_embedding(x, edge_index, batch, edge_weight, batch_size=batch_size))
 
     def graph_embedding(
@@ -125,10 +125,10 @@ class GraphNetwork(nn.Module):
 
         Args:
             x: Node signals, shape ``(num_nodes, in_channels)``.
-            edge_index: The edges, in any form that the convolution takes; of many graphs, as one disconnected graph.
+            edge_index: The edges, in any form that the convolution takes; many graphs form one disconnected graph.
             batch: Graph of each node, shape ``(num_nodes,)``. ``None`` means a single graph.
             edge_weight: Weight of each edge, shape ``(num_edges,)``, if the convolution takes weights.
-            batch_size: Number of graphs, if ``batch`` should not be searched for it.
+            batch_size: Number of graphs; by default one more than the largest number in ``batch``.
 
         Returns:
             Shape ``(num_graphs, num_layers * len(readout) * hidden_channels)``.
@@ -160,18 +160,17 @@ class GraphNetwork(nn.Module):
 
     @property
     def takes_adjacency(self) -> bool:
-        """Whether a ``torch.sparse`` adjacency in CSR form, without weights, is better passed for the edges."""
+        """Whether an unweighted ``torch.sparse`` adjacency in CSR form is faster than the edges."""
         return self._faster_sparse and not self.pools
 
     def coherence(self, reduction: Literal["sum", "mean"] = "sum") -> Tensor:
         r""":math:`\Omega` over the layers, for the objective (Eq. 20); 0 if no layer has a filter bank."""
-        banks: dict[torch.Size, list[Tensor]] = {}  # of one shape, stacked: fewer and larger operations
+        banks: dict[torch.Size, list[Tensor]] = {}  # banks of one shape are stacked: fewer and larger operations
         for number, conv in enumerate(self.convs):
             if isinstance(conv, BankConv):
                 if is_lazy(conv.alpha):
                     raise ValueError(
-                        f"layer {number} waits for its first input and has no filters yet: "
-                        "apply the network to some graphs first"
+                        f"layer {number} has no filters before its first input: apply the network to some graphs first"
                     )
                 banks.setdefault(conv.alpha.shape, []).append(conv.alpha)
         if not banks:
@@ -180,16 +179,17 @@ class GraphNetwork(nn.Module):
         return pick(REDUCTIONS, reduction, "reduction")(omegas)
 
     def _edges(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None) -> tuple:
-        """What the convolutions take besides the signal, prepared once for all layers if they can do so."""
-        if isinstance(edge_index, GraphShift) and self.pools:
-            raise ValueError("pooling makes new graphs from the edges: pass edge_index, not a GraphShift")
-        first = self.convs[0]
-        if isinstance(edge_index, GraphShift) and not isinstance(first, BankConv):
-            raise ValueError(f"{type(first).__name__} takes edge_index, not a GraphShift")
+        """What the convolutions take besides the signal; prepared once for all layers, if the convolution can do so."""
+        first: Any = self.convs[0]
+        if isinstance(edge_index, GraphShift):
+            if self.pools:
+                raise ValueError("pooling makes new graphs from the edges: pass edge_index, not a GraphShift")
+            if not isinstance(first, BankConv):
+                raise ValueError(f"{type(first).__name__} takes edge_index, not a GraphShift")
+        elif self.takes_adjacency and edge_index.layout == torch.sparse_csr:
+            edge_index = edge_index.to(x.dtype)
         if hasattr(first, "prepare_edges"):
             return (first.prepare_edges(x, edge_index, edge_weight),)
-        if self.takes_adjacency and edge_index.layout == torch.sparse_csr:
-            edge_index = edge_index.to(x.dtype)
         return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
 
 
@@ -205,10 +205,10 @@ class BankGCN(GraphNetwork):
         num_subspaces: Number :math:`s` of filters in a layer; see :class:`BankConv`.
         basis: Polynomial basis; see :class:`BankConv`.
         projection: ``"linear"`` or ``"mlp"``; see :class:`BankConv`.
-        shortcut: Whether the projected signal is added to the filtered one.
-        bias: Whether the projections learn an offset.
-        initial_alpha: How the filters start; see :class:`BankConv`.
-        normalize: Where the normalisation stands; see :class:`GraphNetwork`.
+        shortcut: Whether to add the projected signal to the filtered one.
+        bias: Whether the projections learn a bias.
+        initial_alpha: Initial coefficients of the filters; see :class:`BankConv`.
+        normalize: Place of the normalisation; see :class:`GraphNetwork`.
         readout: Parts of the readout; see :class:`GraphNetwork`.
         pooling: An optional pooling between the layers; see :class:`GraphNetwork`.
         encoder: An optional module before the first layer; see :class:`GraphNetwork`.
@@ -262,18 +262,18 @@ class BankGCN(GraphNetwork):
 
 
 def _check_batch(batch: Tensor, num_nodes: int) -> Tensor:
-    """The graph of each node, as int64."""
+    """Check the graph number of each node, and return them as int64."""
     if batch.shape != (num_nodes,):
-        raise ValueError(f"batch has shape {tuple(batch.shape)}, expected ({num_nodes},): one graph a node")
+        raise ValueError(f"batch has shape {tuple(batch.shape)}, expected ({num_nodes},): the graph of each node")
     if batch.is_floating_point() or batch.is_complex() or batch.dtype == torch.bool:
         raise ValueError(f"batch has dtype {batch.dtype}, expected integers")
     return batch.long()
 
 
 def _num_graphs(batch: Tensor) -> int:
-    """One more than the last graph."""
+    """One more than the largest graph number."""
     if batch.numel() == 0:
         return 0
     count = batch.max().item() + 1
-    torch._check(count >= 0)  # torch.export must know that this is a size; it stays open in the exported file
-    return count  # type: ignore[return-value]  # not int(): that would fix the size to the example's
+    torch._check(count >= 0)  # tells torch.export that this is a size, which stays dynamic
+    return count  # type: ignore[return-value]  # int() would fix the size of the example

@@ -1,4 +1,4 @@
-"""Drawing the parameters of any module anew."""
+"""Reinitialise the parameters of any module."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from torch import nn
 
 
 def reset_parameters(module: nn.Module) -> None:
-    """Call the ``reset_parameters`` of a module, or of its children if it has none, as ``nn.Sequential`` has not.
+    """Call ``reset_parameters`` of a module, or of its children if it has no such method, like ``nn.Sequential``.
 
-    Parameters of a module without such a method stay as they are.
+    Parameters of a module without the method do not change.
     """
     reset = getattr(module, "reset_parameters", None)
     if reset is not None:

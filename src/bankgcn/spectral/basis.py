@@ -19,7 +19,7 @@ from bankgcn.choices import pick
 
 
 class Basis(ABC):
-    """A family of ``order + 1`` functions on [-1, 1] for every order."""
+    """For each order, a family of ``order + 1`` functions on [-1, 1]."""
 
     @abstractmethod
     def evaluate(self, x: Tensor, order: int) -> Tensor:
@@ -28,11 +28,10 @@ class Basis(ABC):
     def to_chebyshev(self, order: int) -> Tensor:
         r"""Chebyshev coefficients of each basis function, one in a row: shape ``(order + 1, order + 1)``, float64.
 
-        A polynomial of degree ``order`` is known by its values at as many Chebyshev nodes and one; their discrete
-        orthogonality turns the values into coefficients, exactly and without forming powers.
+        The values at ``order + 1`` Chebyshev nodes determine a polynomial of degree ``order``. The discrete
+        orthogonality of the nodes turns the values into coefficients, exactly and without forming powers.
 
-        The result is on the CPU, whatever the default device: layers are built on the meta device, too, and it has no
-        values there.
+        The result is always on the CPU: on the meta device, where layers can be built, tensors have no values.
         """
         return _chebyshev_coefficients(self.evaluate(chebyshev_nodes(order + 1), order))
 
@@ -96,7 +95,7 @@ class Legendre(Basis):
 
 @dataclass(frozen=True)
 class Bernstein(Basis):
-    r""":math:`\binom{K}{k} (1 - \lambda/2)^{K-k} (\lambda/2)^k`: not negative, summing to one.
+    r""":math:`\binom{K}{k} (1 - \lambda/2)^{K-k} (\lambda/2)^k`: not negative, with sum 1.
 
     Coefficients in [0, 1] give a response in [0, 1]; coefficient :math:`k` acts around :math:`\lambda = 2k/K`.
     """
@@ -128,13 +127,13 @@ class ChebyshevInterpolation(Basis):
 class RectangularPulses(Basis):
     r"""The ideal sub-bands of Eq. 19: pulse :math:`k` is 1 on :math:`[\frac{2k}{K+1}, \frac{2(k+1)}{K+1})`, else 0.
 
-    The last pulse is closed, so that :math:`\lambda = 2`, which every bipartite graph has, belongs to a band.
+    The last interval is closed: it contains :math:`\lambda = 2`, the largest eigenvalue of every bipartite graph.
 
-    Pulses are no polynomials. :meth:`evaluate` is exact, for :class:`~bankgcn.spectral.fourier.Spectrum`;
-    :meth:`to_chebyshev` is their Chebyshev projection, which needs a degree of its own.
+    Pulses are not polynomials. :meth:`evaluate` is exact, for :class:`~bankgcn.spectral.fourier.Spectrum`;
+    :meth:`to_chebyshev` is their Chebyshev projection, whose degree is an argument.
 
     Args:
-        degree: Degree of the projection, however many pulses there are.
+        degree: Degree of the projection; it does not depend on the number of pulses.
     """
 
     degree: int = 16
@@ -150,7 +149,7 @@ class RectangularPulses(Basis):
 
     @override
     def to_chebyshev(self, order: int) -> Tensor:
-        r"""Chebyshev series of every pulse, cut at ``degree``: shape ``(order + 1, degree + 1)``, float64.
+        r"""Chebyshev series of every pulse, truncated at ``degree``: shape ``(order + 1, degree + 1)``, float64.
 
         With :math:`x = \cos\theta`, the pulse between :math:`\theta_1 < \theta_0` has the coefficients
         :math:`c_0 = (\theta_0 - \theta_1)/\pi` and :math:`c_k = \frac{2}{k\pi}(\sin k\theta_0 - \sin k\theta_1)`.
@@ -178,7 +177,7 @@ def basis_named(basis: str | Basis) -> Basis:
 
 
 def chebyshev_nodes(count: int) -> Tensor:
-    """The zeros of the Chebyshev polynomial of degree ``count``, rising: shape ``(count,)``, float64, on the CPU."""
+    """Zeros of the Chebyshev polynomial of degree ``count``, ascending: shape ``(count,)``, float64, on the CPU."""
     return -((torch.arange(count, dtype=torch.float64, device="cpu") + 0.5) * (math.pi / count)).cos()
 
 

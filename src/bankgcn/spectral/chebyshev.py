@@ -1,4 +1,4 @@
-r"""The one recurrence: :math:`\sum_k c_k T_k(\tilde L)\,x`, and its adjoint, which is itself."""
+r"""The Chebyshev recurrence :math:`\sum_k c_k T_k(\tilde L)\,x`, which is its own adjoint."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from bankgcn.spectral.shift import GraphShift
 
 
 def apply(shift: GraphShift | Callable[[Tensor], Tensor], x: Tensor, coefficients: Tensor) -> Tensor:
-    r"""Chebyshev filters :math:`\sum_{k=0}^K c_k T_k(\tilde L)\,x`, each for its share of the channels (Eq. 15).
+    r"""Chebyshev filters :math:`\sum_{k=0}^K c_k T_k(\tilde L)\,x`, each on its own channels (Eq. 15).
 
     Args:
         shift: The operator :math:`\tilde L`: a :class:`GraphShift`, or any symmetric linear map of ``x``.
         x: Signals, shape ``(num_nodes, channels)``.
-        coefficients: :math:`c_k` in row ``k``, one column a filter: shape ``(order + 1, num_filters)``. The channels
-            are divided among the filters in blocks of equal width; ``(order + 1,)`` is one filter for all.
+        coefficients: :math:`c_k` in row ``k``, one column per filter: shape ``(order + 1, num_filters)``. Each filter
+            gets a block of channels; all blocks have the same width. ``(order + 1,)`` is one filter for all channels.
 
     Returns:
         The filtered signals, shape ``(num_nodes, channels)``.
 
     The result is differentiable in ``x`` and ``coefficients``, and in the edge weights if the shift was built from
-    weights that require a gradient. Only then does autograd record every hop; otherwise just ``x`` is kept.
+    weights that require a gradient. Only in that case autograd records every hop; otherwise it keeps just ``x``.
     """
     if coefficients.dim() == 1:
         coefficients = coefficients.unsqueeze(-1)
@@ -67,13 +67,13 @@ def _combine(shift: Callable[[Tensor], Tensor], x: Tensor, coefficients: Tensor)
 
 
 def _per_channel(coefficients: Tensor, channels: int) -> Tensor:
-    """Each filter's column once for every channel that it serves, shape ``(order + 1, channels)``."""
+    """The coefficients of each channel's filter, shape ``(order + 1, channels)``."""
     terms, filters = coefficients.shape
     return coefficients.unsqueeze(-1).expand(-1, -1, channels // filters).reshape(terms, channels)
 
 
 class _SelfAdjointFilter(torch.autograd.Function):
-    r"""The filter with its backward pass written by hand, for a shift that takes no gradient.
+    r"""The filter with a backward pass written by hand, for a shift that needs no gradient.
 
     :math:`\tilde L` is symmetric, so every :math:`T_k(\tilde L)` is. With the incoming gradient :math:`g`,
 
@@ -81,7 +81,7 @@ class _SelfAdjointFilter(torch.autograd.Function):
         \partial x = \sum_k c_k\, T_k(\tilde L)\, g, \qquad
         \partial c_k = \langle g, T_k(\tilde L) x \rangle = \langle T_k(\tilde L) g, x \rangle:
 
-    one recurrence over :math:`g` gives both, and nothing but :math:`x` has to be kept.
+    one recurrence over :math:`g` gives both, and autograd keeps only :math:`x`.
     """
 
     @staticmethod
@@ -99,7 +99,7 @@ class _SelfAdjointFilter(torch.autograd.Function):
 
 
 class _FusedFilter(torch.autograd.Function):
-    """The same filter and the same adjoint, in fused passes."""
+    """The same filter and the same adjoint, computed by compiled passes."""
 
     @staticmethod
     def forward(ctx: Any, shift: GraphShift, x: Tensor, coefficients: Tensor) -> Tensor:
@@ -115,14 +115,14 @@ class _FusedFilter(torch.autograd.Function):
         from bankgcn.kernels.layer.filter_bank import filter_bank_adjoint
 
         shift, (x, coefficients) = ctx.shift, ctx.saved_tensors
-        if torch.is_grad_enabled():  # a second derivative is wanted, which needs a record of the steps
+        if torch.is_grad_enabled():  # the caller wants a second derivative: autograd must record the steps
             grad_x, wide = _adjoint(shift, x, _per_channel(coefficients, x.size(1)), gradient)
             return None, grad_x, wide.unflatten(1, (coefficients.size(1), -1)).sum(-1)
         return None, *filter_bank_adjoint(shift.arrays, x, coefficients, gradient)
 
 
 def _adjoint(shift: GraphShift, x: Tensor, coefficients: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """Gradients of the signals and of the coefficients, by one recurrence over the incoming gradient."""
+    """Gradients of the signals and the coefficients, by one recurrence over the incoming gradient."""
     grad_x, grad_coefficients = coefficients[0] * gradient, []
     for k, t_k in enumerate(polynomials(shift, gradient, coefficients.size(0) - 1)):
         if k > 0:

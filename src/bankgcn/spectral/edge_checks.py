@@ -1,4 +1,4 @@
-"""What an edge list must satisfy to have a shift; each error names the edge or the node."""
+"""Checks of edge lists and matrices before a shift is built; each error names the edge or the node."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ UNDIRECT = "torch_geometric.utils.to_undirected(edge_index, edge_weight) makes a
 
 
 def are_integers(values: Tensor) -> bool:
-    """Whether the values can be used as an index."""
+    """Whether the values are integers, so that they can be used as an index."""
     return not (values.is_floating_point() or values.is_complex() or values.dtype == torch.bool)
 
 
 def check_structure(rowptr: Tensor, col: Tensor) -> None:
-    """Raise if the rows of a matrix in CSR form do not follow one another, or one of its columns does not exist."""
+    """Raise if the row pointers of a CSR matrix do not ascend, or a column is out of range."""
     num_nodes = rowptr.numel() - 1
     ascending = rowptr[0] == 0 and rowptr[-1] == col.numel() and bool((rowptr.diff() >= 0).all())
     if not ascending or bool(((col < 0) | (col >= num_nodes)).any()):
@@ -22,7 +22,7 @@ def check_structure(rowptr: Tensor, col: Tensor) -> None:
 
 
 def check_edges(row: Tensor, col: Tensor, weight: Tensor, num_nodes: int) -> None:
-    """Raise if a node does not exist, or a weight is negative or not finite."""
+    """Raise if a node is out of range, or a weight is negative or not finite."""
     for edge in torch.nonzero((row < 0) | (row >= num_nodes) | (col < 0) | (col >= num_nodes))[:1].flatten().tolist():
         raise ValueError(
             f"edge {edge} is ({row[edge].item()}, {col[edge].item()}): out of range for num_nodes={num_nodes}"
@@ -35,26 +35,26 @@ def check_edges(row: Tensor, col: Tensor, weight: Tensor, num_nodes: int) -> Non
 
 
 def check_degrees(degree: Tensor) -> None:
-    """Raise if a degree is infinite: its node would have the zero row of an isolated one."""
+    """Raise if a degree is infinite: the node would get a zero row, as if it were isolated."""
     for node in torch.nonzero(~degree.isfinite())[:1].flatten().tolist():
         raise ValueError(
-            f"the weights of node {node} add up to more than {str(degree.dtype).removeprefix('torch.')} holds: "
+            f"the weights of node {node} add up to more than {str(degree.dtype).removeprefix('torch.')} can hold: "
             "divide all weights by the same number, which does not change the shift"
         )
 
 
 def check_symmetric(row: Tensor, col: Tensor, weight: Tensor, num_nodes: int) -> None:
-    """Raise unless each entry has its mirror image, given entries sorted by row and column without duplicates."""
+    """Raise unless the matrix is symmetric. The entries must be sorted by row and column, without duplicates."""
     key, mirrored = row * num_nodes + col, col * num_nodes + row
     mirrored, order = mirrored.sort()
     if not torch.equal(key, mirrored):
         alone = torch.nonzero(~torch.isin(key, mirrored)).flatten()
         i, j = row[alone[0]].item(), col[alone[0]].item()
         raise ValueError(
-            f"the graph is directed: edge ({i}, {j}) has no reverse ({j}, {i}), nor have {alone.numel() - 1} others; "
-            f"{UNDIRECT}"
+            f"the graph is directed: edge ({i}, {j}) has no reverse ({j}, {i}), and {alone.numel() - 1} "
+            f"others have none; {UNDIRECT}"
         )
-    # Tolerant, because summing duplicates in another order or pooling the edges rounds the two directions apart.
+    # With a tolerance: sums of duplicates in another order, and poolings, round the two directions differently.
     differs = torch.nonzero(~torch.isclose(weight, weight[order], rtol=torch.finfo(weight.dtype).eps ** 0.5, atol=0))
     for edge in differs[:1].flatten().tolist():
         i, j = row[edge].item(), col[edge].item()

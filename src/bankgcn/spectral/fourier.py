@@ -1,6 +1,6 @@
-r"""The graph Fourier transform from the dense eigendecomposition (Eq. 1-4): exact, cubic in the nodes.
+r"""The graph Fourier transform from the dense eigendecomposition (Eq. 1-4): exact, in cubic time.
 
-For looking at graphs, signals and filters, and for checking the fast path. Training never comes here.
+Use it to analyse graphs, signals and filters, and to check the fast path. Training does not use it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Spectrum:
     r"""Frequencies and Fourier modes of a graph: :math:`L = U \Lambda U^\top`.
 
     Attributes:
-        lam: The eigenvalues :math:`\lambda_k`, rising from 0 to at most 2, shape ``(num_nodes,)``.
+        lam: The eigenvalues :math:`\lambda_k` in [0, 2], in ascending order, shape ``(num_nodes,)``.
         modes: The eigenvectors :math:`u_k` in the columns, shape ``(num_nodes, num_nodes)``.
     """
 
@@ -35,7 +35,7 @@ class Spectrum:
     def of(cls, shift: GraphShift) -> Spectrum:
         """The spectrum of a graph, or of a batch of graphs as one disconnected graph."""
         lam, modes = torch.linalg.eigh(normalized_laplacian(shift))
-        return cls(lam.clamp(0, 2), modes)  # rounding may step over the ends of [0, 2]
+        return cls(lam.clamp(0, 2), modes)  # rounding may leave [0, 2]
 
     def gft(self, x: Tensor) -> Tensor:
         r"""Graph Fourier transform :math:`\hat x = U^\top x` (Eq. 1), shape ``(num_nodes, channels)`` as ``x``."""
@@ -61,7 +61,7 @@ class Spectrum:
     def band_energy(self, x: Tensor, num_bands: int = 8) -> Tensor:
         """Energy of each channel in equal bands of [0, 2], shape ``(num_bands, channels)``; a column sums to |x|^2."""
         if num_bands < 1:
-            raise ValueError(f"num_bands={num_bands}: at least one band is needed")
+            raise ValueError(f"num_bands={num_bands}: expected at least 1")
         band = (self.lam * (num_bands / 2)).long().clamp(max=num_bands - 1)
         energy = self.gft(x).square()
         return energy.new_zeros(num_bands, *energy.shape[1:]).index_add(0, band, energy)
@@ -70,7 +70,7 @@ class Spectrum:
 def frame_bounds(response: Tensor) -> tuple[float, float]:
     r"""Least and greatest gain of a filter bank: :math:`A \le \sum_p |\hat g_p(\lambda)|^2 \le B`.
 
-    A bank with :math:`A > 0` loses no frequency, and one with :math:`A = B` weighs them all alike (a tight frame).
+    A bank with :math:`A > 0` loses no frequency; a bank with :math:`A = B` weighs all equally (a tight frame).
 
     Args:
         response: Responses at the frequencies of interest, shape ``(num_filters, num_frequencies)``.

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bankgcn.spectral.edge_checks import are_integers, check_degrees, check_edges, check_structure, check_symmetric
 
-if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
+if TYPE_CHECKING:  # loads the compiler, which only the first compiled pass needs
     from bankgcn.kernels.layer.filter_bank import ShiftArrays
 
 
@@ -17,24 +17,23 @@ class GraphShift:
     r"""The shifted normalised Laplacian :math:`\tilde L = L - I` in CSR form.
 
     Its spectrum is that of :math:`L`, moved from :math:`[0, 2]` to :math:`[-1, 1]`, so Chebyshev polynomials apply
-    without estimating a largest eigenvalue. Its diagonal is zero: it has the edges of the graph and nothing else, and
-    a batch of graphs is simply block diagonal.
+    without an estimate of the largest eigenvalue. Its diagonal is zero: each entry is an edge of the graph. A batch of
+    graphs is block diagonal.
 
-    Conventions: self-loops are removed, duplicate edges are merged by adding their weights, and an isolated node has a
-    zero row (:math:`D^{-1/2} := 0`, hence :math:`\lambda = 1` there).
+    Conventions: self-loops are removed, the weights of duplicate edges are added, and an isolated node has a zero
+    row (:math:`D^{-1/2} := 0`, hence :math:`\lambda = 1` there).
 
     Build it with :meth:`from_edges` or :meth:`of`; the constructor takes arrays that are already normalised. The edges
-    of a shift are fixed; its weights can be replaced by as many others.
+    of a shift are fixed; its weights can be replaced by the same number of weights.
 
     Args:
-        rowptr: Where the entries of each row start, shape ``(num_nodes + 1,)``.
+        rowptr: Index of the first entry of each row, shape ``(num_nodes + 1,)``.
         col: Column of each entry, shape ``(num_entries,)``.
         weight: Value of each entry of :math:`\tilde L`, shape ``(num_entries,)``.
-        row: Row of each entry, shape ``(num_entries,)``; derived from ``rowptr`` when it is first needed.
+        row: Row of each entry, shape ``(num_entries,)``; computed from ``rowptr`` at its first use.
 
     Raises:
-        ValueError: The arrays are not of these shapes. Pointers and columns out of range raise it when they are first
-            used.
+        ValueError: The arrays do not have these shapes. Pointers and columns out of range raise it at their first use.
     """
 
     def __init__(self, rowptr: Tensor, col: Tensor, weight: Tensor, row: Tensor | None = None):
@@ -60,18 +59,18 @@ class GraphShift:
         num_nodes: int,
         dtype: torch.dtype | None = None,
     ) -> GraphShift:
-        """The shift of whatever describes the edges.
+        """The shift of edges in any supported form.
 
         Args:
             edge_index: A ``GraphShift`` (returned in ``dtype``), an edge list of shape ``(2, num_edges)``, PyG's
                 ``EdgeIndex``, or a square ``torch.sparse`` adjacency whose values are the edge weights.
             edge_weight: One weight per edge of an edge list. ``None`` means 1 for each.
-            num_nodes: Number of nodes, which an edge list alone does not tell.
-            dtype: Precision of the result; that of ``edge_weight``, or the default one, if not given.
+            num_nodes: Number of nodes, which an edge list does not contain.
+            dtype: Precision of the result; by default that of ``edge_weight``, or torch's default.
         """
         if isinstance(edge_index, GraphShift):
             if edge_weight is not None:
-                raise ValueError("a GraphShift holds its weights already: edge_weight must be None")
+                raise ValueError("a GraphShift already contains its weights: edge_weight must be None")
             return edge_index if dtype is None else edge_index.to(dtype)
         edge_index, edge_weight = _edge_list(edge_index, edge_weight, num_nodes)
         return cls.from_edges(edge_index, edge_weight, num_nodes=num_nodes, dtype=dtype)
@@ -85,11 +84,11 @@ class GraphShift:
         num_nodes: int,
         dtype: torch.dtype | None = None,
     ) -> GraphShift:
-        """The shift of an undirected edge list in which every edge stands in both directions.
+        """The shift of an undirected edge list that contains every edge in both directions.
 
         Bad input raises a ``ValueError``: indices out of range, NaN, infinite or negative weights, an edge without its
         reverse, two directions of different weight, weights whose sum at a node is too large for their type. Inside
-        ``torch.compile`` and ``torch.export`` values cannot be looked at, so there the checks are left out.
+        ``torch.compile`` and ``torch.export`` the values are unknown, so these checks are skipped.
         """
         if edge_index.dim() != 2 or edge_index.size(0) != 2:
             raise ValueError(f"edge_index has shape {tuple(edge_index.shape)}, expected (2, num_edges)")
@@ -102,7 +101,7 @@ class GraphShift:
         if dtype is None:
             floating = edge_weight is not None and edge_weight.is_floating_point()
             dtype = edge_weight.dtype if edge_weight is not None and floating else torch.get_default_dtype()
-        # Degrees are sums: half precision cannot even count to a thousand, so they are taken in float32 at least.
+        # Degrees are sums, computed at least in float32: half precision cannot even count to a thousand.
         working = torch.promote_types(dtype, torch.float32)
         row, col = edge_index.long().unbind()
         if edge_weight is None:
@@ -111,7 +110,7 @@ class GraphShift:
             weight = edge_weight.to(working)
 
         if torch.compiler.is_compiling():
-            row, col, weight = _sort_without_looking(row, col, weight)
+            row, col, weight = _sort_entries(row, col, weight)
         else:
             check_edges(row, col, weight, num_nodes)
             row, col, weight = _merge(row, col, weight, num_nodes)
@@ -133,7 +132,7 @@ class GraphShift:
 
     @property
     def rowptr(self) -> Tensor:
-        """Where the entries of each row start, shape ``(num_nodes + 1,)``."""
+        """Index of the first entry of each row, shape ``(num_nodes + 1,)``."""
         return self._rowptr
 
     @property
@@ -150,7 +149,7 @@ class GraphShift:
     def weight(self, weight: Tensor) -> None:
         self._check_size("weight", weight)
         self._weight = weight
-        self._arrays: ShiftArrays | None = None  # they hold the weights, too
+        self._arrays: ShiftArrays | None = None  # a copy for the compiled passes, weights included
 
     @property
     def row(self) -> Tensor:
@@ -164,7 +163,7 @@ class GraphShift:
 
     @property
     def arrays(self) -> ShiftArrays:
-        """The same matrix as the fused passes take it, made once."""
+        """The same matrix in the form that the compiled passes take; built once."""
         if self._arrays is None:
             from bankgcn.kernels.layer.filter_bank import shift_arrays
 
@@ -188,7 +187,7 @@ class GraphShift:
 
     @property
     def device(self) -> torch.device:
-        """Where the entries live."""
+        """Device of the entries."""
         return self.weight.device
 
     def to(self, target: torch.dtype | torch.device | str) -> GraphShift:
@@ -221,17 +220,17 @@ def _edge_list(edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int) -
     if edge_index.layout == torch.strided:
         return edge_index, edge_weight
     if edge_weight is not None:
-        raise ValueError("the values of a sparse adjacency are its weights: edge_weight must be None")
+        raise ValueError("the values of a sparse adjacency are the edge weights: edge_weight must be None")
     if edge_index.shape != (num_nodes, num_nodes):
         raise ValueError(f"the adjacency has shape {tuple(edge_index.shape)}, but x has num_nodes={num_nodes} rows")
     coo = edge_index.to_sparse_coo().coalesce()
     return coo.indices(), coo.values()
 
 
-def _sort_without_looking(row: Tensor, col: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Row-sorted entries with weightless self-loops: as many as there were, because a traced shape must be known.
+def _sort_entries(row: Tensor, col: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Entries sorted by row, with weight 0 for self-loops; their number does not change, as a traced shape requires.
 
-    Duplicates stay apart. The matrix is the same, since its entries are summed wherever they are used.
+    Duplicates are not merged. The matrix is the same, because all uses add up its entries.
     """
     row, order = row.sort()
     col, weight = col[order], weight[order]
@@ -242,6 +241,6 @@ def _merge(row: Tensor, col: Tensor, weight: Tensor, num_nodes: int) -> tuple[Te
     """Entries sorted by row, then column, without self-loops and with the weights of duplicates added."""
     proper = row != col
     key = (row * num_nodes + col)[proper]
-    key, place = key.unique(return_inverse=True)
-    weight = weight.new_zeros(key.numel()).index_add(0, place, weight[proper])
+    key, inverse = key.unique(return_inverse=True)
+    weight = weight.new_zeros(key.numel()).index_add(0, inverse, weight[proper])
     return key // max(num_nodes, 1), key % max(num_nodes, 1), weight

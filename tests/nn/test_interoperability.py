@@ -1,4 +1,4 @@
-"""The layer and the network among PyTorch's and PyG's tools: sparse inputs, laziness, copies, compilers, files."""
+"""Layer and network work with PyTorch's and PyG's tools: sparse inputs, lazy widths, copies, compilers, files."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from strategies import disjoint_union, ring, signals
 
 Batched = tuple[Tensor, Tensor, Tensor]
 
-compilers_talk = pytest.mark.filterwarnings(  # about their own insides
+ignores_compiler_warnings = pytest.mark.filterwarnings(  # of torch.compile and the ONNX exporter
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"
 )
 
 
 def rings(*sizes: int) -> Batched:
-    """Signals, edges and batch of some rings, with a doubled edge and a self-loop among them."""
+    """Signals, edges and batch of some rings, with a duplicate edge and a self-loop."""
     edges, batch = disjoint_union([ring(n) for n in sizes], list(sizes))
-    awkward = torch.tensor([[0, 1, 2], [1, 0, 2]])
-    return signals(sum(sizes), 3).to(torch.get_default_dtype()), torch.cat([edges, awkward], dim=1), batch
+    unusual = torch.tensor([[0, 1, 2], [1, 0, 2]])
+    return signals(sum(sizes), 3).to(torch.get_default_dtype()), torch.cat([edges, unusual], dim=1), batch
 
 
 def test_every_form_of_the_edges_gives_the_same_result() -> None:
@@ -43,7 +43,7 @@ def test_every_form_of_the_edges_gives_the_same_result() -> None:
     torch.testing.assert_close(conv(x, GraphShift.from_edges(edges, num_nodes=n)), expected)
 
 
-def test_layer_stands_in_pygs_containers() -> None:
+def test_layer_works_in_pygs_containers() -> None:
     model = Sequential(
         "x, edge_index, edge_weight",
         [
@@ -60,7 +60,7 @@ def test_layer_stands_in_pygs_containers() -> None:
 
 @pytest.mark.parametrize(("width", "num_subspaces"), [(3, 8), (1, 16)])
 @pytest.mark.parametrize("projection", ["linear", "mlp"])
-def test_lazy_width_is_taken_from_the_first_input(width: int, num_subspaces: int, projection: str) -> None:
+def test_lazy_width_is_inferred_from_the_first_input(width: int, num_subspaces: int, projection: str) -> None:
     conv = BankConv(-1, 16, projection=projection)
     parameters = list(conv.parameters())
     torch.manual_seed(3)
@@ -70,7 +70,7 @@ def test_lazy_width_is_taken_from_the_first_input(width: int, num_subspaces: int
     assert conv.alpha.shape == (num_subspaces, 3)
     assert out.shape == (5, 16)
     out.sum().backward()
-    assert all(p is q for p, q in zip(parameters, conv.parameters(), strict=True))  # an optimizer may hold them already
+    assert all(p is q for p, q in zip(parameters, conv.parameters(), strict=True))  # an optimizer may already hold them
     assert all(p.grad is not None for p in parameters)
     with pytest.raises(ValueError, match=f"x has 7 channels, expected in_channels={width}"):
         conv(signals(5, 7), ring(5))
@@ -94,7 +94,7 @@ def test_a_lazy_network_learns() -> None:
 
 
 @pytest.mark.parametrize("basis", BASES)
-def test_a_network_built_on_the_meta_device_can_be_moved_off_it(basis: str) -> None:
+def test_a_network_built_on_the_meta_device_can_be_loaded_on_another(basis: str) -> None:
     expected, data = BankGCN(3, 2, hidden_channels=16, basis=basis), rings(4, 5)
     with torch.device("meta"):
         net = BankGCN(3, 2, hidden_channels=16, basis=basis)
@@ -106,24 +106,24 @@ def test_a_network_built_on_the_meta_device_can_be_moved_off_it(basis: str) -> N
 
 
 def test_state_survives_a_round_trip() -> None:
-    net, twin = BankGCN(3, 2), BankGCN(3, 2)
+    net, other = BankGCN(3, 2), BankGCN(3, 2)
     data = rings(4, 5)
-    assert not torch.equal(net(*data), twin(*data))
+    assert not torch.equal(net(*data), other(*data))
     buffer = io.BytesIO()
     torch.save(net.state_dict(), buffer)
     buffer.seek(0)
-    twin.load_state_dict(torch.load(buffer, weights_only=True))
-    assert torch.equal(net(*data), twin(*data))
+    other.load_state_dict(torch.load(buffer, weights_only=True))
+    assert torch.equal(net(*data), other(*data))
     assert set(net.state_dict()) == {name for name, _ in net.named_parameters()}
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
-def test_copies_are_independent_twins(clone) -> None:
+def test_copies_are_equal_and_independent(clone) -> None:
     net, data = BankGCN(3, 2, basis="bernstein"), rings(4, 5)
-    twin = clone(net)
-    assert torch.equal(twin(*data), net(*data))
-    torch.nn.init.zeros_(twin.convs[0].alpha)
-    assert not torch.equal(twin(*data), net(*data))
+    other = clone(net)
+    assert torch.equal(other(*data), net(*data))
+    torch.nn.init.zeros_(other.convs[0].alpha)
+    assert not torch.equal(other(*data), net(*data))
 
 
 def test_single_and_double_precision_agree() -> None:
@@ -142,7 +142,7 @@ def test_autocast_to_bfloat16_trains() -> None:
         omega = net.coherence()
     (out.float().sum() + omega).backward()
     assert out.dtype == torch.bfloat16
-    assert omega.dtype == torch.float32  # the diversity of the filters is not rounded away
+    assert omega.dtype == torch.float32  # the coherence keeps its precision
     assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
     torch.testing.assert_close(out.float(), exact, atol=0.05, rtol=0.05)
 
@@ -162,7 +162,7 @@ def test_per_graph_gradients_through_torch_func() -> None:
 
 
 def compiled_equals_eager(backend: str) -> None:
-    """Values and gradients of layer and network, without a break in the graph, on batches of several sizes."""
+    """Values and gradients of layer and network, compiled as one graph, on batches of several sizes."""
     torch._dynamo.reset()
     conv, net = BankConv(3, 8).float(), BankGCN(3, 2, hidden_channels=16, num_layers=2).float()
     fast_conv = torch.compile(conv, backend=backend, fullgraph=True, dynamic=True)
@@ -182,14 +182,14 @@ def compiled_equals_eager(backend: str) -> None:
             torch.testing.assert_close(one, other)
 
 
-@compilers_talk
+@ignores_compiler_warnings
 def test_compiles_as_one_graph() -> None:
     compiled_equals_eager("aot_eager")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile's default backend needs a C++ compiler")
-@compilers_talk
+@ignores_compiler_warnings
 def test_compiles_to_machine_code() -> None:
     compiled_equals_eager("inductor")
 
@@ -207,7 +207,7 @@ def test_exports_for_batches_of_any_size() -> None:
         torch.testing.assert_close(program.module()(*rings(*sizes)), net(*rings(*sizes)))
 
 
-@compilers_talk
+@ignores_compiler_warnings
 def test_onnx_file_gives_the_same_logits_for_batches_of_any_size(tmp_path: Path) -> None:
     import onnxruntime
 
