@@ -132,7 +132,7 @@ def _graphs(
     if part is None and source.reader == "smiles" and "target" not in options:
         options["has_target"] = False  # any other column may be anything
     ignore_weights = ignore_weights or bool(ensemble.settings.get("ignore_weights"))
-    graphs = load_graphs(source, ignore_weights, like=ensemble.signals, **options)
+    graphs = load_graphs(source, ignore_weights, expected=ensemble.signals, **options)
     for run in ensemble.unfinished:
         say(f"note: {run} is not finished and has no vote", stderr=True)
     for note in graphs.notes:

@@ -41,7 +41,7 @@ def test_labels_keep_the_columns_of_training(tmp_path: Path) -> None:
     train = find_source(write_tu(tmp_path / "train", node_labels="3\n5\n7\n")).load()
     new = find_source(write_tu(tmp_path / "new", node_labels="5\n5\n7\n"))
     assert new.load().num_features == 3  # its own range: 5 would stand where 3 stood in training
-    alike = new.load(like=through_json(train))
+    alike = new.load(expected=through_json(train))
     assert alike.signals().tolist() == [[0, 0, 1, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 1]]
     assert description(alike) == description(train)
 
@@ -51,16 +51,16 @@ def test_a_label_that_training_never_saw_is_named_with_its_line(tmp_path: Path, 
     train = find_source(write_tu(tmp_path / "train", node_labels="3\n5\n7\n")).load()
     new = find_source(write_tu(tmp_path / "new", node_labels=labels))
     with pytest.raises(FileError, match=rf"X_node_labels\.txt:{line}: label . is not among .* 3 to 7"):
-        new.load(like=description(train))
+        new.load(expected=description(train))
 
 
 def test_attributes_are_scaled_as_in_training(tmp_path: Path) -> None:
     features = TUFeatures(attributes="unit_range")
     train = read_tu(write_tu(tmp_path / "train", node_attributes="0\n10\n4\n"), features=features)
-    new = read_tu(write_tu(tmp_path / "new", node_attributes="5\n6\n20\n"), like=through_json(train))
+    new = read_tu(write_tu(tmp_path / "new", node_attributes="5\n6\n20\n"), expected=through_json(train))
     np.testing.assert_array_equal(new.attributes, np.float32([[0.5], [0.6], [2.0]]))
     assert any("1 nodes have attributes outside" in note for note in new.notes)
-    again = read_tu(tmp_path / "train", like=through_json(train))
+    again = read_tu(tmp_path / "train", expected=through_json(train))
     np.testing.assert_array_equal(again.attributes, train.attributes)
     assert again.fingerprint == train.fingerprint
 
@@ -69,21 +69,21 @@ def test_other_numbers_of_columns_are_refused(tmp_path: Path) -> None:
     train = read_tu(write_tu(tmp_path / "train", node_attributes="0\n10\n4\n", node_labels="1\n2\n1\n"))
     two = write_tu(tmp_path / "two", node_attributes="0, 1\n1, 1\n1, 4\n", node_labels="1\n2\n1\n")
     with pytest.raises(FileError, match="has 2 attributes a node, but the model was trained on 1"):
-        read_tu(two, like=description(train))
+        read_tu(two, expected=description(train))
     with pytest.raises(FileError, match="X_node_attributes.txt: is missing"):
-        read_tu(write_tu(tmp_path / "none", node_labels="1\n2\n1\n"), like=description(train))
+        read_tu(write_tu(tmp_path / "none", node_labels="1\n2\n1\n"), expected=description(train))
 
 
 def test_degrees_have_the_range_of_training(tmp_path: Path) -> None:
     train = structural_signals(GraphSet.from_edges([4], [[0, 1, 0, 2, 0, 3], [1, 0, 2, 0, 3, 0]]))
-    new = find_source(write_tu(tmp_path / "new")).load(like=through_json(train))
+    new = find_source(write_tu(tmp_path / "new")).load(expected=through_json(train))
     assert new.label_widths == (4,)
     pair = structural_signals(GraphSet.from_edges([2], [[0, 1], [1, 0]]), max_degree=0)
     assert any("2 nodes have more than 0 neighbours" in note for note in pair.notes)
 
 
 def test_the_set_in_the_package_is_described_as_its_official_files(tmp_path: Path) -> None:
-    carbon_alone = find_source(write_tu(tmp_path / "new", node_labels="0\n0\n0\n")).load(like=description(mutag()))
+    carbon_alone = find_source(write_tu(tmp_path / "new", node_labels="0\n0\n0\n")).load(expected=description(mutag()))
     assert carbon_alone.label_widths == (7,)
 
 
@@ -91,14 +91,14 @@ def test_molecules_from_a_table_fit_a_model_of_molhiv(tmp_path: Path) -> None:
     table = tmp_path / "new.csv"
     table.write_text("smiles\nCCO\n")
     onehot = description(from_smiles(["CC"], features="onehot"))
-    assert find_source(table).load(like=onehot).num_features == 174
+    assert find_source(table).load(expected=onehot).num_features == 174
 
 
 def test_signals_of_another_kind_are_refused_in_words(tmp_path: Path) -> None:
     table = tmp_path / "new.csv"
     table.write_text("smiles\nCCO\n")
     with pytest.raises(ValueError, match="trained on the node labels .* 7 one-hot .* but new has the nine features"):
-        find_source(table).load(like=description(mutag()))
+        find_source(table).load(expected=description(mutag()))
 
 
 def test_graphs_of_unknown_origin_need_the_same_columns() -> None:
@@ -118,17 +118,17 @@ def test_words_of_nodes_keep_the_columns_of_training(tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text(line % ("C", 1) + line % ("N", 2) + line % ("O", 3))
     (tmp_path / "new.jsonl").write_text(line % ("O", 4))
     train = find_source(tmp_path / "train.jsonl").load()
-    new = find_source(tmp_path / "new.jsonl").load(like=through_json(train))
+    new = find_source(tmp_path / "new.jsonl").load(expected=through_json(train))
     assert new.signals().tolist() == [[4, 0, 0, 1]]
     (tmp_path / "new.jsonl").write_text(line % ("S", 4))
     with pytest.raises(FileError, match=r"new.jsonl:1: 'element' of node 0 is 'S', expected one of C, N, O"):
-        find_source(tmp_path / "new.jsonl").load(like=through_json(train))
+        find_source(tmp_path / "new.jsonl").load(expected=through_json(train))
 
 
 def test_any_graphs_can_be_described_by_their_structure(tmp_path: Path) -> None:
     (tmp_path / "new.jsonl").write_text('{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1}]}\n')
     train = structural_signals(GraphSet.from_edges([4], [[0, 1, 0, 2, 0, 3], [1, 0, 2, 0, 3, 0]]))
-    assert find_source(tmp_path / "new.jsonl").load(like=through_json(train)).label_widths == (4,)
+    assert find_source(tmp_path / "new.jsonl").load(expected=through_json(train)).label_widths == (4,)
 
 
 def test_superpixels_of_the_benchmark_are_not_those_of_a_folder_of_images(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_superpixels_of_the_benchmark_are_not_those_of_a_folder_of_images(tmp_pa
             check_alike(graphs, description(like), "mine")
     (tmp_path / "five.jsonl").write_text('{"nodes": [{"id": 0, "x": [1, 2, 3, 4, 5]}], "edges": []}\n')
     with pytest.raises(ValueError, match="five has nodes with x, 5 numbers"):
-        find_source(tmp_path / "five.jsonl").load(like=through_json(ours))
+        find_source(tmp_path / "five.jsonl").load(expected=through_json(ours))
 
 
 def test_new_images_are_cut_as_those_of_training(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_new_images_are_cut_as_those_of_training(tmp_path: Path) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (16, 16, 3), np.uint8)
     image.fromarray(noise).save(tmp_path / "one.png")
     train = from_images([noise], slicing=Slicing(segments=9, neighbors=2))
-    new = find_source(tmp_path).load(like=through_json(train))
+    new = find_source(tmp_path).load(expected=through_json(train))
     assert new.fingerprint == train.fingerprint
     with pytest.raises(ValueError, match="at most 9 an image.* but mine has .* at most 150 an image"):
         check_alike(from_images([noise]), description(train), "mine")

@@ -18,6 +18,7 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import labels_from_range, signal_arrays, structural_signals
 from bankgcn.data.features.tu_signals import Floats, Integers, TUFeatures, TUSignals, check_range
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets
 from bankgcn.files.archives import Archive, Files, Folder
 from bankgcn.files.errors import FileError
@@ -30,7 +31,7 @@ def read_tu(
     path: str | Path,
     *,
     features: TUFeatures | None = None,
-    like: Mapping[str, Any] | None = None,
+    expected: Mapping[str, Any] | None = None,
     asymmetric: Literal["refuse", "symmetrise"] = "refuse",
     task: TaskName | None = None,
     name: str = "",
@@ -43,7 +44,7 @@ def read_tu(
             of the same name).
         features: Which signals to read; all there are if not given. Where there are none, the one-hot degree and the
             clustering coefficient of each node take their place.
-        like: How the signals of other graphs were made, to make these in the same way; see
+        expected: How the signals of other graphs were made, to make these in the same way; see
             :mod:`bankgcn.data.features.recipes`. It decides instead of ``features``.
         asymmetric: What to do with an edge whose reverse is missing.
         task: ``"classes"`` reads the graph labels, ``"values"`` and ``"labels"`` the graph attributes if there are
@@ -55,8 +56,8 @@ def read_tu(
         FileError: A file is missing, damaged or contradicts another one; with the line.
     """
     files = TUFiles(Path(path))
-    fitted = TUSignals.from_recipe(like) if like and like["kind"] == "tu" else None
-    if like is not None:
+    fitted = TUSignals.from_recipe(expected) if expected and expected["kind"] == "tu" else None
+    if expected is not None:
         features = fitted.features if fitted else TUFeatures()
     elif features is None:
         features = files.features()
@@ -78,7 +79,9 @@ def read_tu(
         )
     except GraphError as error:
         raise _with_line(error, files) from error
-    return graphs if graphs.num_features else structural_signals(graphs, like["max_degree"] if like else None)
+    if graphs.num_features:
+        return graphs
+    return structural_signals(graphs, expected["max_degree"] if expected else None)
 
 
 class TUFiles:
@@ -256,3 +259,16 @@ def _with_line(error: GraphError, files: TUFiles) -> FileError:
         files.where("A"),
         int(alone[0]) + 1,
     )
+
+
+READER = Reader(
+    kind="a set in the TU format",
+    accepts="a folder or zip in the TU format",
+    read=read_tu,
+    options=("features", "expected", "asymmetric", "task", "name", "notes"),
+    suffixes=(".zip",),
+    sniff=lambda path: path.is_dir() and has_tu_files(path),
+    files=lambda path: TUFiles(path).paths(),
+    set_name=lambda path: TUFiles(path).name,
+    options_for=lambda expected: {"expected": expected} if expected.get("kind") in ("tu", "structure") else {},
+)
