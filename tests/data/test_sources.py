@@ -143,8 +143,17 @@ def test_a_slip_in_a_name_gets_a_hint() -> None:
 
 def test_a_file_of_unknown_kind_is_refused(root: Path) -> None:
     (root / "graphs.xlsx").write_bytes(b"PK")
-    with pytest.raises(FileError, match=r"graphs\.xlsx: a file of this kind cannot be read: expected one of \.zip"):
+    with pytest.raises(
+        FileError, match=r"graphs\.xlsx: cannot be read: expected a saved .* or zip .*, a \.csv or \.tsv"
+    ):
         load_source(root / "graphs.xlsx")
+
+
+def test_a_folder_of_nothing_that_can_be_read_is_refused(root: Path) -> None:
+    (root / "notes").mkdir()
+    (root / "notes" / "todo.txt").touch()
+    with pytest.raises(FileError, match=r"notes: cannot be read: expected .* or a folder of images"):
+        find_source(root / "notes")
 
 
 def test_options_reach_the_reader_and_others_are_refused(root: Path) -> None:
@@ -248,7 +257,7 @@ def test_a_set_in_the_tu_format_stays_one_with_a_picture_beside_it(root: Path) -
     assert source.kind == "a set in the TU format"
     assert graphs.fingerprint == plain.fingerprint
     assert plain.notes == ()
-    assert graphs.notes == ("read as a set in the TU format; the images in its folder are not read",)
+    assert graphs.notes == ("read as a set in the TU format, not as a folder of images",)
 
 
 def test_a_source_says_what_it_was_recognised_as(root: Path) -> None:

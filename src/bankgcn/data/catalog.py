@@ -55,7 +55,7 @@ class Entry:
     Args:
         name: Its name here.
         summary: What the graphs are and what is asked of them.
-        reader: Which reader reads it; see :data:`bankgcn.data.sources.READERS`.
+        reader: Which reader reads it; see :data:`bankgcn.data.readers.READERS`.
         features: What the nodes carry: a policy for the TU reader, or a sentence.
         split: Whether training, validation and test are drawn by seed, 8:1:1 and stratified, or fixed by its authors.
         places: Where it may be under a data root, the place of a download first (a folder, if it must be unpacked);

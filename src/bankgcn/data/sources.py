@@ -3,86 +3,24 @@
 from __future__ import annotations
 
 import difflib
-import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bankgcn.data.builtin.digits import digits
-from bankgcn.data.builtin.generated import smooth_or_alternating
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import BUILTIN
 from bankgcn.data.cache import cached, data_roots, download_root
 from bankgcn.data.catalog import CATALOG, Entry, find_entry
-from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.refit import conform, refit
 from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.graphs import GraphSet, Indices
-from bankgcn.data.readers.gnn_benchmark import read_gnn_benchmark
-from bankgcn.data.readers.image_files import has_images, image_files
-from bankgcn.data.readers.images import Slicing, read_image_folder
-from bankgcn.data.readers.jsonlines import read_jsonlines
-from bankgcn.data.readers.molhiv import read_molhiv, scaffold_split
-from bankgcn.data.readers.smiles_table import read_smiles_table
-from bankgcn.data.readers.superpixels import cifar10_split, read_superpixel_pack
-from bankgcn.data.readers.tu import TUFiles, has_tu_files, read_tu
+from bankgcn.data.readers import READERS
+from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.files.archives import Archive, unpack
-from bankgcn.files.arrays import MAGIC
-from bankgcn.files.downloads import Progress, fetch
+from bankgcn.files.downloads import Progress as DownloadProgress
+from bankgcn.files.downloads import fetch
 from bankgcn.files.errors import FileError
-
-
-@dataclass(frozen=True)
-class Reader:
-    """How one kind of source is read.
-
-    Args:
-        kind: What a message calls such a source.
-        read: From a path, and options by keyword, to graphs.
-        files: The files that it reads, by whose change the cache knows; the path itself by default.
-    """
-
-    kind: str
-    read: Callable[..., GraphSet]
-    files: Callable[[Path], Sequence[Path]] = lambda path: [path]
-
-
-def _tu_files(path: Path) -> Sequence[Path]:
-    return TUFiles(path).paths()
-
-
-def _read_cifar10(path: Path) -> GraphSet:
-    return read_superpixel_pack(path) if path.suffix == ".npz" else read_gnn_benchmark(path)
-
-
-def _molhiv_files(path: Path) -> Sequence[Path]:
-    return sorted((path / "raw").glob("*.csv.gz"))
-
-
-READERS: dict[str, Reader] = {
-    "tu": Reader("a set in the TU format", read_tu, _tu_files),
-    "smiles": Reader("a table of SMILES", read_smiles_table),
-    "jsonlines": Reader("a file of JSON lines", read_jsonlines),
-    "molhiv": Reader("OGB's molhiv", read_molhiv, _molhiv_files),
-    "cifar10": Reader("CIFAR-10 as superpixels", _read_cifar10),
-    "images": Reader("a folder of images", read_image_folder, image_files),
-}
-MAKERS: dict[str, Callable[[], GraphSet]] = {
-    "mutag": mutag,
-    "digits": digits,
-    "smooth-or-alternating": smooth_or_alternating,
-}
-OFFICIAL_SPLITS: dict[str, Callable[[Path, int], Split]] = {
-    "molhiv": scaffold_split,
-    "cifar10": lambda _, num_graphs: cifar10_split(num_graphs),
-}
-READER_OF_SUFFIX = {".zip": "tu", ".csv": "smiles", ".tsv": "smiles", ".jsonl": "jsonlines", ".ndjson": "jsonlines"}
-EXPECTED = (
-    "a dataset's name, a folder or zip in the TU format, a .csv with a column of SMILES, a .jsonl of graphs, "
-    "or a folder of images"
-)
 
 
 @dataclass(frozen=True)
@@ -91,7 +29,7 @@ class Source:
 
     Args:
         name: What to call them.
-        reader: How to read them: a name in ``READERS``, or in ``MAKERS`` if there is no path.
+        reader: How to read them: a name in ``READERS``, or in ``BUILTIN`` if there is no path.
         path: Where they are; ``None`` if they come with the package.
         entry: Their row of the catalogue, if they have one.
     """
@@ -104,73 +42,74 @@ class Source:
     @property
     def kind(self) -> str:
         """What the source was recognised as, for a message."""
-        if self.path is None:
-            return "a set that comes with the package"
-        return "a saved set" if self.reader == "saved" else READERS[self.reader].kind
+        return "a set that comes with the package" if self.path is None else READERS[self.reader].kind
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the options that :meth:`load` passes to the reader."""
+        return () if self.path is None else READERS[self.reader].options
 
     def load(
-        self, *, expected: FeatureSpec | None = None, progress: Callable[[int, int], None] | None = None, **options: Any
+        self, *, expected: FeatureSpec | None = None, progress: Progress | None = None, **options: Any
     ) -> GraphSet:
         """The graphs, from the cache if they were read before.
 
         Args:
-            expected: How the node features of the training graphs were made, from
-                :func:`bankgcn.data.features.spec.describe_features`. These graphs get the same features, so that the
-                trained model can be applied to them.
-            progress: Called with what is done and what there is in all, by readers that take long and can tell.
+            expected: How the signals of the training graphs of a model were made, by
+                :func:`bankgcn.data.features.spec.describe_features`. These are made in the same way, so that the model
+                can be applied.
+            progress: Called with the numbers of graphs so far and in all, by readers that take long.
             **options: Passed to the reader, such as ``asymmetric="symmetrise"`` or ``target="active"``.
 
         Raises:
             ValueError: The files are not as they should be, the reader has no such option, or the signals cannot be
                 made in that way.
         """
-        if expected is None:
-            return self._load(options, progress)
-        graphs = self._load({**options, **self._options_for(expected)}, progress)
-        return conform(graphs, expected, self.name)
+        for name in options:
+            if name not in self.options:
+                takes = f"its options are {', '.join(self.options)}" if self.options else "it has none"
+                what = self.name if self.path is None else self.kind
+                raise ValueError(f"{what} is read without the option {name!r}; {takes}")
+        graphs = BUILTIN[self.reader]() if self.path is None else self._read(self.path, expected, progress, options)
+        return graphs if expected is None else conform(graphs, expected, self.name)
 
-    @property
-    def options(self) -> list[str]:
-        """Names of the options that :meth:`load` passes to the reader."""
-        if self.reader not in READERS:
-            return []
-        parameters = list(inspect.signature(READERS[self.reader].read).parameters)
-        return [name for name in parameters[1:] if name != "progress"]
-
-    def _options_for(self, expected: FeatureSpec) -> dict[str, Any]:
-        """What tells the reader to make signals in that way; nothing, if it cannot."""
-        kind = expected.get("kind")
-        if self.reader == "tu" and kind in ("tu", "structure"):
-            return {"expected": expected}
-        if self.reader == "jsonlines" and kind == "named":
-            return {"schema": NodeSchema.from_spec(expected)}
-        if self.reader == kind == "images":
-            return {"slicing": Slicing.from_spec(expected)}
-        return {"features": expected["features"]} if self.reader in ("smiles", "molhiv") and kind == "atoms" else {}
-
-    def _load(self, options: dict[str, Any], progress: Callable[[int, int], None] | None) -> GraphSet:
-        if self.path is None:
-            _refuse_unknown(options, [], self.name)
-            return MAKERS[self.reader]()
-        if self.reader == "saved":
-            _refuse_unknown(options, [], self.kind)
-            return GraphSet.load(self.path)
+    def _read(
+        self, path: Path, expected: FeatureSpec | None, progress: Progress | None, options: dict[str, Any]
+    ) -> GraphSet:
         reader = READERS[self.reader]
-        _refuse_unknown(options, self.options, self.kind)
-        if self.reader == "tu":
-            options = self._tu_options(self.path, options)
-        read = partial(reader.read, self.path, **options)
-        if self.reader == "images":
+        notes = self._notes(reader, path)
+        if self.entry is not None and not isinstance(self.entry.features, str):  # a sentence is for people only
+            options = {"features": self.entry.features, **options}
+        if expected is not None:
+            options = {**options, **reader.options_for(expected)}
+        read = partial(reader.read, path, **options)
+        if reader.reports_progress:
             read = partial(read, progress=progress)
-        return cached(self.name, read, reader.files(self.path), {"reader": self.reader, **options})
+        key = {"reader": self.reader, **options}
+        graphs = cached(self.name, read, reader.files(path), key) if reader.cached else read()
+        return replace(graphs, notes=(*notes, *graphs.notes)) if notes else graphs
+
+    def _notes(self, reader: Reader, path: Path) -> tuple[str, ...]:
+        """What the catalogue notes on a set of this name, and whether the folder could be read in another way.
+
+        Raises:
+            FileError: The files hold another set than the dataset that is wanted.
+        """
+        name = reader.set_name(path)
+        if name and self.entry is not None and name != self.entry.name:
+            raise FileError(f"holds {name}, not {self.entry.name}", path)
+        notes = CATALOG[name].notes if name in CATALOG else ()
+        others = [each.kind for each in READERS.values() if path.is_dir() and each is not reader and each.sniff(path)]
+        return (*notes, f"read as {reader.kind}, not as {' or '.join(others)}") if others else notes
 
     def split(self, graphs: GraphSet, seed: int = 0) -> Split:
         """Which of the graphs train, validate and test: as their authors fixed it, else 8:1:1 drawn by the seed.
 
         The random split is stratified where the targets are classes.
         """
-        if self.entry is not None and self.entry.split == "official" and self.path is not None:
-            return OFFICIAL_SPLITS[self.reader](self.path, len(graphs))
+        official = None if self.path is None else READERS[self.reader].official_split
+        if official and self.path and self.entry is not None and self.entry.split == "official":
+            return official(self.path, len(graphs))
         if graphs.y is None:
             raise ValueError(f"{self.name} has no targets to learn: there is nothing to split")
         return split_targets(graphs.y, seed)
@@ -181,17 +120,6 @@ class Source:
         A dataset of the catalogue stays as it is: published results use the labels and ranges of all its graphs.
         """
         return refit(graphs, train) if self.entry is None else graphs
-
-    def _tu_options(self, path: Path, options: dict[str, Any]) -> dict[str, Any]:
-        """The options, with the catalogue's features by default, and always what it has to say of a set so named."""
-        held = TUFiles(path).name
-        if self.entry is not None and held != self.entry.name:
-            raise FileError(f"holds {held}, not {self.entry.name}", path)
-        features = {"features": self.entry.features} if self.entry else {}
-        notes = CATALOG[held].notes if held in CATALOG else ()
-        if path.is_dir() and has_images(path):
-            notes = (*notes, f"read as {self.kind}; the images in its folder are not read")
-        return {**features, **options, "notes": (*notes, *options.get("notes", ()))}
 
 
 def load(name: str, data_root: str | Path | None = None, **options: Any) -> GraphSet:
@@ -222,7 +150,9 @@ def find_source(source: str | Path, data_root: str | Path | None = None) -> Sour
     if not path.exists():
         near = difflib.get_close_matches(str(source).lower(), {name.lower(): name for name in CATALOG}, n=1)
         hint = f"; did you mean {find_entry(near[0]).name}?" if near else ""
-        raise ValueError(f"{str(source)!r} is neither a dataset nor a file or folder: expected {EXPECTED}{hint}")
+        raise ValueError(
+            f"{str(source)!r} is neither a dataset nor a file or folder: expected a dataset's name, {_accepted()}{hint}"
+        )
     return Source(path.resolve().stem, _reader_of(path), path)
 
 
@@ -259,7 +189,7 @@ def how_to_get(entry: Entry, data_root: str | Path | None = None) -> str:
     )
 
 
-def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Progress | None = None) -> Path:
+def fetch_dataset(name: str, data_root: str | Path | None = None, progress: DownloadProgress | None = None) -> Path:
     """Download a dataset from its official address, unless it is here already.
 
     Args:
@@ -295,20 +225,13 @@ def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Prog
 
 
 def _reader_of(path: Path) -> str:
-    if path.is_dir():
-        return "tu" if has_tu_files(path) or not has_images(path) else "images"
-    with path.open("rb") as file:
-        if file.read(len(MAGIC)) == MAGIC:
-            return "saved"
-    reader = READER_OF_SUFFIX.get(path.suffix.lower())
-    if reader is None:
-        known = ", ".join(READER_OF_SUFFIX)
-        raise FileError(f"a file of this kind cannot be read: expected one of {known}, or a saved GraphSet", path)
-    return reader
+    """The name of the reader that recognises a path."""
+    for name, reader in READERS.items():
+        if reader.recognises(path):
+            return name
+    raise FileError(f"cannot be read: expected {_accepted()}", path)
 
 
-def _refuse_unknown(options: dict[str, Any], known: list[str], kind: str) -> None:
-    for name in options:
-        if name not in known:
-            takes = f"its options are {', '.join(known)}" if known else "it has none"
-            raise ValueError(f"{kind} is read without the option {name!r}; {takes}")
+def _accepted() -> str:
+    *accepted, last = (reader.accepts for reader in READERS.values() if reader.accepts)
+    return f"{', '.join(accepted)}, or {last}"

@@ -1,1 +1,20 @@
-"""One module for each format that graphs are read from."""
+"""One module for each format that graphs are read from, and the registry of their readers.
+
+A new reader is a module with a :class:`~bankgcn.data.readers.reader.Reader`, and a line of :data:`READERS`.
+"""
+
+from __future__ import annotations
+
+from bankgcn.data.readers import cifar10, images, jsonlines, molhiv, saved, smiles_table, tu
+from bankgcn.data.readers.reader import Reader
+
+READERS: dict[str, Reader] = {
+    "saved": saved.READER,
+    "tu": tu.READER,
+    "smiles": smiles_table.READER,
+    "jsonlines": jsonlines.READER,
+    "images": images.READER,
+    "molhiv": molhiv.READER,
+    "cifar10": cifar10.READER,
+}
+"""Readers by name. The first one that recognises a path reads it."""

@@ -5,7 +5,7 @@ Needs scikit-image: ``pip install 'bankgcn[images]'``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.image_files import image_files, read_image
+from bankgcn.data.readers.image_files import has_images, image_files, read_image
 from bankgcn.data.readers.neighbors import nearest, undirected_edges
+from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
 from bankgcn.extras import require
-
-Progress = Callable[[int, int], None]  # images done, images in all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,3 +223,15 @@ def _encode(targets: Sequence[Target], task: TaskName | None) -> Targets:
     except TargetError as error:
         where = "" if error.graph is None else f"image {error.graph}: "
         raise GraphError(f"{where}{error}") from error
+
+
+READER = Reader(
+    kind="a folder of images",
+    accepts="a folder of images",
+    read=read_image_folder,
+    options=("slicing",),
+    sniff=lambda path: path.is_dir() and has_images(path),
+    files=image_files,
+    options_for=lambda expected: {"slicing": Slicing.from_spec(expected)} if expected.get("kind") == "images" else {},
+    reports_progress=True,
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -16,6 +16,7 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.node_link import NodeLinkGraph, parse_node_link
+from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets, is_unknown
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.errors import FileError
@@ -198,3 +199,17 @@ def _targets(path: Path, graphs: Numbered, task: TaskName | None, classes: Seque
         return encode_targets([graph.target for _, graph in graphs], task, classes)
     except TargetError as error:
         raise FileError(str(error), path, None if error.graph is None else lines[error.graph]) from error
+
+
+def _expected_schema(expected: Mapping[str, Any]) -> dict[str, Any]:
+    return {"schema": NodeSchema.from_spec(expected)} if expected.get("kind") == "named" else {}
+
+
+READER = Reader(
+    kind="a file of JSON lines",
+    accepts="a .jsonl or .ndjson of graphs",
+    read=read_jsonlines,
+    options=("schema", "has_target", "task", "classes", "asymmetric"),
+    suffixes=(".jsonl", ".ndjson"),
+    options_for=_expected_schema,
+)

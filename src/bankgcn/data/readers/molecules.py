@@ -6,9 +6,9 @@ Needs RDKit: ``pip install 'bankgcn[molecules]'``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,6 +168,11 @@ def molecule_graphs(
         name=name,
         notes=notes,
     )
+
+
+def expected_features(expected: Mapping[str, Any]) -> dict[str, Any]:
+    """The option that makes atoms have the features that a trained model expects."""
+    return {"features": expected["features"]} if expected.get("kind") == "atoms" else {}
 
 
 def _shortened(smiles: str) -> str:

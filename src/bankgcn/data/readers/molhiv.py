@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS, ATOM_FEATURES, atom_signals
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.molecules import Features
+from bankgcn.data.readers.molecules import Features, expected_features
+from bankgcn.data.readers.reader import Reader
 from bankgcn.data.splits import Split
 from bankgcn.files.errors import FileError
 from bankgcn.files.numbers import parse_table
@@ -132,3 +133,13 @@ def _bonds(path: Path, num_nodes: NDArray[np.int64], num_edges: NDArray[np.int64
     for bond in np.setdiff1d(np.arange(len(bonds)), first)[:1]:
         raise FileError("the bond stands in the file already: each should stand once", path, bond + 1)
     return bonds.T
+
+
+READER = Reader(
+    kind="OGB's molhiv",
+    read=read_molhiv,
+    options=("features",),
+    files=lambda path: sorted((path / "raw").glob("*.csv.gz")),
+    options_for=expected_features,
+    official_split=scaffold_split,
+)

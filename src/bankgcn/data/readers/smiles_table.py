@@ -10,7 +10,16 @@ from pathlib import Path
 from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.molecules import Features, Molecules, Policy, left_out, molecule_graphs, parse_smiles
+from bankgcn.data.readers.molecules import (
+    Features,
+    Molecules,
+    Policy,
+    expected_features,
+    left_out,
+    molecule_graphs,
+    parse_smiles,
+)
+from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets, scalar
 from bankgcn.files.errors import FileError
 from bankgcn.files.tables import Table, read_table
@@ -129,3 +138,13 @@ def _encode(
     except TargetError as error:
         line = None if error.graph is None else table.lines[molecules.places[error.graph]]
         raise FileError(str(error), table.path, line) from error
+
+
+READER = Reader(
+    kind="a table of SMILES",
+    accepts="a .csv or .tsv with a column of SMILES",
+    read=read_smiles_table,
+    options=("smiles", "target", "has_target", "features", "unreadable", "missing", "task", "classes"),
+    suffixes=(".csv", ".tsv"),
+    options_for=expected_features,
+)

@@ -18,6 +18,7 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import labels_from_range, signal_arrays, structural_signals
 from bankgcn.data.features.tu_signals import Floats, Integers, TUFeatures, TUSignals, check_range
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets
 from bankgcn.files.archives import Archive, Files, Folder
 from bankgcn.files.errors import FileError
@@ -78,7 +79,9 @@ def read_tu(
         )
     except GraphError as error:
         raise _with_line(error, files) from error
-    return graphs if graphs.num_features else structural_signals(graphs, expected["max_degree"] if expected else None)
+    if graphs.num_features:
+        return graphs
+    return structural_signals(graphs, expected["max_degree"] if expected else None)
 
 
 class TUFiles:
@@ -256,3 +259,16 @@ def _with_line(error: GraphError, files: TUFiles) -> FileError:
         files.where("A"),
         int(alone[0]) + 1,
     )
+
+
+READER = Reader(
+    kind="a set in the TU format",
+    accepts="a folder or zip in the TU format",
+    read=read_tu,
+    options=("features", "expected", "asymmetric", "task", "name", "notes"),
+    suffixes=(".zip",),
+    sniff=lambda path: path.is_dir() and has_tu_files(path),
+    files=lambda path: TUFiles(path).paths(),
+    set_name=lambda path: TUFiles(path).name,
+    options_for=lambda expected: {"expected": expected} if expected.get("kind") in ("tu", "structure") else {},
+)

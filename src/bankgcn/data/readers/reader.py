@@ -1,0 +1,51 @@
+"""What a reader is: one kind of source, as a row of data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.splits import Split
+
+Progress = Callable[[int, int], None]  # graphs read so far, graphs in all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """How one kind of source is recognised and read.
+
+    Args:
+        kind: What a message calls such a source.
+        accepts: How a user gives such a source by its path; empty if only datasets of the catalogue are of this kind.
+        read: From a path, and options by keyword, to graphs.
+        options: Names of the options that ``read`` takes.
+        suffixes: Endings of the files of this kind, in lower case.
+        sniff: Whether a path is of this kind, where the ending does not tell.
+        files: The files that ``read`` reads; the cache reads again when one of them changes.
+        set_name: The name that the files give to the set; empty if they give none.
+        options_for: Options that make features as those described: what a trained model expects. Empty if ``read``
+            cannot make them.
+        official_split: From the path and the number of graphs to the split that the authors fixed.
+        reports_progress: Whether ``read`` takes ``progress``, see :data:`Progress`.
+        cached: Whether the graphs are kept in the cache.
+    """
+
+    kind: str
+    accepts: str = ""
+    read: Callable[..., GraphSet]
+    options: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
+    sniff: Callable[[Path], bool] = lambda path: False
+    files: Callable[[Path], Sequence[Path]] = lambda path: [path]
+    set_name: Callable[[Path], str] = lambda path: ""
+    options_for: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda expected: {}
+    official_split: Callable[[Path, int], Split] | None = None
+    reports_progress: bool = False
+    cached: bool = True
+
+    def recognises(self, path: Path) -> bool:
+        """Whether a path is of this kind."""
+        return (path.suffix.lower() in self.suffixes and path.is_file()) or self.sniff(path)
