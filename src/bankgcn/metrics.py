@@ -23,12 +23,18 @@ class Metric:
         label: Name in tables and messages.
         higher_is_better: The direction of improvement.
         worst: What a run without a score counts as, when hyper-parameters are chosen.
+        percent: Whether scores lie in [0, 1], so that tables show them in percent.
     """
 
     score: Callable[[Tensor, Tensor], float]
     label: str
     higher_is_better: bool = True
     worst: float = 0.0
+    percent: bool = False
+
+    def cost(self, score: float) -> float:
+        """The score with the sign that makes smaller values better."""
+        return -score if self.higher_is_better else score
 
     def improves(self, score: float, best: float) -> bool:
         """Whether a score is better than the best so far."""
@@ -136,12 +142,12 @@ def _explained(value: Tensor, true: Tensor) -> float:
 
 
 METRICS: dict[str, Metric] = {
-    "accuracy": Metric(accuracy, "accuracy"),
-    "roc_auc": Metric(roc_auc, "ROC-AUC"),
-    "macro_f1": Metric(macro_f1, "macro F1"),
+    "accuracy": Metric(accuracy, "accuracy", percent=True),
+    "roc_auc": Metric(roc_auc, "ROC-AUC", percent=True),
+    "macro_f1": Metric(macro_f1, "macro F1", percent=True),
     "mae": Metric(mae, "MAE", higher_is_better=False, worst=math.inf),
     "rmse": Metric(rmse, "RMSE", higher_is_better=False, worst=math.inf),
     "r2": Metric(r2, "R2", worst=-math.inf),
-    "mean_roc_auc": Metric(mean_roc_auc, "mean ROC-AUC"),
-    "average_precision": Metric(average_precision, "average precision"),
+    "mean_roc_auc": Metric(mean_roc_auc, "mean ROC-AUC", percent=True),
+    "average_precision": Metric(average_precision, "average precision", percent=True),
 }

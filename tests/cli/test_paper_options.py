@@ -1,31 +1,34 @@
-"""Which part of the paper is meant."""
+"""Selecting a part of a table or figure."""
 
 from __future__ import annotations
 
-from bankgcn.cli.paper_options import Part
+from bankgcn.cli.paper_options import TableSelection
 
 
-def test_datasets_that_there_are_not_are_left_out() -> None:
-    part, left_out = Part().among("table1", {"NCI1", "DD"}.__contains__)
+def test_datasets_that_are_not_available_are_left_out() -> None:
+    part, left_out = TableSelection().available("table1", {"NCI1", "DD"}.__contains__)
     assert part.datasets == "DD,NCI1"
     assert left_out == ["ENZYMES", "PROTEINS", "NCI109", "Mutagenicity", "FRANKENSTEIN"]
 
 
 def test_a_stand_in_is_not_left_out() -> None:
-    part, left_out = Part().among("figure3", {"NCI109", "FRANKENSTEIN-rebuilt"}.__contains__)
+    part, left_out = TableSelection().available("figure3", {"NCI109", "FRANKENSTEIN-rebuilt"}.__contains__)
     assert (part.datasets, left_out) == ("NCI109,FRANKENSTEIN-rebuilt", [])
 
 
-def test_named_datasets_are_kept_whether_or_not_they_are_there() -> None:
-    assert Part(datasets="NCI1").among("table1", set().__contains__) == (Part(datasets="NCI1"), [])
+def test_named_datasets_are_kept_even_if_they_are_not_available() -> None:
+    assert TableSelection(datasets="NCI1").available("table1", set().__contains__) == (
+        TableSelection(datasets="NCI1"),
+        [],
+    )
 
 
-def test_columns_of_one_dataset_come_and_go_together() -> None:
-    part, left_out = Part().among("table4", {"CIFAR-10"}.__contains__)
+def test_columns_of_one_dataset_are_selected_together() -> None:
+    part, left_out = TableSelection().available("table4", {"CIFAR-10"}.__contains__)
     assert (part.datasets, left_out) == ("CIFAR-10,CIFAR-10-1000", ["ogbg-molhiv"])
 
 
-def test_others_are_added_where_they_can_stand() -> None:
-    has = {"NCI1", "MUTAG"}
-    assert Part().among("table1", has.__contains__, others=has)[0].datasets == "NCI1,MUTAG"
-    assert Part().among("table4", has.__contains__, others=has)[0].datasets is None
+def test_other_datasets_are_added_only_to_tables_that_accept_them() -> None:
+    names = {"NCI1", "MUTAG"}
+    assert TableSelection().available("table1", names.__contains__, others=names)[0].datasets == "NCI1,MUTAG"
+    assert TableSelection().available("table4", names.__contains__, others=names)[0].datasets is None

@@ -50,11 +50,11 @@ def test_a_part_of_table_1_from_end_to_end(tmp_path: Path) -> None:
     part = ("--datasets", "mutag", "--models", "bank-K2-s8,gcn", *grid)
     code, out, err = run("reproduce", "table1", *part, "--engine", "serial", "--store", "records")
     assert code == 0, err
-    assert "table1: 12 runs, whose records are kept in records" in err
+    assert "table1: 12 runs; their records are in records" in err
     assert "table1: 12 of 12 runs done" in err
     assert len(list((tmp_path / "records").glob("*.json"))) == 12
     assert "SHORTENED to 2 epochs" in out
-    assert "Not the paper's grid" in out
+    assert "not the paper's grid" in out
     again, same, _ = run("reproduce", "table1", *part, "--engine", "serial", "--store", "records")
     assert (again, same) == (0, out)
     assert run("table", "table1", *grid, "--store", "records") == (0, out, "")
@@ -118,7 +118,7 @@ def test_ctrl_c_says_that_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(reproduce, "sweep", interrupted)
     code, _, err = run("reproduce", "table1", "--datasets", "MUTAG")
     assert code == 130
-    assert "the same command goes on from there" in err
+    assert "the same command resumes" in err
 
 
 def test_failed_runs_are_told_and_the_table_is_printed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +204,7 @@ def test_table_0_describes_datasets() -> None:
     code, out, _ = run("table", "table0", "--datasets", "mutag,ENZYMES")
     assert code == 0
     assert "188" in out
-    assert "no: the paper's figures" in out
+    assert "not here: the figures are the paper's" in out
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_table_0_describes_datasets() -> None:
         (("reproduce", "table1", "--engine", "loc", "--datasets", "MUTAG"), "unknown engine 'loc'"),
         (("reproduce", "table1", "--gammas", "a"), "--gammas 'a': expected numbers"),
         (("reproduce", "table3", "--gammas", "1"), "--models chooses among them"),
-        (("reproduce", "figure3", "--runs", "2"), "--runs: figure3 has no such choice"),
+        (("reproduce", "figure3", "--runs", "2"), "--runs: figure3 has no such option"),
         (("table", "table9"), "unknown table 'table9'"),
         (("table", "table1"), "bankgcn-records: there are no records; 'bankgcn reproduce table1"),
         (("table", "table1", "--format", "html"), "unknown format 'html'"),
@@ -239,4 +239,4 @@ def test_records_of_other_options_are_not_mistaken(tmp_path: Path) -> None:
     keep(tmp_path / "r", TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=1, max_epochs=5).configs())
     code, _, err = run("table", "table1", "--store", "r")
     assert code == 1
-    assert "none of its 3 records is of table1 with these options" in err
+    assert "none of its 3 records belongs to table1 with these options" in err

@@ -8,16 +8,16 @@ from dataclasses import replace
 import pytest
 
 from bankgcn.experiments import RunRecord, RunSpec, select
-from bankgcn.experiments.selection import LABELS, by_model
+from bankgcn.experiments.selection import RULES, by_model
 
 BASE = RunSpec(dataset="MUTAG")
 GAMMAS = (0.0, 0.1, 10.0)
 
 
-def record(config: RunSpec, valid: float | None, test: float | None = 0.5, **known) -> RunRecord:
+def record(config: RunSpec, valid: float | None, test: float | None = 0.5, **changes) -> RunRecord:
     status = "diverged" if valid is None else "finished"
-    values = {"status": status, "valid_loss": valid, **known}
-    return RunRecord(config=config, metric="accuracy", valid_score=valid, test_score=test, **values)
+    values = {"status": status, "metric": "accuracy", "valid_loss": valid, **changes}
+    return RunRecord(config=config, valid_score=valid, test_score=test, **values)
 
 
 def grid(scores: dict[float, list[tuple[float | None, float | None]]], base: RunSpec = BASE) -> list[RunRecord]:
@@ -50,7 +50,7 @@ def test_the_best_mean_validation_score_wins() -> None:
     assert selection.config.train.gamma == 0.1
     assert selection.score == pytest.approx(0.75)
     assert [record.config.seed for record in selection.records] == [0, 1]
-    assert (selection.how, selection.candidates, selection.incomplete) == ("validation", 3, 0)
+    assert (selection.rule, selection.candidates, selection.incomplete) == ("validation", 3, 0)
     assert winner(records[::-1]) == 0.1
 
 
@@ -60,11 +60,11 @@ def test_test_scores_do_not_matter() -> None:
 
 
 def test_the_papers_way_is_by_the_test_score_and_says_so() -> None:
-    (selection,) = select(grid(SCORES), how="paper").values()
-    assert (selection.config.train.gamma, selection.how) == (0.0, "paper")
-    assert "TEST" in LABELS[selection.how]
+    (selection,) = select(grid(SCORES), rule="paper").values()
+    assert (selection.config.train.gamma, selection.rule) == (0.0, "paper")
+    assert "TEST" in RULES[selection.rule]
     with pytest.raises(ValueError, match="unknown selection 'papers'.*did you mean 'paper'"):
-        select([], how="papers")
+        select([], rule="papers")
 
 
 def test_each_dataset_and_network_has_its_winner() -> None:
@@ -89,11 +89,31 @@ def test_a_diverged_run_counts_as_the_worst_whatever_its_best_epoch_scored() -> 
     records = grid(SCORES)
     spoiled = [replace(r, status="diverged") if r.config.train.gamma == winner(records) else r for r in records]
     assert winner(spoiled) == 10.0
-    best = winner(records, how="paper")
+    best = winner(records, rule="paper")
     spoiled = [replace(r, status="diverged") if r.config.train.gamma == best else r for r in records]
-    assert winner(spoiled, how="paper") == 10.0
+    assert winner(spoiled, rule="paper") == 10.0
     losses = [record(BASE.with_(gamma=g), 0.0, valid_loss=loss, status=s) for g, loss, s in EQUAL]
     assert winner(losses) == 10.0
+
+
+def test_the_smallest_mean_error_wins() -> None:
+    errors = [replace(r, metric="mae") for r in grid(SCORES)]
+    (selection,) = select(errors).values()
+    assert selection.config.train.gamma == 0.0
+    assert selection.score == pytest.approx(0.65)
+    assert winner(errors, rule="paper") == 0.1
+
+
+@pytest.mark.parametrize(("metric", "score"), [("mae", 0.01), ("r2", 0.99)])
+def test_a_diverged_run_spoils_the_mean_of_a_metric_without_bounds(metric: str, score: float) -> None:
+    spoiled = grid({0.0: [(score, score), (None, None)], 10.0: [(0.5, 0.5), (0.5, 0.5)]})
+    assert winner([replace(r, metric=metric) for r in spoiled]) == 10.0
+
+
+def test_runs_with_different_metrics_are_not_compared() -> None:
+    records = [record(BASE.with_(gamma=gamma), 0.5, metric=m) for gamma, m in ((0.0, "mae"), (10.0, "rmse"))]
+    with pytest.raises(ValueError, match="are mae and rmse: they cannot be compared"):
+        select(records)
 
 
 def test_hyper_parameters_with_missing_seeds_do_not_compete() -> None:
@@ -114,9 +134,9 @@ def test_of_equals_the_smaller_validation_loss_wins() -> None:
     assert winner(same) == winner(same[::-1])
 
 
-def test_runs_that_saw_different_graphs_are_not_compared() -> None:
+def test_runs_that_used_different_graphs_are_not_compared() -> None:
     records = [record(BASE.with_(seed=seed), 0.5, fingerprint=f"188-{seed}") for seed in range(2)]
-    with pytest.raises(ValueError, match="MUTAG saw different graphs \\(188-0 and 188-1\\)"):
+    with pytest.raises(ValueError, match="MUTAG used different graphs \\(188-0 and 188-1\\)"):
         select(records)
     other = record(BASE.with_(dataset="NCI1"), 0.5, fingerprint="4110")
     assert len(select([records[0], other])) == 2

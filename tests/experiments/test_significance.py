@@ -78,6 +78,12 @@ def test_a_swap_turns_the_sign_and_nothing_else() -> None:
     assert (there.wins, there.losses) == (back.losses, back.wins)
 
 
+def test_of_errors_the_smaller_wins_and_only_the_counts_change_sides() -> None:
+    scores, errors = (compare([0.5, 0.6, 0.7], [0.4, 0.7, 0.3], higher_is_better=higher) for higher in (True, False))
+    assert (errors.wins, errors.losses) == (scores.losses, scores.wins) == (1, 2)
+    assert (errors.difference, errors.t_test, errors.wilcoxon) == (scores.difference, scores.t_test, scores.wilcoxon)
+
+
 def test_missing_scores_are_counted_and_left_out() -> None:
     whole = compare([0.5, 0.6, 0.7], [0.4, 0.7, 0.3])
     holed = compare([0.5, math.nan, 0.6, 0.7, 0.1], [0.4, 0.2, 0.7, 0.3, math.nan])

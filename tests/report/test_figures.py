@@ -13,7 +13,7 @@ from bankgcn import BankConv
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.report.figures import IMAGES, draw, omegas, responses
-from bankgcn.report.sheet import text
+from bankgcn.report.sheet import write_sheet
 from fake_records import fake_record
 
 
@@ -66,22 +66,23 @@ def test_missing_and_diverged_panels_say_so() -> None:
     image = draw(figure, records, "svg").decode()
     assert "<!-- not run yet -->" in image
     assert image.count("<!-- diverged -->") == 2
-    table = text(omegas(figure, records))
+    table = write_sheet(omegas(figure, records))
+    assert "INCOMPLETE: 1 of 5 runs missing" in table
     row = next(line for line in table.splitlines() if line.startswith("(a)"))
     assert row.split() == ["(a)", "NCI109,", "K=2,", "gamma=0", "-", "0.997", "-"]
     row = next(line for line in table.splitlines() if line.startswith("(c)"))
     assert (row.split()[-3], row.split()[-1]) == ("-", "-")
 
 
-def test_shortened_runs_are_owned_up_to_in_the_picture_and_beside_it() -> None:
-    for figure, said in ((figure3(max_epochs=9), True), (figure3(), False)):
-        assert ("SHORTENED to 9 epochs" in draw(figure, {}, "svg").decode()) == said
-        assert ("SHORTENED to 9 epochs" in text(omegas(figure, {}))) == said
+def test_the_image_and_its_table_say_that_runs_are_shortened() -> None:
+    for figure, is_short in ((figure3(max_epochs=9), True), (figure3(), False)):
+        assert ("SHORTENED to 9 epochs" in draw(figure, {}, "svg").decode()) == is_short
+        assert ("SHORTENED to 9 epochs" in write_sheet(omegas(figure, {}))) == is_short
 
 
 def test_omegas_stand_beside_the_papers() -> None:
     figure = figure3()
-    table = text(omegas(figure, with_filters(figure)))
+    table = write_sheet(omegas(figure, with_filters(figure)))
     row = next(line for line in table.splitlines() if line.startswith("(c)"))
     assert row.split()[:6] == ["(c)", "NCI109,", "K=2,", "gamma=10", "0.900", "0.649"]
 

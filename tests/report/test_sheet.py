@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from bankgcn.report.sheet import Block, Entry, Sheet, comma_separated, latex, markdown, text
+import pytest
+
+from bankgcn.report.sheet import MORE, WRITERS, Block, Cell, Sheet, comma_separated, latex, markdown, text, write_sheet
 
 SHEET = Sheet(
     title="A_title & 100%",
     blocks=(
-        Block(title="block", header=("", "a, b", "c"), rows=((Entry("x|y"), Entry("1 ± 2", bold=True), Entry("<3")),)),
-        Block(title="", header=("", "d"), rows=((Entry("long name"), Entry("4")),)),
+        Block(title="block", header=("", "a, b", "c"), rows=((Cell("x|y"), Cell("1 ± 2", bold=True), Cell("<3")),)),
+        Block(title="", header=("", "d"), rows=((Cell("long name"), Cell("4")),)),
     ),
-    notes=("first_note", "second"),
+    footer=("first_note", "second"),
 )
 
 
@@ -20,7 +22,7 @@ def test_text_aligns_names_to_the_left_and_figures_to_the_right() -> None:
     )
 
 
-def test_markdown_takes_no_name_for_a_command() -> None:
+def test_markdown_escapes_special_characters() -> None:
     written = markdown(SHEET)
     assert "| x\\|y | **1 ± 2** | \\<3 |" in written
     assert "- first\\_note" in written
@@ -37,11 +39,34 @@ def test_latex_escapes_and_balances() -> None:
 
 def test_wide_blocks_are_shrunk_to_the_page() -> None:
     header = ("", *"abcdef")
-    wide = Sheet(title="", blocks=(Block(title="", header=header, rows=(tuple(map(Entry, header)),)),))
+    wide = Sheet(title="", blocks=(Block(title="", header=header, rows=(tuple(map(Cell, header)),)),))
     assert r"\resizebox{\linewidth}{!}{%" in latex(wide)
     assert latex(wide).count("{") == latex(wide).count("}")
     assert "resizebox" not in latex(SHEET)
 
 
-def test_csv_quotes_what_has_commas() -> None:
-    assert comma_separated(SHEET) == ',"a, b",c\nx|y,1 ± 2,<3\n'
+def test_csv_quotes_commas_and_marks_the_footer_as_comments() -> None:
+    assert comma_separated(SHEET) == ',"a, b",c\nx|y,1 ± 2,<3\n# first_note\n# second\n'
+    assert write_sheet(SHEET, "csv") == ',"a, b",c\nx|y,1 ± 2,<3\n'
+
+
+@pytest.mark.parametrize("form", list(WRITERS))
+def test_details_and_notes_are_shown_on_request_only(form: str) -> None:
+    detail = Block(title="more", header=("", "detail"), rows=((Cell("z"), Cell("5")),))
+    sheet = Sheet(title="t", blocks=SHEET.blocks, footer=("foot",), details=(detail,), notes=("remark",))
+    brief, full = (write_sheet(sheet, form, notes) for notes in (False, True))
+    assert "remark" in full
+    assert "remark" not in brief
+    assert ("detail" in full) == (form != "csv")
+    assert "detail" not in brief
+    assert MORE not in full
+    assert (MORE in brief, "foot" in brief) == ((False, False) if form == "csv" else (True, True))
+
+
+def test_without_anything_more_to_see_the_footer_does_not_promise_it() -> None:
+    assert MORE not in write_sheet(SHEET)
+
+
+def test_long_lines_of_the_footer_are_wrapped_in_text() -> None:
+    written = text(Sheet(title="", blocks=(), footer=("word " * 40,)))
+    assert max(map(len, written.splitlines())) <= 80

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper.layout import Grid, Table
+from bankgcn.experiments.paper.layout import Column, Grid, Table
 from bankgcn.experiments.paper.tables import TABLE_1, TABLE_2, TABLE_4
-from bankgcn.report.results import collect, occupied
-from bankgcn.report.sheet import WRITERS
-from bankgcn.report.tables import render_table
+from bankgcn.report import tables
+from bankgcn.report.results import Result, Results, collect, without_empty
+from bankgcn.report.sheet import WRITERS, write_sheet
+from bankgcn.report.tables import by_dataset, matrix, render_table
 from fake_records import fake_record, fake_records
 
 PART = TABLE_1.restricted(datasets=["ENZYMES", "MUTAG"], models=["mlp", "gcn", "bank"], runs=4)
@@ -27,10 +28,18 @@ def lines(table: Table, records: dict[str, RunRecord], **options: str) -> list[d
     return list(csv.DictReader(io.StringIO(render_table(table, records, form="csv", **options))))
 
 
+def with_notes(table: Table, records: dict[str, RunRecord]) -> str:
+    """The table with its notes, on one line."""
+    return " ".join(render_table(table, records, notes=True).split())
+
+
 @pytest.mark.parametrize("form", list(WRITERS))
-def test_a_table_is_the_same_to_the_last_byte_whatever_the_order_and_times_of_its_records(form: str) -> None:
+@pytest.mark.parametrize("notes", [False, True])
+def test_a_table_is_the_same_to_the_last_byte_whatever_the_order_and_times_of_its_records(
+    form: str, notes: bool
+) -> None:
     shuffled = {key: replace(RECORDS[key], seconds=9.9) for key in sorted(RECORDS, reverse=True)}
-    assert render_table(PART, shuffled, form=form) == render_table(PART, RECORDS, form=form)
+    assert render_table(PART, shuffled, form=form, notes=notes) == render_table(PART, RECORDS, form=form, notes=notes)
 
 
 def test_means_and_deviations_are_those_of_the_chosen_candidate() -> None:
@@ -72,15 +81,17 @@ def test_missing_runs_are_shown_as_missing() -> None:
     assert "*" not in enzymes
     assert mutag.count("3/4") == len(PART.rows)
     assert mutag.count(" * ") == len(PART.rows)
-    assert "INCOMPLETE: entries with * rest on 72 of their 96 runs" in text
+    assert "INCOMPLETE: entries with * have 72 of 96 runs" in text
     assert "INCOMPLETE" not in render_table(PART, RECORDS)
 
 
 def test_a_cell_without_records_is_empty_and_breaks_nothing() -> None:
     for form in WRITERS:
         assert "nan" not in render_table(PART, {}, form=form)
-    row = next(line for line in render_table(PART, {}).splitlines() if line.startswith("BankGCN (K=2, s=8)"))
-    assert row.removeprefix("BankGCN (K=2, s=8)").split() == ["-", "68.00", "±", "5.23", "0/4", "-", "-"]
+    text = render_table(PART, {}, notes=True)
+    scores, _, details, _ = (line.split()[3:] for line in text.splitlines() if line.startswith("BankGCN (K=2, s=8)"))
+    assert scores == ["-", "68.00", "±", "5.23", "0/4", "reference"]
+    assert details == ["-", "-"]
 
 
 @pytest.mark.parametrize("restored", [{}, {"valid_score": 0.9, "valid_loss": 0.1, "test_score": 0.9}])
@@ -95,7 +106,7 @@ def test_diverged_runs_are_counted_and_have_no_score(restored: dict[str, float])
         )
     text = render_table(part, records)
     assert "4 (1 diverged)" in text
-    assert "left out of mean and std" in text
+    assert "left out of mean and std" in with_notes(part, records)
     (line,) = lines(part, records)
     kept = [records[lost.with_(seed=s, weight_decay=float(line["weight_decay"])).key].test_score for s in (0, 2, 3)]
     assert float(line["mean"]) == pytest.approx(100 * np.mean(kept))
@@ -123,10 +134,10 @@ def test_comparisons_pair_runs_of_the_same_split_only() -> None:
 
 def test_the_correction_is_for_drawn_splits_alone() -> None:
     part = TABLE_4.restricted(models=["gcn", "bank-K2-s16"])
-    text = render_table(part, fake_records(part.configs()))
+    text = with_notes(part, fake_records(part.configs()))
     assert "paired t-test" in text
     assert "Nadeau" not in text
-    assert "n_test/n_train = 1/8" in render_table(PART, RECORDS)
+    assert "n_test/n_train = 1/8" in with_notes(PART, RECORDS)
 
 
 def test_the_decrease_is_relative_to_the_whole_dataset() -> None:
@@ -160,33 +171,34 @@ def test_the_papers_figure_stands_beside_ours_but_never_beside_a_stand_in() -> N
         assert "78.9" in text
         assert "62.21" not in text
         assert "FRANKENSTEIN-rebuilt (stand-in)" in text
-    assert "FRANKENSTEIN-rebuilt (stand-in): made for the occasion." in render_table(
-        part, fake_records(part.configs(), notes=("made for the occasion",))
-    )
+    records = fake_records(part.configs(), notes=("made for the occasion",))
+    assert "FRANKENSTEIN-rebuilt (stand-in): made for the occasion." in with_notes(part, records)
 
 
 def test_what_is_not_the_papers_protocol_is_said() -> None:
-    assert "4 runs of each candidate; the paper has 20" in render_table(PART, RECORDS)
+    assert "4 seeds (paper: 20)." in render_table(PART, RECORDS)
     short = PART.restricted(max_epochs=7, grid=Grid(weight_decays=(0.0,)))
     text = render_table(short, fake_records(short.configs()))
     assert "SHORTENED to 7 epochs" in text
-    assert "Not the paper's grid" in text
+    assert "not the paper's grid" in text
+    assert "The paper's grid: weight decay in {0, 1e-05, 0.0001}, gamma in {0, 0.1, 10}." in with_notes(short, {})
     whole = TABLE_1.restricted(datasets=["NCI1"], models=["gcn"])
-    text = render_table(whole, fake_records(whole.configs()))
-    assert not any(words in text for words in ("SHORTENED", "Not the paper's", "the paper has 20"))
+    assert "Complete: all runs of the protocol." in render_table(whole, fake_records(whole.configs()))
+    text = with_notes(whole, fake_records(whole.configs()))
+    assert not any(words in text for words in ("SHORTENED", "not the paper's", "(paper:", "The paper's grid"))
 
 
 def test_footnotes_are_of_the_rows_that_are_shown() -> None:
-    text = render_table(TABLE_2.restricted(datasets=["MUTAG"], models=["bank-K2-s8"], runs=1), {})
+    text = with_notes(TABLE_2.restricted(datasets=["MUTAG"], models=["bank-K2-s8"], runs=1), {})
     assert "MLP" not in text
     assert "One filter" not in text
-    assert "whatever s is" in text
+    assert "for every s" in text
 
 
-def test_data_and_versions_are_told_and_mixed_data_is_flagged() -> None:
-    text = render_table(PART, RECORDS)
+def test_notes_name_data_and_versions_and_the_footer_flags_mixed_data() -> None:
+    text = with_notes(PART, RECORDS)
     assert "MUTAG: data graphs of MUTAG." in text
-    assert "Made with bankgcn 0, torch 2; 1 thread a run." in text
+    assert "Made with bankgcn 0, torch 2; 1 thread per run." in text
     mixed = {
         key: replace(record, fingerprint="others") if record.config.model.conv == "gcn" else record
         for key, record in RECORDS.items()
@@ -196,9 +208,66 @@ def test_data_and_versions_are_told_and_mixed_data_is_flagged() -> None:
 
 def test_only_rows_and_columns_with_records_are_occupied() -> None:
     kept = [config for config in PART.configs() if config.model.conv == "gcn" and config.dataset == "MUTAG"]
-    there = occupied(TABLE_1.restricted(datasets=["NCI1", "MUTAG"]), {kept[0].key})
-    assert [row.name for row in there.rows] == ["gcn"]
-    assert [column.name for column in there.columns] == ["MUTAG"]
+    occupied = without_empty(TABLE_1.restricted(datasets=["NCI1", "MUTAG"]), {kept[0].key})
+    assert [row.name for row in occupied.rows] == ["gcn"]
+    assert [column.name for column in occupied.columns] == ["MUTAG"]
+
+
+@pytest.mark.parametrize("table", [PART, TABLE_4])
+def test_text_fits_a_terminal_of_80_columns(table: Table) -> None:
+    for records in ({}, fake_records(table.configs())):
+        assert max(map(len, render_table(table, records).splitlines())) <= 80
+        assert max(map(len, render_table(table, records, notes=True).splitlines())) <= 80
+
+
+def test_the_footer_has_three_lines() -> None:
+    for records in ({}, RECORDS):
+        footer = render_table(PART, records).split("\n\n")[-1].splitlines()
+        assert len(footer) == 3
+        assert footer[0] == "Hyper-parameters chosen by mean validation score over the seeds."
+        assert "--notes" in footer[2]
+
+
+def errors_in_table() -> Results:
+    """Two networks by their mean absolute errors on four seeds."""
+    column = Column(name="esol", label="esol", dataset="esol", train={"metric": "mae"}, runs=4)
+    table = replace(PART, rows=PART.rows[1:3], columns=(column,), figures={})
+    config = PART.configs()[0]
+    errors = {"gcn": (0.61, 0.62, 0.63, 0.64), "bank-K2-s8": (0.51, 0.5, 0.53, 0.65)}
+    cells = {
+        (row.name, "esol"): Result(
+            row=row,
+            column=column,
+            chosen=None,
+            records=tuple(
+                fake_record(config.with_(seed=seed), metric="mae", test_score=score)
+                for seed, score in enumerate(errors[row.name])
+            ),
+            done=4,
+            total=4,
+            published=None,
+        )
+        for row in table.rows
+    }
+    return Results(table=table, rule="validation", cells=cells)
+
+
+def test_errors_have_their_own_unit_and_the_smallest_is_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "notes_of", lambda results: ())  # they describe runs, and here are none
+    results = errors_in_table()
+    gcn, bank = results.table.rows
+    versus = results.comparison(gcn, results.table.columns[0])
+    assert versus is not None
+    assert (versus.wins, versus.losses) == (1, 3)  # GCN has the smaller error once
+    text = write_sheet(by_dataset(results))
+    assert "esol: test MAE, mean ± std" in text
+    assert "%" not in text
+    assert re.search(r"GCN +0\.625 ± 0\.01291 +4 +\+0\.0775 +0\.\d{3}\n", text)
+    assert results.is_best(bank, results.table.columns[0])
+    assert not results.is_best(gcn, results.table.columns[0])
+    published = write_sheet(matrix(results), "markdown")
+    assert "Test MAE, mean ± std; the best of ours in bold" in published
+    assert "**0.5475 ± 0.06946**" in published
 
 
 def test_an_unknown_format_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""The options that say which part of the paper is meant."""
+"""The options that select a part of a table or figure of the paper."""
 
 from __future__ import annotations
 
@@ -18,28 +18,32 @@ Models = Annotated[
     str | None,
     typer.Option(help="Only these rows, by convolution (bank, gcn, ...) or name (bank-K2-s8, ...).", metavar="NAMES"),
 ]
-Runs = Annotated[int | None, typer.Option(help="Seeds of each candidate; the paper's number if not given.", min=1)]
+Runs = Annotated[int | None, typer.Option(help="Number of seeds for each candidate; the paper's by default.", min=1)]
 Epochs = Annotated[
-    int | None, typer.Option(help="Most epochs of a run, for a quick look; else the paper's 500.", min=1)
+    int | None, typer.Option(help="Maximum number of epochs, for a quick look; 500 by default, as in the paper.", min=1)
 ]
 WeightDecays = Annotated[
-    str | None, typer.Option(help="Other values of weight decay to choose from, for a quick look.", metavar="NUMBERS")
+    str | None,
+    typer.Option(help="Other values of weight decay to choose from, separated by commas.", metavar="NUMBERS"),
 ]
-Gammas = Annotated[str | None, typer.Option(help="Other values of gamma to choose from.", metavar="NUMBERS")]
+Gammas = Annotated[
+    str | None, typer.Option(help="Other values of gamma to choose from, separated by commas.", metavar="NUMBERS")
+]
 Select = Annotated[
     str,
-    typer.Option(
-        help="How hyper-parameters are chosen: by 'validation' score, or, as the 'paper' appears to, by test score."
-    ),
+    typer.Option(help="Choose hyper-parameters by 'validation' score or, as the 'paper' appears to do, by test score."),
 ]
-StoreFolder = Annotated[Path, typer.Option(help="Folder of the records of runs, one file each.", metavar="DIR")]
+Notes = Annotated[
+    bool, typer.Option("--notes", help="Also print chosen hyper-parameters, further statistics, and notes.")
+]
+StoreFolder = Annotated[Path, typer.Option(help="Folder with the records of the runs, one file each.", metavar="DIR")]
 
 DEFAULT_STORE = Path("bankgcn-records")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """The part of a table or figure that a user asks for, as typed."""
+class TableSelection:
+    """The part of a table or figure that a user selects, as typed."""
 
     datasets: str | None = None
     models: str | None = None
@@ -48,29 +52,31 @@ class Part:
     weight_decays: str | None = None
     gammas: str | None = None
 
-    def among(self, experiment: str, has: Callable[[str], bool], others: Iterable[str] = ()) -> tuple[Part, list[str]]:
-        """The same with the datasets named that there are, unless some are named already; and those left out.
+    def available(
+        self, experiment: str, is_available: Callable[[str], bool], others: Iterable[str] = ()
+    ) -> tuple[TableSelection, list[str]]:
+        """Select the available datasets, unless the user names some; also return the datasets that are left out.
 
-        A stand-in takes the place of a dataset that there is not.
+        An available stand-in replaces a dataset that is not available.
 
         Args:
             experiment: Name of the table or figure.
-            has: Whether there is a dataset of that name.
-            others: Datasets to add that the paper has not.
+            is_available: Whether the dataset of that name is available.
+            others: Datasets to add that are not in the paper.
         """
         if self.datasets is not None:
             return self, []
         columns = _columns(experiment)
-        names = stand_ins(columns, lambda name: has(columns.get(name, name)))
-        wanted = [name for name in names if has(columns.get(name, name))]
+        names = stand_ins(columns, lambda name: is_available(columns.get(name, name)))
+        selected = [name for name in names if is_available(columns.get(name, name))]
         if experiment != "table4":
-            wanted += [name for name in DRAWN if name in others and name not in wanted]
-        return replace(self, datasets=",".join(wanted) or None), [name for name in names if name not in wanted]
+            selected += [name for name in DRAWN if name in others and name not in selected]
+        return replace(self, datasets=",".join(selected) or None), [name for name in names if name not in selected]
 
-    def of(self, experiment: str) -> Table | Figure:
-        """That part of a table or figure, of all its datasets if none are named."""
+    def build(self, experiment: str) -> Table | Figure:
+        """The selected part of a table or figure; all its datasets if none are named."""
         if experiment == "figure3":
-            return self._of_figure()
+            return self._figure()
         table = pick(TABLES, experiment, "table")
         return table.restricted(
             datasets=names_in(self.datasets, "datasets"),
@@ -80,10 +86,10 @@ class Part:
             grid=self._grid(table),
         )
 
-    def _of_figure(self) -> Figure:
+    def _figure(self) -> Figure:
         for option in ("models", "runs", "weight_decays", "gammas"):
             if getattr(self, option) is not None:
-                raise ValueError(f"--{option.replace('_', '-')}: figure3 has no such choice")
+                raise ValueError(f"--{option.replace('_', '-')}: figure3 has no such option")
         return figure3(names_in(self.datasets, "datasets") or FIGURE_3_DATASETS, self.epochs)
 
     def _grid(self, table: Table) -> Grid:
@@ -98,14 +104,14 @@ class Part:
 
 
 def _columns(experiment: str) -> dict[str, str]:
-    """The dataset of each column that the paper has."""
+    """The dataset of each of the paper's columns, by the name of the column."""
     if experiment == "figure3":
         return dict(zip(FIGURE_3_DATASETS, FIGURE_3_DATASETS, strict=True))
     return {column.name: column.dataset for column in pick(TABLES, experiment, "table").columns}
 
 
 def names_in(typed: str | None, option: str) -> list[str] | None:
-    """What is named in a list with commas; none if nothing was typed."""
+    """The names in a list that is separated by commas; ``None`` if the option is not given."""
     if typed is None:
         return None
     names = [name.strip() for name in typed.split(",") if name.strip()]

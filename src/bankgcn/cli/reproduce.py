@@ -1,4 +1,4 @@
-"""``bankgcn reproduce``, ``table`` and ``figure``: the paper's experiments, and what came out of them."""
+"""``bankgcn reproduce``, ``table`` and ``figure``: run the paper's experiments, and show their results."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Annotated, cast
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from bankgcn.choices import pick
 from bankgcn.cli.errors import FAILED, INTERRUPTED
+from bankgcn.cli.messages import say
+from bankgcn.cli.optional import require, require_for_models
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
@@ -20,10 +21,11 @@ from bankgcn.cli.paper_options import (
     Epochs,
     Gammas,
     Models,
-    Part,
+    Notes,
     Runs,
     Select,
     StoreFolder,
+    TableSelection,
     WeightDecays,
     names_in,
 )
@@ -34,14 +36,14 @@ from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.paper.datasets import PAPER_DATASETS, describe, is_here
 from bankgcn.experiments.paper.layout import Figure, Table, stand_ins
-from bankgcn.experiments.selection import LABELS, How
+from bankgcn.experiments.selection import RULES, SelectionRule
 from bankgcn.experiments.store import Store
-from bankgcn.experiments.sweep import sweep
+from bankgcn.experiments.sweep import SweepResult, sweep
 from bankgcn.files.atomic import atomic_write
 from bankgcn.report.datasets import dataset_sheet
 from bankgcn.report.figures import IMAGES, draw, omegas
-from bankgcn.report.results import occupied
-from bankgcn.report.sheet import WRITERS
+from bankgcn.report.results import without_empty
+from bankgcn.report.sheet import WRITERS, write_sheet
 from bankgcn.report.tables import render_table
 
 
@@ -54,39 +56,43 @@ def run_experiments(
     weight_decays: WeightDecays = None,
     gammas: Gammas = None,
     select: Select = "validation",
-    engine: Annotated[str, typer.Option(help="What runs them: 'local' processes, 'ray', or 'serial'.")] = "local",
-    workers: Annotated[int | None, typer.Option(help="Runs at a time; as many as cores if not given.", min=1)] = None,
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster, with --engine ray.")] = None,
+    notes: Notes = False,
+    engine: Annotated[
+        str, typer.Option(help="Where to run: 'local' processes, a 'ray' cluster, or 'serial' in this process.")
+    ] = "local",
+    workers: Annotated[int | None, typer.Option(help="Number of parallel runs; all cores by default.", min=1)] = None,
+    address: Annotated[str | None, typer.Option(help="Address of the Ray cluster, for --engine ray.")] = None,
     store: StoreFolder = DEFAULT_STORE,
     data_root: DataRoot = None,
 ) -> None:
-    """Run the experiments of a table or figure of the paper, and print it.
+    """Run the experiments of a table or figure of the paper, and print the results.
 
-    Runs whose records are in the store are not run again: after a stop or a kill, the same command goes on.
+    Runs with a record in the store are not repeated: after an interruption, the same command resumes.
     """
     rule = _rule(select)
-    part = Part(datasets=datasets, models=models, runs=runs, epochs=epochs, weight_decays=weight_decays, gammas=gammas)
-    part, left_out = part.among(what, lambda name: is_here(name, data_root))
-    experiment = part.of(what)
+    selection, left_out = TableSelection(
+        datasets=datasets, models=models, runs=runs, epochs=epochs, weight_decays=weight_decays, gammas=gammas
+    ).available(what, lambda name: is_here(name, data_root))
+    experiment = selection.build(what)
     configs = experiment.configs()
+    if engine == "ray":
+        require("ray", "--engine ray")
+    require_for_models(config.model.conv for config in configs)
     for dataset in dict.fromkeys(config.dataset for config in configs):
-        find_dataset(dataset, data_root)  # or say at once how to get it
-    console = Console(stderr=True, highlight=False)
+        find_dataset(dataset, data_root)  # raises, with the command that downloads it
     if left_out:
-        _say(console, f"left out, because they are not here: {', '.join(left_out)}; see 'bankgcn data list'")
+        say(f"left out, because they are not here: {', '.join(left_out)}; see 'bankgcn data list'", stderr=True)
     runner = make_engine(engine, workers=workers, data_root=data_root, address=address)
+    console = Console(stderr=True, highlight=False)
     try:
         with SweepGrid(experiment, configs, console) as grid:
-            grid.say(f"{what}: {len(configs):,} runs, whose records are kept in {store}")
+            grid.say(f"{what}: {len(configs):,} runs; their records are in {store}")
             outcome = sweep(configs, Store(store), runner, grid.on_event)
             grid.say(grid.summary())
     except KeyboardInterrupt:
-        _say(console, f"interrupted: what is done is kept in {store}, and the same command goes on from there")
+        say(f"interrupted: finished runs are in {store}; the same command resumes", stderr=True)
         raise typer.Exit(INTERRUPTED) from None
-    typer.echo(_render(experiment, {record.config.key: record for record in outcome.records}, rule, "text"), nl=False)
-    if outcome.failed:
-        _say(console, f"error: {len(outcome.failed):,} runs failed; the same command tries them again")
-        raise typer.Exit(FAILED)
+    _print_outcome(experiment, outcome, rule, notes)
 
 
 def print_table(
@@ -98,23 +104,27 @@ def print_table(
     weight_decays: WeightDecays = None,
     gammas: Gammas = None,
     select: Select = "validation",
+    notes: Notes = False,
     store: StoreFolder = DEFAULT_STORE,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(WRITERS)}.")] = "text",
-    out: Annotated[Path, typer.Option(help=f"File to write it to; {OR_STANDARD_OUTPUT}")] = Path("-"),
+    out: Annotated[Path, typer.Option(help=f"Output file; {OR_STANDARD_OUTPUT}")] = Path("-"),
     data_root: DataRoot = None,
 ) -> None:
-    """Print a table of the paper from the records that there are; nothing is run.
+    """Print a table of the paper from the records in the store; nothing is run.
 
-    Of rows and columns that are not named, those with at least one record are shown. table0 describes the datasets,
-    and is read from these.
+    Without --models and --datasets, the table has the rows and columns with at least one record. table0 describes the
+    datasets; it reads them instead of records.
     """
-    rule, write = _rule(select), pick(WRITERS, form, "format")
-    part = Part(datasets=datasets, models=models, runs=runs, epochs=epochs, weight_decays=weight_decays, gammas=gammas)
+    rule = _rule(select)
+    pick(WRITERS, form, "format")
+    selection = TableSelection(
+        datasets=datasets, models=models, runs=runs, epochs=epochs, weight_decays=weight_decays, gammas=gammas
+    )
     if what == "table0":
-        text = write(dataset_sheet(describe(_described(part, data_root), data_root)))
+        text = write_sheet(dataset_sheet(describe(_datasets(selection, data_root), data_root)), form, notes)
     else:
-        experiment, records = _stored(what, part, store)
-        text = _render(experiment, records, rule, form)
+        experiment, records = _stored(what, selection, store)
+        text = _render(experiment, records, rule, form, notes)
     if is_standard_output(out):
         typer.echo(text, nl=False)
     else:
@@ -123,17 +133,18 @@ def print_table(
 
 def draw_figure(
     what: Annotated[str, typer.Argument(help="figure3.", metavar="FIGURE")],
-    out: Annotated[Path, typer.Option(help=f"Image to write: {', '.join(IMAGES)}, by its ending.")],
+    out: Annotated[Path, typer.Option(help=f"Image file, in the format of its suffix: {', '.join(IMAGES)}.")],
     datasets: Datasets = None,
     epochs: Epochs = None,
     store: StoreFolder = DEFAULT_STORE,
 ) -> None:
-    """Draw a figure of the paper from the records that there are; nothing is run."""
+    """Draw a figure of the paper from the records in the store; nothing is run."""
     pick({"figure3": None}, what, "figure")
     form = out.suffix.lower().removeprefix(".")
     if form not in IMAGES:
         raise ValueError(f"{out}: expected the name of an image that ends in .{', .'.join(IMAGES)}")
-    experiment, records = _stored(what, Part(datasets=datasets, epochs=epochs), store)
+    require("matplotlib", "bankgcn figure")
+    experiment, records = _stored(what, TableSelection(datasets=datasets, epochs=epochs), store)
     assert isinstance(experiment, Figure)
     _write(out, draw(experiment, records, form))
 
@@ -145,56 +156,64 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 
 
-def _stored(what: str, part: Part, folder: Path) -> tuple[Table | Figure, dict[str, RunRecord]]:
-    """What was asked for, as far as there are records of it."""
-    part.of(what)  # before anything else, say what is wrong with the question itself
+def _print_outcome(experiment: Table | Figure, outcome: SweepResult, rule: SelectionRule, notes: bool) -> None:
+    records = {record.config.key: record for record in outcome.records}
+    typer.echo(_render(experiment, records, rule, "text", notes), nl=False)
+    if outcome.failed:
+        say(f"error: {len(outcome.failed):,} runs failed; the same command tries them again", stderr=True)
+        raise typer.Exit(FAILED)
+
+
+def _stored(what: str, selection: TableSelection, folder: Path) -> tuple[Table | Figure, dict[str, RunRecord]]:
+    """The selected part of a table or figure, as far as there are records of it; and all records."""
+    selection.build(what)  # raises if an option is wrong, before any record is read
     if not folder.is_dir():
         raise ValueError(f"{folder}: there are no records; 'bankgcn reproduce {what} --store {folder}' makes them")
     store = Store(folder)
     records = {record.config.key: record for record in store.records()}
     for message in store.skipped:
-        _say(Console(stderr=True, highlight=False), message)
-    known = {record.config.dataset for record in records.values()}
-    experiment = part.among(what, known.__contains__, others=known)[0].of(what)
+        say(message, stderr=True)
+    datasets = {record.config.dataset for record in records.values()}
+    experiment = selection.available(what, datasets.__contains__, others=datasets)[0].build(what)
     if not any(config.key in records for config in experiment.configs()):
         raise ValueError(
-            f"{folder}: none of its {len(records):,} records is of {what} with these options; --epochs, "
+            f"{folder}: none of its {len(records):,} records belongs to {what} with these options; --epochs, "
             "--weight-decays and --gammas must be those of 'bankgcn reproduce'"
         )
     if isinstance(experiment, Table):
-        there = occupied(experiment, records)
+        occupied = without_empty(experiment, records)
         experiment = replace(
             experiment,
-            rows=there.rows if part.models is None else experiment.rows,
-            columns=there.columns if part.datasets is None else experiment.columns,
+            rows=occupied.rows if selection.models is None else experiment.rows,
+            columns=occupied.columns if selection.datasets is None else experiment.columns,
         )
     return experiment, records
 
 
-def _render(experiment: Table | Figure, records: dict[str, RunRecord], rule: How, form: str) -> str:
+def _render(
+    experiment: Table | Figure, records: dict[str, RunRecord], rule: SelectionRule, form: str, notes: bool
+) -> str:
     if isinstance(experiment, Figure):
-        return WRITERS[form](omegas(experiment, records))
-    return render_table(experiment, records, rule, form)
+        return write_sheet(omegas(experiment, records), form, notes)
+    return render_table(experiment, records, rule, form, notes)
 
 
-def _described(part: Part, data_root: Path | None) -> list[str]:
-    if part != Part(datasets=part.datasets):
+def _datasets(selection: TableSelection, data_root: Path | None) -> list[str]:
+    """The datasets of table0."""
+    if selection != TableSelection(datasets=selection.datasets):
         raise ValueError("table0 describes datasets: of these options, it has --datasets alone")
-    if part.datasets is not None:
-        return names_in(part.datasets, "datasets") or []
+    if selection.datasets is not None:
+        return names_in(selection.datasets, "datasets") or []
     return stand_ins(PAPER_DATASETS, lambda name: is_here(name, data_root))
 
 
-def _rule(select: str) -> How:
-    pick(LABELS, select, "selection")
-    return cast(How, select)
+def _rule(select: str) -> SelectionRule:
+    rule = cast(SelectionRule, select)
+    pick(RULES, rule, "selection")
+    return rule
 
 
 def _write(path: Path, content: bytes) -> None:
     with atomic_write(path) as file:
         file.write(content)
     typer.echo(f"written to {path}")
-
-
-def _say(console: Console, message: str) -> None:
-    console.print(Text(message), soft_wrap=True)

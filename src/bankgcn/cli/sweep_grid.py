@@ -32,7 +32,7 @@ def places(experiment: Table | Figure) -> dict[str, Place]:
         config.key: (row.label, column.label)
         for column in experiment.columns
         for row in experiment.rows
-        for config in experiment.cell(row, column)
+        for config in experiment.cell_configs(row, column)
     }
 
 

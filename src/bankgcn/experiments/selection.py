@@ -1,4 +1,4 @@
-"""Which hyper-parameters win: chosen by validation, or, so labelled, as the paper probably did."""
+"""Choose hyper-parameters by validation score or, clearly labelled, by test score as the paper appears to do."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from statistics import fmean
 from typing import Literal
 
 from bankgcn.choices import pick
+from bankgcn.metrics import METRICS, Metric
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
-WORST = 0.0  # of accuracy and ROC-AUC alike
+SelectionRule = Literal["validation", "paper"]
 
-How = Literal["validation", "paper"]
-
-LABELS: dict[str, str] = {
-    "validation": "hyper-parameters chosen by the mean validation score over the seeds",
-    "paper": "hyper-parameters chosen by the mean TEST score over the seeds, as the paper seems to do: optimistic",
+RULES: dict[SelectionRule, str] = {
+    "validation": "mean validation score over the seeds",
+    "paper": "mean TEST score",
 }
-"""What a table must say of the way in which its entries were chosen."""
+"""The score that chooses hyper-parameters, in the words of a table."""
 
 
 @dataclass(frozen=True)
@@ -28,16 +27,16 @@ class Selection:
     """The winner of a group of runs.
 
     Args:
-        group: What the group has in common.
-        how: By which rule it was chosen; ``LABELS`` says it in words.
+        group: What the runs of the group have in common.
+        rule: The rule of the choice, a key of ``RULES``.
         records: The winner's runs, by seed.
-        score: What it was chosen for: its mean score over the seeds.
-        candidates: Number of hyper-parameters that it was chosen from.
-        incomplete: Number of those that were left out because some of their seeds are missing.
+        score: The winner's mean score over the seeds, by which it is chosen.
+        candidates: Number of hyper-parameters that are compared.
+        incomplete: Number of hyper-parameters that are left out because some of their seeds are missing.
     """
 
     group: Hashable
-    how: How
+    rule: SelectionRule
     records: tuple[RunRecord, ...]
     score: float
     candidates: int
@@ -50,50 +49,55 @@ class Selection:
 
 
 def by_model(config: RunSpec) -> Hashable:
-    """Group runs by what they learn and with which network; the training is chosen."""
+    """Group runs by dataset and network; the hyper-parameters of the training are chosen."""
     return config.dataset, config.train_per_class, config.model
 
 
 def select(
-    records: Iterable[RunRecord], how: How = "validation", group_by: Callable[[RunSpec], Hashable] = by_model
+    records: Iterable[RunRecord],
+    rule: SelectionRule = "validation",
+    group_by: Callable[[RunSpec], Hashable] = by_model,
 ) -> dict[Hashable, Selection]:
-    """The winning hyper-parameters of each group, by their mean score over the seeds.
+    """Choose the hyper-parameters with the best mean score over the seeds, in each group.
 
-    A diverged run counts with the worst score, 0, whatever its best epoch scored: hyper-parameters must not win by the
-    runs that they spoil. Hyper-parameters are compared only where they were run with every seed of their group, or, if
-    none was, with most of them. Of equals, the one with the smaller validation loss wins, then the one with the smaller
-    key.
+    The metric of the records says which direction is better. A diverged run counts as the metric's worst value,
+    whatever its best epoch scored: hyper-parameters must not win by the runs that they spoil. Only hyper-parameters
+    with a run for every seed of their group compete; if there are none, those with the most seeds do. A tie goes to
+    the smaller validation loss, then to the smaller key.
 
     Args:
-        records: Runs that came to an end; failed ones count as missing.
-        how: ``"validation"``: by the validation score; test scores are not looked at. ``"paper"``: by the test score.
-        group_by: What runs of one group have in common; everything else, the seed apart, is chosen.
+        records: Finished and diverged runs; failed ones count as missing.
+        rule: ``"validation"``: by validation score, without a look at the test scores. ``"paper"``: by test score.
+        group_by: What the runs of a group have in common; everything else, apart from the seed, is chosen.
 
     Returns:
-        The winner of each group, in the order in which the groups come.
+        The winner of each group, in the order of the first records of the groups.
 
     Raises:
-        ValueError: Runs of one dataset saw different graphs, so that they cannot be compared.
+        ValueError: Runs of one dataset used different graphs, or runs of one group different metrics.
     """
-    pick(LABELS, how, "selection")
+    pick(RULES, rule, "selection")
     groups: dict[Hashable, dict[str, list[RunRecord]]] = defaultdict(lambda: defaultdict(list))
-    kept = [record for record in records if record.status != "failed"]
-    _check_same_graphs(kept)
-    for record in kept:
+    ended = [record for record in records if record.status != "failed"]
+    _check_same_graphs(ended)
+    for record in ended:
         groups[group_by(record.config)][record.config.with_(seed=0).key].append(record)
-    return {group: _winner(group, candidates, how) for group, candidates in groups.items()}
+    return {group: _winner(group, candidates, rule) for group, candidates in groups.items()}
 
 
-def _winner(group: Hashable, candidates: dict[str, list[RunRecord]], how: How) -> Selection:
+def _winner(group: Hashable, candidates: dict[str, list[RunRecord]], rule: SelectionRule) -> Selection:
+    metric = _common_metric([record for records in candidates.values() for record in records])
     most = max(map(len, candidates.values()))
     complete = {key: records for key, records in candidates.items() if len(records) == most}
-    key = min(complete, key=lambda key: (-_mean_score(complete[key], how), _mean_loss(complete[key]), key))
+    scores = {key: fmean(_score(record, rule, metric) for record in records) for key, records in complete.items()}
+    key = min(complete, key=lambda key: (metric.cost(scores[key]), _mean_loss(complete[key]), key))
     winners = tuple(sorted(complete[key], key=lambda record: record.config.seed))
-    return Selection(group, how, winners, _mean_score(winners, how), len(complete), len(candidates) - len(complete))
+    return Selection(group, rule, winners, scores[key], len(complete), len(candidates) - len(complete))
 
 
-def _mean_score(records: Iterable[RunRecord], how: How) -> float:
-    return fmean(_score(record, how) for record in records)
+def _score(record: RunRecord, rule: SelectionRule, metric: Metric) -> float:
+    score = record.valid_score if rule == "validation" else record.test_score
+    return metric.worst if record.status == "diverged" or score is None else score
 
 
 def _mean_loss(records: Iterable[RunRecord]) -> float:
@@ -103,9 +107,15 @@ def _mean_loss(records: Iterable[RunRecord]) -> float:
     )
 
 
-def _score(record: RunRecord, how: How) -> float:
-    score = record.valid_score if how == "validation" else record.test_score
-    return WORST if record.status == "diverged" or score is None else score
+def _common_metric(records: list[RunRecord]) -> Metric:
+    first = records[0]
+    for record in records:
+        if record.metric != first.metric:
+            raise ValueError(
+                f"the scores of the runs {first.config.key} and {record.config.key} are {first.metric} and "
+                f"{record.metric}: they cannot be compared"
+            )
+    return pick(METRICS, first.metric, "metric")
 
 
 def _check_same_graphs(records: Iterable[RunRecord]) -> None:
@@ -114,6 +124,6 @@ def _check_same_graphs(records: Iterable[RunRecord]) -> None:
         first = seen.setdefault(record.config.dataset, record)
         if first.fingerprint != record.fingerprint:
             raise ValueError(
-                f"the runs {first.config.key} and {record.config.key} of {record.config.dataset} saw different graphs "
+                f"the runs {first.config.key} and {record.config.key} of {record.config.dataset} used different graphs "
                 f"({first.fingerprint} and {record.fingerprint}): they cannot be compared"
             )

@@ -1,8 +1,8 @@
-"""Whether one model is better than another: paired statistics over the splits that both were run on.
+"""Whether one model is better than another: paired statistics over the splits that both use.
 
 A mean of 20 runs with a standard deviation of 5 says little by itself. Runs with the same seed share their split, so
-their differences say more; but the splits overlap, so the differences are not independent, and the plain paired t-test
-finds far too much. The corrected one of Nadeau and Bengio (2003) counts the overlap.
+their paired differences say more. But the splits overlap, so the differences are not independent, and the plain paired
+t-test reports far too many differences. The corrected test of Nadeau and Bengio (2003) accounts for the overlap.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ TEST_TO_TRAIN = 1 / 8
 """Test graphs per training graph in a split of 8:1:1."""
 
 SAME = 1e-12
-"""Scores that differ by less are equal: 0.9 - 0.8 is not 0.8 - 0.7 in floating point."""
+"""Scores that differ by less count as equal: in floating point, 0.9 - 0.8 is not 0.8 - 0.7."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Mean and sample standard deviation (ddof = 1) of the scores there are.
+    """Mean and sample standard deviation (ddof = 1) of scores.
 
     Args:
         mean: NaN if there is none.
@@ -37,7 +37,7 @@ class Spread:
 
     @classmethod
     def of(cls, scores: ArrayLike) -> Spread:
-        """The spread of some scores; NaN among them is left out."""
+        """The spread of scores; NaN entries are left out."""
         values = np.asarray(scores, np.float64)
         values = values[~np.isnan(values)]
         mean = float(values.mean()) if len(values) else math.nan
@@ -49,14 +49,14 @@ class Comparison:
     """One model against another on the same splits.
 
     Args:
-        difference: Mean of the paired differences; positive if the first is better.
+        difference: Mean of the paired differences, the first model's score minus the second's.
         t_test: Two-sided p-value of the corrected resampled t-test; NaN for fewer than two pairs.
-        wilcoxon: Two-sided p-value of the signed-rank test; NaN for no pair. It does not count that splits overlap, and
-            so errs towards finding a difference.
+        wilcoxon: Two-sided p-value of the signed-rank test; NaN without a pair. It ignores that splits overlap, so
+            it reports too many differences.
         wins: Number of splits on which the first is better.
-        ties: Number on which both are equal.
-        losses: Number on which the first is worse.
-        dropped: Number of pairs of which a score is NaN; they count nowhere else.
+        ties: Number of splits on which both are equal.
+        losses: Number of splits on which the first is worse.
+        dropped: Number of pairs with a NaN score; they count nowhere else.
     """
 
     difference: float
@@ -68,31 +68,38 @@ class Comparison:
     dropped: int
 
 
-def compare(first: Sequence[float], second: Sequence[float], test_to_train: float = TEST_TO_TRAIN) -> Comparison:
+def compare(
+    first: Sequence[float],
+    second: Sequence[float],
+    test_to_train: float = TEST_TO_TRAIN,
+    higher_is_better: bool = True,
+) -> Comparison:
     """Compare two models by their scores on the same splits, in the same order.
 
     Args:
-        first: Scores of the one.
-        second: Scores of the other.
-        test_to_train: Number of test graphs per training graph; 0 if the splits do not overlap, or do not differ.
+        first: Scores of the first model.
+        second: Scores of the second model.
+        test_to_train: Number of test graphs per training graph; 0 if the splits do not overlap, or are all the same.
+        higher_is_better: Direction of the metric; ``False`` for errors, where the smaller score wins.
 
     Example:
         >>> compare([0.8, 0.7, 0.9], [0.7, 0.7, 0.6]).wins
         2
     """
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} scores against {len(second)}: they must be of the same splits")
+        raise ValueError(f"{len(first)} scores against {len(second)}: expected scores on the same splits")
     differences = np.asarray(first, np.float64) - np.asarray(second, np.float64)
-    known = differences[~np.isnan(differences)]
-    known = np.where(np.abs(known) < SAME, 0.0, known)
+    paired = differences[~np.isnan(differences)]
+    paired = np.where(np.abs(paired) < SAME, 0.0, paired)
+    gains = paired if higher_is_better else -paired
     return Comparison(
-        difference=float(known.mean()) if len(known) else math.nan,
-        t_test=corrected_t_test(known, test_to_train),
-        wilcoxon=signed_rank_test(known),
-        wins=int((known > 0).sum()),
-        ties=int((known == 0).sum()),
-        losses=int((known < 0).sum()),
-        dropped=len(differences) - len(known),
+        difference=float(paired.mean()) if len(paired) else math.nan,
+        t_test=corrected_t_test(paired, test_to_train),
+        wilcoxon=signed_rank_test(paired),
+        wins=int((gains > 0).sum()),
+        ties=int((gains == 0).sum()),
+        losses=int((gains < 0).sum()),
+        dropped=len(differences) - len(paired),
     )
 
 
@@ -102,23 +109,23 @@ def corrected_t_test(differences: NDArray[np.float64], test_to_train: float = TE
     .. math:: t = \bar d \Big/ \sqrt{(1/n + n_{test}/n_{train})\, \sigma^2}, \quad n - 1 \text{ degrees of freedom}
 
     Args:
-        differences: One per split.
-        test_to_train: :math:`n_{test}/n_{train}`; with 0 it is the plain paired t-test.
+        differences: One for each split.
+        test_to_train: :math:`n_{test}/n_{train}`; 0 gives the plain paired t-test.
     """
     count = len(differences)
     if count < 2:
         return math.nan
-    if np.ptp(differences) < SAME:  # no spread: any difference at all is certain
+    if np.ptp(differences) < SAME:  # without spread, every difference is certain
         return 1.0 if abs(differences[0]) < SAME else 0.0
     error = math.sqrt((1 / count + test_to_train) * float(differences.var(ddof=1)))
     return two_sided_t(float(differences.mean()) / error, count - 1)
 
 
 def two_sided_t(t: float, freedom: int) -> float:
-    r"""Probability that :math:`|T| \ge |t|` for Student's T with a whole number of degrees of freedom.
+    r"""Probability that :math:`|T| \ge |t|` for Student's T with an integer number of degrees of freedom.
 
-    A finite series in :math:`\theta = \arctan(t/\sqrt\nu)` (Abramowitz and Stegun 26.7.3 and 26.7.4), exact to about
-    1e-15: enough for any p-value worth printing, without a dependency on SciPy.
+    The finite series in :math:`\theta = \arctan(t/\sqrt\nu)` (Abramowitz and Stegun 26.7.3 and 26.7.4) is exact to
+    about 1e-15, and needs no SciPy.
     """
     theta = math.atan(abs(t) / math.sqrt(freedom))
     sine, cosine = math.sin(theta), math.cos(theta)
@@ -134,13 +141,13 @@ def two_sided_t(t: float, freedom: int) -> float:
 def signed_rank_test(differences: NDArray[np.float64]) -> float:
     """Two-sided p-value of Wilcoxon's signed-rank test, exact for any number of ties; differences of 0 are left out.
 
-    Every sign of every rank is as likely as the other, so the distribution of the sum of positive ranks is built by
-    adding one rank after the other.
+    Under the null hypothesis both signs of each rank are equally likely, so adding one rank after the other builds the
+    distribution of the sum of positive ranks.
     """
     if not len(differences):
         return math.nan
     nonzero = differences[np.abs(differences) >= SAME]
-    doubled = _doubled_ranks(np.abs(nonzero))  # twice the ranks are whole numbers, even where ties share a mean rank
+    doubled = _doubled_ranks(np.abs(nonzero))  # twice a rank is an integer, even where ties share a mean rank
     ways = np.ones(1)
     for rank in doubled:
         ways = (np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))) / 2
@@ -150,7 +157,7 @@ def signed_rank_test(differences: NDArray[np.float64]) -> float:
 
 
 def _doubled_ranks(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Twice the rank of each number among them; equal ones share the mean of their ranks."""
+    """Twice the rank of each number; equal numbers share the mean of their ranks."""
     rounded = np.round(sizes / SAME)
     below = (rounded[:, None] > rounded).sum(1)
     equal = (rounded[:, None] == rounded).sum(1)

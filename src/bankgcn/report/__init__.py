@@ -1,1 +1,1 @@
-"""Records in; tables and figures out. Nothing here trains, or looks at data."""
+"""Makes tables and figures from records. Nothing here trains or reads datasets."""

@@ -1,4 +1,4 @@
-"""The paper's Figure 3 from records: which frequencies the first layer's filters let pass."""
+"""The paper's Figure 3 from records: the frequency responses of the first layer's filters."""
 
 from __future__ import annotations
 
@@ -12,32 +12,36 @@ from bankgcn.choices import pick
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Figure, Panel
 from bankgcn.extras import require
+from bankgcn.metrics import METRICS
+from bankgcn.report.fields import MISSING, number, unit
+from bankgcn.report.notes import shortened
 from bankgcn.report.results import Records
-from bankgcn.report.sheet import Block, Entry, Sheet
+from bankgcn.report.sheet import Block, Cell, Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Of Okabe and Ito: told apart with any kind of colour vision; yellow, too faint for lines, is left out for grey.
+# The palette of Okabe and Ito, safe for colour-blind readers; grey replaces yellow, which is too faint for lines.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+METRIC = METRICS["accuracy"]  # of all runs in the figure
 DASHES = ("-", "--", "-.", ":")
 IMAGES: dict[str, dict[str, Any]] = {
     "png": {"dpi": 200, "metadata": {}},
     "svg": {"metadata": {"Date": None}},
     "pdf": {"metadata": {"CreationDate": None}},
 }
-"""The kinds of images, with what keeps the time of day out of them."""
+"""Image formats, with the options that keep timestamps out of the files."""
 
 
 def responses(record: RunRecord, lam: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""Response :math:`\sum_k \alpha_k T_k(\lambda - 1)` of every filter of the first layer, without the shortcut.
 
     Args:
-        record: Of a run with filter banks in the Chebyshev basis.
+        record: Record of a run with filter banks in the Chebyshev basis.
         lam: Frequencies in [0, 2].
 
     Returns:
-        One row per filter.
+        Responses, of shape (filters, frequencies).
     """
     basis = record.config.model.conv_options.get("basis")
     if not record.alpha or basis != "chebyshev":
@@ -46,10 +50,10 @@ def responses(record: RunRecord, lam: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def draw(figure: Figure, records: Records, form: str = "png") -> bytes:
-    """The figure as an image: the panels side by side, and a place for each whose record is missing.
+    """The figure as an image: the panels side by side; a panel without a record is empty and says so.
 
     Args:
-        figure: What to draw.
+        figure: The figure.
         records: Records by the keys of their runs.
         form: ``"png"``, ``"svg"``, or ``"pdf"``.
     """
@@ -65,33 +69,42 @@ def draw(figure: Figure, records: Records, form: str = "png") -> bytes:
         for panel, axis in zip(figure.panels, axes, strict=True):
             _draw_panel(panel, records.get(panel.config.key), axis)
         axes[0].set_ylabel("response")
-        for note in _shortened(figure):
-            canvas.supxlabel(note, fontsize=8)
+        for words in shortened(figure.max_epochs):
+            canvas.supxlabel(f"{words}: not the paper's protocol", fontsize=8)
         canvas.savefig(buffer, format=form, **options)
     return buffer.getvalue()
 
 
 def omegas(figure: Figure, records: Records) -> Sheet:
-    """The diversity of the filters in each panel, beside the paper's."""
-    rows = []
-    for panel in figure.panels:
-        record = records.get(panel.config.key)
-        finished = record if record and record.status == "finished" else None
-        ours = f"{finished.coherence[0]:.3f}" if finished and finished.coherence else "-"
-        score = f"{100 * finished.test_score:.2f}" if finished and finished.test_score is not None else "-"
-        published = "-" if panel.published is None else f"{panel.published:.3f}"
-        name = f"({panel.name}) {panel.label}, {panel.setting}"
-        rows.append(tuple(map(Entry, (name, ours, published, score))))
-    block = Block(title="", header=("", "Ω", "paper", "test accuracy in %"), rows=tuple(rows))
-    notes = ["Ω: largest |cos| between the coefficients of two filters of the first layer (Eq. 18); one run, seed 0."]
-    known = [(panel, records[panel.config.key]) for panel in figure.panels if panel.config.key in records]
-    notes += dict.fromkeys(f"{panel.label}: {note}." for panel, record in known for note in record.notes)
-    notes += ["No weight decay.", *_shortened(figure)]
-    return Sheet(title=f"Figure 3: {figure.title}", blocks=(block,), notes=tuple(notes))
+    """The value of Omega in each panel, beside the paper's."""
+    title = "Ω: largest |cos| between the coefficients of two filters of the first layer"
+    header = ("", "Ω", "paper", f"test {METRIC.label}{unit(METRIC)}")
+    rows = tuple(tuple(map(Cell, _omega_line(panel, records.get(panel.config.key)))) for panel in figure.panels)
+    found = [(panel, records[panel.config.key]) for panel in figure.panels if panel.config.key in records]
+    missing = len(figure.panels) - len(found)
+    exceptions = [f"INCOMPLETE: {missing} of {len(figure.panels)} runs missing"] if missing else []
+    exceptions += shortened(figure.max_epochs)
+    return Sheet(
+        title=f"Figure 3: {figure.title}",
+        blocks=(Block(title=title, header=header, rows=rows),),
+        footer=(
+            "No selection: one run per panel, with seed 0 and without weight decay.",
+            f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}.",
+        ),
+        notes=(
+            "Ω is the term of Eq. 18; it falls as the filters become more diverse.",
+            *dict.fromkeys(f"{panel.label}: {note}." for panel, record in found for note in record.notes),
+        ),
+    )
 
 
-def _shortened(figure: Figure) -> list[str]:
-    return [f"SHORTENED to {figure.max_epochs} epochs: not the paper's protocol."] if figure.max_epochs else []
+def _omega_line(panel: Panel, record: RunRecord | None) -> tuple[str, str, str, str]:
+    finished = record if record and record.status == "finished" else None
+    ours = f"{finished.coherence[0]:.3f}" if finished and finished.coherence else MISSING
+    score = finished.test_score if finished else None
+    published = MISSING if panel.published is None else f"{panel.published:.3f}"
+    name = f"({panel.name}) {panel.label}, {panel.setting}"
+    return name, ours, published, MISSING if score is None else number(100 * score, METRIC)
 
 
 def _draw_panel(panel: Panel, record: RunRecord | None, axis: Axes) -> None:
@@ -105,9 +118,9 @@ def _draw_panel(panel: Panel, record: RunRecord | None, axis: Axes) -> None:
         return
     lam = np.linspace(0, 2, 201)
     axis.axhline(0, color="#cccccc", linewidth=0.8)
-    for number, response in enumerate(responses(record, lam)):
-        style = DASHES[number // len(COLORS) % len(DASHES)]
-        axis.plot(lam, response, style, color=COLORS[number % len(COLORS)], linewidth=1.4)
+    for index, response in enumerate(responses(record, lam)):
+        style = DASHES[index // len(COLORS) % len(DASHES)]
+        axis.plot(lam, response, style, color=COLORS[index % len(COLORS)], linewidth=1.4)
     published = "" if panel.published is None else f" (paper {panel.published:.3f})"
     axis.set_title(f"{title}\nΩ = {record.coherence[0]:.3f}{published}", fontsize=9)
     axis.set_xlabel("frequency λ")

@@ -1,4 +1,4 @@
-"""What a reader must know of a table: how its figures came about, and what is missing."""
+"""The text below a table: a footer of two lines, and notes on how its figures came about."""
 
 from __future__ import annotations
 
@@ -6,26 +6,32 @@ from collections.abc import Iterator
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Grid
-from bankgcn.experiments.selection import LABELS
+from bankgcn.experiments.selection import RULES
 from bankgcn.report.results import Results
 
 COUNTS = {
     "bank": (
-        "para/layer: by the equations, BankGCN has 64 * 64 + 64 + s (K + 1); the paper prints 64 * 64 + 64 + (K + 1), "
-        "whatever s is."
+        "para/layer: by the equations, BankGCN has 64 * 64 + 64 + s (K + 1); the paper prints 64 * 64 + 64 + (K + 1) "
+        "for every s."
     ),
     "cheb": "para/layer: ChebNet (K=2) has 3 * 64 * 64 + 64 = 12,352; the paper prints 12353.",
 }
 
-METRICS = {"accuracy": "accuracy", "roc_auc": "ROC-AUC"}
+
+def footer(results: Results) -> tuple[str, str]:
+    """The selection rule, and everything that is missing or differs from the paper's protocol."""
+    rule = f"Hyper-parameters chosen by {RULES[results.rule]}"
+    warning = "; p-values prove nothing" if results.rule == "paper" else ""
+    exceptions = [*_incomplete(results), *shortened(results.table.max_epochs), *_changed(results), *_mixed(results)]
+    return f"{rule}{warning}.", f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}."
 
 
-def notes(results: Results) -> tuple[str, ...]:
-    """The lines below a table; the same for the same records."""
+def notes_of(results: Results) -> tuple[str, ...]:
+    """The notes of a table; the same for the same records."""
     return (
-        *_incomplete(results),
+        *_missing(results),
         "ours: mean ± sample standard deviation (ddof = 1) over seeds. paper: as published, over its own runs.",
-        f"Selection: {LABELS[results.rule]}.",
+        *_selection(results),
         *_grid(results),
         *_training(results),
         *_splits(results),
@@ -38,13 +44,46 @@ def notes(results: Results) -> tuple[str, ...]:
     )
 
 
+def shortened(max_epochs: int | None) -> list[str]:
+    """The words for runs with fewer epochs than the paper's, if they are so."""
+    return [f"SHORTENED to {max_epochs} epoch{'s' if max_epochs > 1 else ''}"] if max_epochs else []
+
+
 def _incomplete(results: Results) -> Iterator[str]:
-    missing = [result for result in results.cells.values() if not result.complete]
-    if missing:
-        done, total = (sum(getattr(result, name) for result in missing) for name in ("done", "total"))
+    incomplete = [cell for cell in results.cells.values() if not cell.complete]
+    if incomplete:
+        done, total = (sum(getattr(cell, name) for cell in incomplete) for name in ("done", "total"))
+        yield f"INCOMPLETE: entries with * have {done:,} of {total:,} runs"
+
+
+def _changed(results: Results) -> Iterator[str]:
+    table = results.table
+    if table.runs is not None and any(table.runs != column.runs for column in table.columns):
+        papers = " or ".join(str(runs) for runs in sorted({column.runs for column in table.columns}))
+        yield f"{table.runs} {'seed' if table.runs == 1 else 'seeds'} (paper: {papers})"
+    if table.grid != Grid():
+        yield "not the paper's grid"
+
+
+def _mixed(results: Results) -> Iterator[str]:
+    for column in results.table.columns:
+        if len({record.fingerprint for record in _records(results, column.dataset)}) > 1:
+            yield f"DIFFERENT DATA UNDER ONE NAME: {column.label}"
+
+
+def _missing(results: Results) -> Iterator[str]:
+    if not all(cell.complete for cell in results.cells.values()):
         yield (
-            f"INCOMPLETE: entries with * rest on {done} of their {total} runs, and may choose otherwise with all; "
-            "'bankgcn reproduce' with the same options runs what is missing."
+            "*: runs are missing, and the choice of hyper-parameters may change with them. 'bankgcn reproduce' with "
+            "the same options runs what is missing."
+        )
+
+
+def _selection(results: Results) -> Iterator[str]:
+    if results.rule == "paper":
+        yield (
+            "Selection: the paper appears to choose by test score, too. Such scores are optimistic, and p-values after "
+            "a choice on the test graphs prove nothing."
         )
 
 
@@ -53,80 +92,75 @@ def _grid(results: Results) -> Iterator[str]:
     values = f"weight decay in {_set(grid.weight_decays)}"
     if any(row.has_pairs and row.gamma is None for row in results.table.rows):
         values += f", gamma in {_set(grid.gammas)} for filter banks"
-    reduced = "" if grid == paper else " Not the paper's grid, which is weight decay in " + _set(paper.weight_decays)
-    reduced += "" if grid == paper else f", gamma in {_set(paper.gammas)}."
-    yield f"Grid: {values}.{reduced}"
+    papers = f" The paper's grid: weight decay in {_set(paper.weight_decays)}, gamma in {_set(paper.gammas)}."
+    yield f"Grid: {values}.{'' if grid == paper else papers}"
 
 
 def _training(results: Results) -> Iterator[str]:
     table = results.table
-    alike = {"gamma": 0.0, "metric": "accuracy"}  # told elsewhere
-    trainings = {table.candidates(table.rows[0], column)[0].with_(**alike).train for column in table.columns}
+    irrelevant = {"gamma": 0.0, "metric": "accuracy"}  # other notes give them
+    trainings = {table.candidates(table.rows[0], column)[0].with_(**irrelevant).train for column in table.columns}
     for train in sorted(trainings, key=repr):
         decay = f", reduced after {train.decay_patience} epochs" if train.decay_patience else ""
         yield (
             f"Training: Adam, learning rate {train.learning_rate:g}{decay}, batches of {train.batch_size}, at most "
-            f"{train.max_epochs} epochs, patience {train.patience}; the epoch with the best validation {train.select} "
-            "is kept."
+            f"{train.max_epochs} epoch{'s' if train.max_epochs > 1 else ''}, patience {train.patience}; a run keeps "
+            f"the epoch with the best validation {train.select}."
         )
-    if table.max_epochs is not None:
-        yield f"SHORTENED to {table.max_epochs} epochs: not the paper's protocol."
-    if table.runs is not None and any(table.runs != column.runs for column in table.columns):
-        papers = " or ".join(str(runs) for runs in sorted({column.runs for column in table.columns}))
-        yield f"{table.runs} {'run' if table.runs == 1 else 'runs'} of each candidate; the paper has {papers}."
 
 
 def _splits(results: Results) -> Iterator[str]:
     if any(column.drawn_splits for column in results.table.columns):
-        yield "Splits: stratified 8:1:1, drawn by the seed alone, so that all models share them."
+        yield "Splits: stratified 8:1:1; they depend on the seed alone, so all models share them."
     if not all(column.drawn_splits for column in results.table.columns):
-        yield "Splits: the official ones; seeds move weights and batches alone, and p-values tell of these alone."
+        yield "Splits: the official ones; a seed changes only weights and batches, and p-values refer to these alone."
 
 
 def _comparison(results: Results) -> Iterator[str]:
-    if results.reference is None or len(results.table.rows) < 2:
+    if results.reference is None:
         return
-    tests = "p (t): paired t-test. p (W): Wilcoxon's signed ranks, exact."
+    tests = "p: paired t-test. p (W): Wilcoxon's signed-rank test, exact."
     if results.table.columns[0].drawn_splits:
         tests = (
-            "p (t): corrected resampled t-test (Nadeau and Bengio, n_test/n_train = 1/8). p (W): Wilcoxon's signed "
-            "ranks, exact, but blind to the overlap of the splits."
+            "p: corrected resampled t-test (Nadeau and Bengio, n_test/n_train = 1/8). p (W): Wilcoxon's signed-rank "
+            "test, exact, but without a correction for overlapping splits."
         )
     yield (
-        f"difference: to {results.reference.label} with the same seeds, in points. {tests} Neither is adjusted for the "
-        "number of comparisons. w/t/l: seeds won, tied, lost."
+        f"difference: to {results.reference.label} with the same seeds, in the unit of the scores. {tests} Neither is "
+        "adjusted for the number of comparisons. w/t/l: number of seeds with a better, an equal and a worse score."
     )
-    if results.rule == "paper":
-        yield "After a choice on the test graphs, these p-values prove nothing."
 
 
 def _parameters(results: Results) -> Iterator[str]:
-    """The paper's counts, where they are not those of its own equations."""
+    """The paper's counts that differ from its own equations."""
     rows = [row for row in results.table.rows if row.name in results.table.parameters]
     yield from dict.fromkeys(COUNTS[row.conv] for row in rows if row.conv in COUNTS)
 
 
 def _diverged(results: Results) -> Iterator[str]:
-    if any(result.diverged for result in results.cells.values()):
-        yield "Diverged runs are left out of mean and std; in the selection they count as 0."
+    if any(cell.diverged for cell in results.cells.values()):
+        yield "Diverged runs are left out of mean and std; the selection counts them as the worst score."
 
 
 def _provenance(results: Results) -> Iterator[str]:
-    records = [record for result in results.cells.values() for record in result.records if record is not None]
     for column in results.table.columns:
-        used = [record for record in records if record.config.dataset == column.dataset]
+        used = _records(results, column.dataset)
         yield from (f"{column.label}: {note}." for note in sorted({note for record in used for note in record.notes}))
-        prints = {record.fingerprint for record in used}
-        if prints:
-            warning = " DIFFERENT DATA UNDER ONE NAME." if len(prints) > 1 else ""
-            yield f"{column.label}: data {', '.join(sorted(prints))}.{warning}"
-    for versions in sorted({_versions(record) for record in records}):
+        fingerprints = sorted({record.fingerprint for record in used})
+        if fingerprints:
+            yield f"{column.label}: data {', '.join(fingerprints)}."
+    for versions in sorted({_versions(record) for record in _records(results)}):
         yield f"Made with {versions}."
 
 
+def _records(results: Results, dataset: str | None = None) -> list[RunRecord]:
+    records = [record for cell in results.cells.values() for record in cell.records if record is not None]
+    return [record for record in records if dataset in (None, record.config.dataset)]
+
+
 def _versions(record: RunRecord) -> str:
-    named = ", ".join(f"{name} {version}" for name, version in sorted(record.versions.items()))
-    return f"{named}; {record.threads} thread{'s' if record.threads > 1 else ''} a run"
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(record.versions.items()))
+    return f"{versions}; {record.threads} thread{'s' if record.threads > 1 else ''} per run"
 
 
 def _set(values: tuple[float, ...]) -> str:

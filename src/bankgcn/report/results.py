@@ -1,4 +1,4 @@
-"""What stands in the cells of a table, found from records alone."""
+"""The content of the cells of a table, computed from records alone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from functools import cached_property
 from bankgcn.experiments import RunRecord, RunSpec
 from bankgcn.experiments.paper.layout import Column, Row, Table
 from bankgcn.experiments.paper.published import Published
-from bankgcn.experiments.selection import How, select
+from bankgcn.experiments.selection import SelectionRule, select
 from bankgcn.experiments.significance import TEST_TO_TRAIN, Comparison, Spread, compare
+from bankgcn.metrics import METRICS, Metric
+from bankgcn.report.fields import number
 
 Records = Mapping[str, RunRecord]
 
@@ -21,10 +23,10 @@ class Result:
     """A cell of a table.
 
     Args:
-        row: Its network.
-        column: Its dataset.
-        chosen: The candidate that was chosen, with seed 0; none if there is no record to choose by.
-        records: Its records, one a seed; ``None`` where one is missing.
+        row: The network.
+        column: The dataset.
+        chosen: The chosen candidate, with seed 0; ``None`` without records.
+        records: Records of the chosen candidate, one for each seed; ``None`` where one is missing.
         done: Number of records of all candidates.
         total: Number of runs of all candidates.
         published: The paper's figure.
@@ -38,14 +40,20 @@ class Result:
     total: int
     published: Published | None
 
+    @property
+    def metric(self) -> Metric:
+        """The metric of the scores."""
+        return METRICS[self.column.metric]
+
     @cached_property
     def scores(self) -> tuple[float, ...]:
-        """Test score of each seed in percent; NaN where the run is missing or diverged."""
-        return tuple(map(_percent, self.records))
+        """Test score of each seed, in percent where the metric says so; NaN where the run is missing or diverged."""
+        factor = 100 if self.metric.percent else 1
+        return tuple(factor * _test_score(record) for record in self.records)
 
     @cached_property
     def spread(self) -> Spread:
-        """Their mean and standard deviation."""
+        """Mean and standard deviation of the scores."""
         return Spread.of(self.scores)
 
     @property
@@ -55,26 +63,26 @@ class Result:
 
     @property
     def diverged(self) -> int:
-        """Number of seeds whose training diverged."""
+        """Number of seeds with a diverged training."""
         return sum(record is not None and record.status == "diverged" for record in self.records)
 
     @property
     def complete(self) -> bool:
-        """Whether no run of any candidate is missing."""
+        """Whether there is a record of every run of every candidate."""
         return self.done == self.total
 
     @property
     def layer_parameters(self) -> int | None:
-        """Parameters of a hidden layer."""
+        """Number of parameters of a hidden layer."""
         return next((record.layer_parameters for record in self.records if record is not None), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """All cells of a table, with how they were chosen."""
+    """All cells of a table, and the rule that chose their hyper-parameters."""
 
     table: Table
-    rule: How
+    rule: SelectionRule
     cells: Mapping[tuple[str, str], Result]
 
     def at(self, row: Row, column: Column) -> Result:
@@ -83,23 +91,25 @@ class Results:
 
     @property
     def reference(self) -> Row | None:
-        """The row that the others are compared with, if it is in the table."""
-        return next((row for row in self.table.rows if row.name == self.table.reference), None)
+        """The row that the others are compared with; ``None`` if the table lacks it or has no other row."""
+        rows = self.table.rows
+        return next((row for row in rows if row.name == self.table.reference and len(rows) > 1), None)
 
     def comparison(self, row: Row, column: Column) -> Comparison | None:
-        """The cell against the reference's on the same splits; none for the reference itself, or without a pair."""
+        """The cell against the reference on the same splits; ``None`` for the reference itself, or without a pair."""
         if self.reference is None or row.name == self.reference.name:
             return None
-        ours, theirs = self.at(row, column), self.at(self.reference, column)
-        pairs = list(zip(ours.records, theirs.records, strict=True))
+        cell, reference = self.at(row, column), self.at(self.reference, column)
+        pairs = list(zip(cell.records, reference.records, strict=True))
         shared = [a is not None and b is not None and _same_split(a, b) for a, b in pairs]
         if not any(shared):
             return None
-        first = [score if same else math.nan for score, same in zip(ours.scores, shared, strict=True)]
-        return compare(first, theirs.scores, TEST_TO_TRAIN if column.drawn_splits else 0.0)
+        first = [score if same else math.nan for score, same in zip(cell.scores, shared, strict=True)]
+        overlap = TEST_TO_TRAIN if column.drawn_splits else 0.0
+        return compare(first, reference.scores, overlap, cell.metric.higher_is_better)
 
     def decrease(self, row: Row, column: Column) -> tuple[float, float] | None:
-        """What a reduced dataset loses, in percent of the score on the whole one: here, and in the paper."""
+        """Change of the mean score from the whole dataset to the reduced one, in percent: here, and in the paper."""
         if column.relative_to is None:
             return None
         whole = self.cells.get((row.name, column.relative_to))
@@ -110,18 +120,20 @@ class Results:
         return here, _relative(reduced.published.mean, whole.published.mean)
 
     def is_best(self, row: Row, column: Column) -> bool:
-        """Whether no mean in the column is better, as far as the printed decimals tell."""
-        means = {other.name: round(self.at(other, column).spread.mean, 2) for other in self.table.rows}
-        return not math.isnan(means[row.name]) and not any(mean > means[row.name] for mean in means.values())
+        """Whether no mean in the column is better; means that are printed alike are equal."""
+        metric = self.at(row, column).metric
+        means = {other.name: float(number(self.at(other, column).spread.mean, metric)) for other in self.table.rows}
+        own = means[row.name]
+        return not math.isnan(own) and not any(metric.improves(mean, own) for mean in means.values())
 
 
-def collect(table: Table, records: Records, rule: How = "validation") -> Results:
-    """Choose hyper-parameters in every cell, and gather the records of the chosen.
+def collect(table: Table, records: Records, rule: SelectionRule = "validation") -> Results:
+    """Choose hyper-parameters in every cell, and gather the records of the chosen candidates.
 
     Args:
-        table: What to show.
-        records: Records by the keys of their runs; others than the table's do no harm.
-        rule: How to choose: by mean validation score, or, as the paper appears to, by mean test score.
+        table: The table.
+        records: Records by the keys of their runs; records of other tables are ignored.
+        rule: Choose by mean validation score or, as the paper appears to do, by mean test score.
     """
     cells = {
         (row.name, column.name): _result(table, row, column, records, rule)
@@ -131,15 +143,15 @@ def collect(table: Table, records: Records, rule: How = "validation") -> Results
     return Results(table=table, rule=rule, cells=cells)
 
 
-def occupied(table: Table, keys: Collection[str]) -> Table:
-    """The rows and columns of a table of which there is at least one record."""
-    there = {
+def without_empty(table: Table, keys: Collection[str]) -> Table:
+    """The table without the rows and columns that have no record."""
+    occupied = {
         (row.name, column.name)
         for row in table.rows
         for column in table.columns
-        if any(config.key in keys for config in table.cell(row, column))
+        if any(config.key in keys for config in table.cell_configs(row, column))
     }
-    rows, columns = {row for row, _ in there}, {column for _, column in there}
+    rows, columns = {row for row, _ in occupied}, {column for _, column in occupied}
     return replace(
         table,
         rows=tuple(row for row in table.rows if row.name in rows),
@@ -147,8 +159,8 @@ def occupied(table: Table, keys: Collection[str]) -> Table:
     )
 
 
-def _result(table: Table, row: Row, column: Column, records: Records, rule: How) -> Result:
-    configs = table.cell(row, column)
+def _result(table: Table, row: Row, column: Column, records: Records, rule: SelectionRule) -> Result:
+    configs = table.cell_configs(row, column)
     found = [records[config.key] for config in configs if config.key in records]
     chosen = _chosen(found, rule)
     seeds = table.seeds(column)
@@ -163,15 +175,15 @@ def _result(table: Table, row: Row, column: Column, records: Records, rule: How)
     )
 
 
-def _chosen(found: list[RunRecord], rule: How) -> RunSpec | None:
+def _chosen(found: list[RunRecord], rule: SelectionRule) -> RunSpec | None:
     winners = select(found, rule, group_by=lambda config: None)
     return winners[None].config.with_(seed=0) if winners else None
 
 
-def _percent(record: RunRecord | None) -> float:
+def _test_score(record: RunRecord | None) -> float:
     if record is None or record.status == "diverged" or record.test_score is None:
         return math.nan
-    return 100 * record.test_score
+    return record.test_score
 
 
 def _same_split(first: RunRecord, second: RunRecord) -> bool:

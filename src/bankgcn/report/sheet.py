@@ -1,17 +1,26 @@
-"""Blocks of text in rows and columns, and how they are written: plain, Markdown, LaTeX, CSV."""
+"""Sheets of text in rows and columns, and the formats that write them: plain text, Markdown, LaTeX, CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
+
+from bankgcn.choices import pick
+
+TERMINAL_WIDTH = 80
+PAGE_COLUMNS = 5
+"""Number of columns that fit on a page; LaTeX shrinks a block with more to the width of the page."""
+
+MORE = "Add --notes for chosen values, statistical tests, protocol, data and versions."
 
 
 @dataclass(frozen=True)
-class Entry:
-    """The text of one field."""
+class Cell:
+    """The text of one cell."""
 
     text: str = ""
     bold: bool = False
@@ -19,72 +28,94 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A heading, the names of the columns, and the rows."""
+    """A title, a header and rows."""
 
     title: str
     header: tuple[str, ...]
-    rows: tuple[tuple[Entry, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """Blocks under one title, with what a reader must know of them."""
+    """Blocks under one title.
+
+    Args:
+        title: Title of the sheet.
+        blocks: What every reader sees.
+        footer: Short lines below the blocks.
+        details: Further blocks for readers who ask for notes.
+        notes: Further lines for readers who ask for notes.
+    """
 
     title: str
     blocks: tuple[Block, ...]
+    footer: tuple[str, ...] = ()
+    details: tuple[Block, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-WIDE = 5
-"""Columns that fit on a page; a table with more is shrunk to its width."""
+def write_sheet(sheet: Sheet, form: str = "text", notes: bool = False) -> str:
+    """Write a sheet.
+
+    Args:
+        sheet: The sheet.
+        form: ``"text"``, ``"markdown"``, ``"latex"``, or ``"csv"``.
+        notes: Whether to include details and notes. Without them, the footer says how to see them.
+    """
+    write = pick(WRITERS, form, "format")
+    if notes:
+        lines, blocks = (*sheet.footer, *sheet.notes), (*sheet.blocks, *sheet.details)
+    else:
+        lines, blocks = (*sheet.footer, *([MORE] if sheet.details or sheet.notes else [])), sheet.blocks
+    if form == "csv" and not notes:
+        lines = ()  # programs read this format
+    return write(replace(sheet, blocks=blocks, footer=lines, details=(), notes=()))
 
 
 def text(sheet: Sheet) -> str:
-    """Plain text: columns aligned, numbers to the right."""
+    """Plain text: columns aligned, numbers to the right, footer wrapped to the width of a terminal."""
     parts = [
         sheet.title,
         *(f"{block.title}\n{_aligned(block)}" if block.title else _aligned(block) for block in sheet.blocks),
     ]
-    return "\n\n".join([*parts, "\n".join(sheet.notes)]).rstrip() + "\n"
+    return "\n\n".join([*parts, "\n".join(map(_wrapped, sheet.footer))]).rstrip() + "\n"
 
 
 def markdown(sheet: Sheet) -> str:
     """Markdown as GitHub reads it."""
-    parts = [f"**{_plain(sheet.title)}**"]
+    parts = [f"**{_escape_markdown(sheet.title)}**"]
     for block in sheet.blocks:
         lines = [block.header, tuple(":--" if n == 0 else "--:" for n in range(len(block.header)))]
-        lines += [tuple(f"**{_plain(e.text)}**" if e.bold else _plain(e.text) for e in row) for row in block.rows]
+        lines += [tuple(map(_markdown_cell, row)) for row in block.rows]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        parts.append(f"{block.title}\n\n{table}" if block.title else table)
-    return "\n\n".join([*parts, "\n".join(f"- {_plain(note)}" for note in sheet.notes)]).rstrip() + "\n"
+        parts.append(f"{_escape_markdown(block.title)}\n\n{table}" if block.title else table)
+    return "\n\n".join([*parts, "\n".join(f"- {_escape_markdown(line)}" for line in sheet.footer)]).rstrip() + "\n"
 
 
 def latex(sheet: Sheet) -> str:
-    """LaTeX: one table, with the blocks and the notes below each other."""
+    """LaTeX: one table environment with the blocks and the footer below each other."""
     parts = ["% needs the packages booktabs and graphicx", r"\begin{table}[tp]", r"\centering"]
-    parts += [rf"\caption{{{_tex(sheet.title)}}}"]
+    parts += [rf"\caption{{{_escape_latex(sheet.title)}}}"]
     for block in sheet.blocks:
-        parts += [rf"\par\medskip {_tex(block.title)}\par" if block.title else r"\par\medskip"]
-        wide = len(block.header) > WIDE
+        parts += [rf"\par\medskip {_escape_latex(block.title)}\par" if block.title else r"\par\medskip"]
+        wide = len(block.header) > PAGE_COLUMNS
         parts += [r"\resizebox{\linewidth}{!}{%"] if wide else []
         parts += [rf"\begin{{tabular}}{{l{'r' * (len(block.header) - 1)}}}", r"\toprule"]
-        parts += [f"{' & '.join(map(_tex, block.header))} " r"\\", r"\midrule"]
-        for row in block.rows:
-            fields = [rf"\textbf{{{_tex(e.text)}}}" if e.bold else _tex(e.text) for e in row]
-            parts.append(f"{' & '.join(fields)} " r"\\")
+        parts += [f"{' & '.join(map(_escape_latex, block.header))} " r"\\", r"\midrule"]
+        parts += [f"{' & '.join(map(_latex_cell, row))} " r"\\" for row in block.rows]
         parts += [r"\bottomrule", r"\end{tabular}" + "}" * wide]
-    parts += [rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize {_tex(note)}}}" for note in sheet.notes]
+    parts += [rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize {_escape_latex(line)}}}" for line in sheet.footer]
     return "\n".join([*parts, r"\end{table}", ""])
 
 
 def comma_separated(sheet: Sheet) -> str:
-    """The first block as CSV; it has no place for notes."""
+    """The first block as CSV; lines of the footer follow as comments."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     block = sheet.blocks[0]
     writer.writerow(block.header)
-    writer.writerows([entry.text for entry in row] for row in block.rows)
-    return buffer.getvalue()
+    writer.writerows([cell.text for cell in row] for row in block.rows)
+    return buffer.getvalue() + "".join(f"# {line}\n" for line in sheet.footer)
 
 
 WRITERS: dict[str, Callable[[Sheet], str]] = {
@@ -96,7 +127,7 @@ WRITERS: dict[str, Callable[[Sheet], str]] = {
 
 
 def _aligned(block: Block) -> str:
-    lines = [block.header, *(tuple(entry.text for entry in row) for row in block.rows)]
+    lines = [block.header, *(tuple(cell.text for cell in row) for row in block.rows)]
     widths = [max(map(len, column)) for column in zip_longest(*lines, fillvalue="")]
     return "\n".join(
         "  ".join(
@@ -107,7 +138,11 @@ def _aligned(block: Block) -> str:
     )
 
 
-_TEX = {
+def _wrapped(line: str) -> str:
+    return textwrap.fill(line, TERMINAL_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+_LATEX = {
     "\\": r"\textbackslash{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
     "~": r"\textasciitilde{}",
@@ -120,10 +155,17 @@ _TEX = {
 }
 
 
-def _tex(words: str) -> str:
-    return "".join(_TEX.get(character, character) for character in words)
+def _latex_cell(cell: Cell) -> str:
+    return rf"\textbf{{{_escape_latex(cell.text)}}}" if cell.bold else _escape_latex(cell.text)
 
 
-def _plain(words: str) -> str:
-    """Nothing in a name is meant as Markdown."""
+def _escape_latex(words: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in words)
+
+
+def _markdown_cell(cell: Cell) -> str:
+    return f"**{_escape_markdown(cell.text)}**" if cell.bold else _escape_markdown(cell.text)
+
+
+def _escape_markdown(words: str) -> str:
     return "".join(f"\\{character}" if character in "\\|*_`<>[]" else character for character in words)

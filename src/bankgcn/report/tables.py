@@ -1,54 +1,71 @@
-"""The paper's tables from records: one block a dataset to read, a matrix to publish, a long list to compute with."""
+"""The paper's tables from records: a block for each dataset to read, a matrix to publish, a long list for programs."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from bankgcn.choices import pick
 from bankgcn.experiments.paper.layout import Column, Row, Table
-from bankgcn.experiments.selection import How
+from bankgcn.experiments.selection import SelectionRule
 from bankgcn.experiments.significance import Comparison
-from bankgcn.report.notes import METRICS, notes
+from bankgcn.metrics import METRICS
+from bankgcn.report.fields import MISSING, count, difference, exact, mean_std, p_value, percentage, unit
+from bankgcn.report.notes import footer, notes_of
 from bankgcn.report.results import Records, Result, Results, collect
-from bankgcn.report.sheet import WRITERS, Block, Entry, Sheet
+from bankgcn.report.sheet import Block, Cell, Sheet, write_sheet
 
 
-def render_table(table: Table, records: Records, rule: How = "validation", form: str = "text") -> str:
-    """A table of the paper, the same for the same records to the last byte.
+def render_table(
+    table: Table, records: Records, rule: SelectionRule = "validation", form: str = "text", notes: bool = False
+) -> str:
+    """A table of the paper. The same records give the same text, byte for byte.
 
     Args:
-        table: Which.
-        records: Records by the keys of their runs. Those that are missing are shown as missing.
+        table: The table.
+        records: Records by the keys of their runs. The table marks missing ones.
         rule: How hyper-parameters are chosen; see :func:`~bankgcn.report.results.collect`.
         form: ``"text"``, ``"markdown"``, ``"latex"``, or ``"csv"``.
+        notes: Whether to add chosen hyper-parameters, further statistics and all notes.
     """
-    write = pick(WRITERS, form, "format")
-    return write(_LAYOUTS[form](collect(table, records, rule)))
+    layout = pick(_LAYOUTS, form, "format")
+    return write_sheet(layout(collect(table, records, rule)), form, notes)
 
 
 def by_dataset(results: Results) -> Sheet:
-    """One block a dataset, with all there is to say of each network."""
+    """One block for each dataset, narrow enough for a terminal of 80 columns."""
+    columns = results.table.columns
+    reduced = [column for column in columns if column.relative_to]
     return Sheet(
         title=_title(results),
-        blocks=tuple(_dataset_block(results, column) for column in results.table.columns),
-        notes=notes(results),
+        blocks=(
+            *(_dataset_block(results, column) for column in columns),
+            *(_decrease_block(results, column) for column in reduced),
+        ),
+        footer=footer(results),
+        details=tuple(_details_block(results, column) for column in columns),
+        notes=notes_of(results),
     )
 
 
 def matrix(results: Results) -> Sheet:
-    """Networks by datasets as the paper has it, the paper's figures below ours; then comparisons and choices."""
+    """Networks by datasets as in the paper, with the paper's figures below ours; then the differences."""
     blocks = [_score_block(results)]
-    if results.reference is not None and len(results.table.rows) > 1:
-        title = f"Difference to {results.reference.label} in points (p of the corrected t-test; win/tie/loss)"
-        blocks.append(_matrix_block(results, title, lambda row, column: _short(results.comparison(row, column))))
-    title = "Chosen hyper-parameters (runs of the chosen; runs of the grid, if some are missing)"
-    blocks.append(_matrix_block(results, title, lambda row, column: _choice_and_runs(results.at(row, column))))
-    return Sheet(title=_title(results), blocks=tuple(blocks), notes=notes(results))
+    if results.reference is not None:
+        title = f"Difference to {results.reference.label} (p of the t-test; wins/ties/losses)"
+        blocks.append(_matrix_block(results, title, lambda row, column: _comparison(results, row, column)))
+    title = "Chosen hyper-parameters (runs of the chosen candidate; runs of the grid, if some are missing)"
+    choices = _matrix_block(results, title, lambda row, column: _choice_and_runs(results.at(row, column)))
+    return Sheet(
+        title=_title(results),
+        blocks=tuple(blocks),
+        footer=footer(results),
+        details=(choices,),
+        notes=notes_of(results),
+    )
 
 
 LONG_HEADER = (
-    *("table", "dataset", "metric", "method", "mean", "std", "runs", "runs_wanted", "diverged"),
+    *("table", "dataset", "metric", "unit", "method", "mean", "std", "runs", "runs_wanted", "diverged"),
     *("grid_runs", "grid_runs_wanted", "selection", "weight_decay", "gamma", "layer_parameters"),
     *("paper_mean", "paper_std", "decrease", "paper_decrease"),
     *("reference", "difference", "p_t_test", "p_wilcoxon", "wins", "ties", "losses", "pairs_dropped"),
@@ -56,13 +73,14 @@ LONG_HEADER = (
 
 
 def long(results: Results) -> Sheet:
-    """One line a cell, in full precision."""
+    """One line for each cell, in full precision."""
     rows = tuple(
-        tuple(Entry(_csv(value)) for value in _long_line(results, row, column))
+        tuple(Cell(exact(value)) for value in _long_line(results, row, column))
         for column in results.table.columns
         for row in results.table.rows
     )
-    return Sheet(title=_title(results), blocks=(Block(title="", header=LONG_HEADER, rows=rows),))
+    block = Block(title="", header=LONG_HEADER, rows=rows)
+    return Sheet(title=_title(results), blocks=(block,), footer=footer(results), notes=notes_of(results))
 
 
 _LAYOUTS: dict[str, Callable[[Results], Sheet]] = {
@@ -78,135 +96,146 @@ def _title(results: Results) -> str:
 
 
 def _dataset_block(results: Results, column: Column) -> Block:
-    reference = results.reference
-    header = ["", "ours", "paper", "runs", "chosen"]
-    header += ["decrease", "paper"] if column.relative_to else []
-    header += ["difference", "p (t)", "p (W)", "w/t/l"] if reference else []
+    cells = [results.at(row, column) for row in results.table.rows]
+    has_published = any(cell.published for cell in cells)
+    header = ["", "ours", *(["paper"] if has_published else []), "runs"]
+    header += ["difference", "p"] if results.reference else []
+    rows = []
+    for cell in cells:
+        line = [cell.row.label, _score(cell), *([_published(cell)] if has_published else []), _runs(cell)]
+        line += _difference_and_p(results, cell)
+        rows.append(tuple(map(Cell, line)))
+    metric = METRICS[column.metric]
+    title = f"{column.label}: test {metric.label}{unit(metric)}, mean ± std"
+    return Block(title=title, header=tuple(header), rows=tuple(rows))
+
+
+def _decrease_block(results: Results, column: Column) -> Block:
     rows = []
     for row in results.table.rows:
-        result = results.at(row, column)
-        line = [row.label, _score(result), _published(result), _runs(result), _choice(result)]
-        line += [_percent(value) for value in results.decrease(row, column) or ()]
-        line += _statistics(results.comparison(row, column)) if reference else []
-        line += [_count(result.layer_parameters)]
-        rows.append(tuple(map(Entry, line)))
-    title = f"{column.label}: test {METRICS[column.metric]} in %, mean ± std"
-    return Block(title=title, header=(*header, "para/layer"), rows=tuple(rows))
+        ours, papers = results.decrease(row, column) or (float("nan"), float("nan"))
+        rows.append((Cell(row.label), Cell(percentage(ours)), Cell(percentage(papers))))
+    title = f"{column.label}: decrease relative to {column.relative_to}"
+    return Block(title=title, header=("", "ours", "paper"), rows=tuple(rows))
+
+
+def _details_block(results: Results, column: Column) -> Block:
+    header = ["", "chosen", *(["p (W)", "w/t/l"] if results.reference else []), "para/layer"]
+    rows = []
+    for row in results.table.rows:
+        cell, versus = results.at(row, column), results.comparison(row, column)
+        line = [row.label, _choice(cell)]
+        if results.reference:
+            line += [p_value(versus.wilcoxon), _wins(versus)] if versus else ["", ""]
+        rows.append(tuple(map(Cell, [*line, count(cell.layer_parameters)])))
+    return Block(title=f"{column.label}: choices and further statistics", header=tuple(header), rows=tuple(rows))
 
 
 def _score_block(results: Results) -> Block:
     columns = results.table.columns
-    header = [""]
-    for column in columns:
-        header += [column.label, "decrease"] if column.relative_to else [column.label]
     rows = []
     for row in results.table.rows:
-        ours, papers = [Entry(row.label)], [Entry(f"{row.label}, paper")]
+        ours, papers = [Cell(row.label)], [Cell(f"{row.label}, paper")]
         for column in columns:
-            result = results.at(row, column)
-            ours.append(Entry(_score(result), bold=results.is_best(row, column)))
-            papers.append(Entry(_published(result)))
+            cell = results.at(row, column)
+            ours.append(Cell(_score(cell), bold=results.is_best(row, column)))
+            papers.append(Cell(_published(cell)))
             decrease = results.decrease(row, column)
             if decrease:
-                ours.append(Entry(_percent(decrease[0])))
-                papers.append(Entry(_percent(decrease[1])))
-        parameters = {count for column in columns if (count := results.at(row, column).layer_parameters)}
-        ours.append(Entry(" / ".join(f"{count:,}" for count in sorted(parameters))))
-        papers.append(Entry(_count(results.table.parameters.get(row.name))))
+                ours.append(Cell(percentage(decrease[0])))
+                papers.append(Cell(percentage(decrease[1])))
+        parameters = {number for column in columns if (number := results.at(row, column).layer_parameters)}
+        ours.append(Cell(" / ".join(map(count, sorted(parameters)))))
+        papers.append(Cell(count(results.table.parameters.get(row.name))))
         rows.append(tuple(ours))
         if any(results.at(row, column).published for column in columns):
             rows.append(tuple(papers))
-    title = "Test score in %, mean ± std; the best of ours in bold"
-    return Block(title=title, header=(*header, "para/layer"), rows=tuple(rows))
+    title, header = _score_header(columns)
+    return Block(title=title, header=header, rows=tuple(rows))
+
+
+def _score_header(columns: tuple[Column, ...]) -> tuple[str, tuple[str, ...]]:
+    """Title and header of the scores. The title names the metric if there is one; otherwise each column does."""
+    metrics = {column.metric: METRICS[column.metric] for column in columns}
+    shared = next(iter(metrics.values())) if len(metrics) == 1 else None
+    header = [""]
+    for column in columns:
+        metric = metrics[column.metric]
+        header.append(column.label if shared else f"{column.label} ({metric.label}{unit(metric)})")
+        header += ["decrease"] if column.relative_to else []
+    what = f"{shared.label}{unit(shared)}" if shared else "score"
+    return f"Test {what}, mean ± std; the best of ours in bold", (*header, "para/layer")
 
 
 def _matrix_block(results: Results, title: str, field: Callable[[Row, Column], str]) -> Block:
     columns = results.table.columns
-    rows = tuple((Entry(row.label), *(Entry(field(row, column)) for column in columns)) for row in results.table.rows)
+    rows = tuple((Cell(row.label), *(Cell(field(row, column)) for column in columns)) for row in results.table.rows)
     return Block(title=title, header=("", *(column.label for column in columns)), rows=rows)
 
 
 def _long_line(results: Results, row: Row, column: Column) -> list[object]:
-    result, versus = results.at(row, column), results.comparison(row, column)
-    train = result.chosen.train if result.chosen else None
+    cell, versus = results.at(row, column), results.comparison(row, column)
+    train = cell.chosen.train if cell.chosen else None
     compared: list[object] = [None] * 8
     if results.reference is not None and versus is not None:
         compared = [results.reference.label, versus.difference, versus.t_test, versus.wilcoxon]
         compared += [versus.wins, versus.ties, versus.losses, versus.dropped]
     return [
-        *(results.table.name, column.label, column.metric, row.label, result.spread.mean, result.spread.std),
-        *(result.ran, len(result.records), result.diverged, result.done, result.total, results.rule),
+        *(results.table.name, column.label, column.metric, "%" if cell.metric.percent else None),
+        *(row.label, cell.spread.mean, cell.spread.std),
+        *(cell.ran, len(cell.records), cell.diverged, cell.done, cell.total, results.rule),
         *(train.weight_decay if train else None, train.gamma if train and row.has_pairs else None),
-        result.layer_parameters,
-        *(result.published or (None, None)),
+        cell.layer_parameters,
+        *(cell.published or (None, None)),
         *(results.decrease(row, column) or (None, None)),
         *compared,
     ]
 
 
-def _score(result: Result) -> str:
-    if not result.spread.count:
-        return "-"
-    mark = "" if result.complete else " *"
-    return _mean_std(result.spread.mean, result.spread.std) + mark
+def _score(cell: Result) -> str:
+    if not cell.spread.count:
+        return MISSING
+    mark = "" if cell.complete else " *"
+    return mean_std(cell.spread.mean, cell.spread.std, cell.metric) + mark
 
 
-def _published(result: Result) -> str:
-    return _mean_std(*result.published) if result.published else "-"
+def _published(cell: Result) -> str:
+    return mean_std(*cell.published, cell.metric) if cell.published else MISSING
 
 
-def _mean_std(mean: float, std: float) -> str:
-    return f"{mean:.2f}" if math.isnan(std) else f"{mean:.2f} ± {std:.2f}"
+def _runs(cell: Result) -> str:
+    wanted = len(cell.records)
+    runs = f"{cell.ran}" if cell.ran == wanted else f"{cell.ran}/{wanted}"
+    return f"{runs} ({cell.diverged} diverged)" if cell.diverged else runs
 
 
-def _runs(result: Result) -> str:
-    wanted = len(result.records)
-    runs = f"{result.ran}" if result.ran == wanted else f"{result.ran}/{wanted}"
-    return f"{runs} ({result.diverged} diverged)" if result.diverged else runs
+def _choice(cell: Result) -> str:
+    if cell.chosen is None:
+        return MISSING
+    decay = f"wd {cell.chosen.train.weight_decay:g}"
+    return f"{decay}, gamma {cell.chosen.train.gamma:g}" if cell.row.has_pairs else decay
 
 
-def _choice(result: Result) -> str:
-    if result.chosen is None:
-        return "-"
-    decay = f"wd {result.chosen.train.weight_decay:g}"
-    return f"{decay}, gamma {result.chosen.train.gamma:g}" if result.row.has_pairs else decay
+def _choice_and_runs(cell: Result) -> str:
+    grid = "" if cell.complete else f"; {cell.done}/{cell.total} of the grid"
+    return f"{_choice(cell)} ({_runs(cell)}{grid})"
 
 
-def _choice_and_runs(result: Result) -> str:
-    grid = "" if result.complete else f"; {result.done}/{result.total} of the grid"
-    return f"{_choice(result)} ({_runs(result)}{grid})"
+def _difference_and_p(results: Results, cell: Result) -> list[str]:
+    if results.reference is None:
+        return []
+    if cell.row.name == results.reference.name:
+        return ["reference", ""]
+    versus = results.comparison(cell.row, cell.column)
+    return [difference(versus.difference, cell.metric), p_value(versus.t_test)] if versus else ["", ""]
 
 
-def _statistics(versus: Comparison | None) -> list[str]:
+def _comparison(results: Results, row: Row, column: Column) -> str:
+    versus, metric = results.comparison(row, column), results.at(row, column).metric
     if versus is None:
-        return ["", "", "", ""]
-    counts = f"{versus.wins}/{versus.ties}/{versus.losses}"
-    return [_signed(versus.difference), _p(versus.t_test), _p(versus.wilcoxon), counts]
+        return MISSING
+    return f"{difference(versus.difference, metric)} ({p_value(versus.t_test)}; {_wins(versus)})"
 
 
-def _short(versus: Comparison | None) -> str:
-    if versus is None:
-        return "-"
-    return f"{_signed(versus.difference)} ({_p(versus.t_test)}; {versus.wins}/{versus.ties}/{versus.losses})"
-
-
-def _signed(value: float) -> str:
-    return "-" if math.isnan(value) else f"{round(value, 2) + 0.0:+.2f}"  # + 0.0: there is no negative nothing
-
-
-def _percent(value: float) -> str:
-    return "-" if math.isnan(value) else f"{round(value, 1) + 0.0:+.1f}%"
-
-
-def _p(value: float) -> str:
-    if math.isnan(value):
-        return "-"
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _count(number: int | None) -> str:
-    return "-" if number is None else f"{number:,}"
-
-
-def _csv(value: object) -> str:
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else str(value)
+def _wins(versus: Comparison) -> str:
+    return f"{versus.wins}/{versus.ties}/{versus.losses}"

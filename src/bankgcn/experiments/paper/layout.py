@@ -1,4 +1,4 @@
-"""How runs make a table or a figure: rows, columns, and in every cell a grid of candidates and a number of seeds."""
+"""The layout of a table or figure: rows, columns, and in every cell a grid of candidates, each with several seeds."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.spec import RunSpec
 
 STAND_INS = {"FRANKENSTEIN": "FRANKENSTEIN-rebuilt"}
-"""What is run where a dataset of the paper cannot be had; labelled as such, and never beside the paper's figure."""
+"""Replacements for datasets of the paper that cannot be downloaded. Tables label them, without the paper's figure."""
 
 DRAWN = tuple(name for name, entry in CATALOG.items() if entry.split == "stratified")
-"""The datasets whose splits are drawn: they can stand in Tables 1 to 3, whether or not the paper has them."""
+"""The datasets with random splits: Tables 1 to 3 accept them as columns, even where the paper does not have them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """The values among which each network's hyper-parameters are chosen. The defaults are the paper's."""
+    """The values from which each network's hyper-parameters are chosen. The defaults are the paper's."""
 
     weight_decays: tuple[float, ...] = (0.0, 1e-5, 1e-4)
     gammas: tuple[float, ...] = (0.0, 0.1, 10.0)
@@ -29,20 +29,20 @@ class Grid:
     def __post_init__(self) -> None:
         for name, values in vars(self).items():
             if not values or len(set(values)) < len(values):
-                raise ValueError(f"{name}={values}: expected values, each of them once")
+                raise ValueError(f"{name}={values}: expected values without repetition")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A line of a table: a network.
+    """A row of a table: a network.
 
     Args:
-        name: What it is asked for by.
-        label: What is printed.
-        conv: Its convolution.
+        name: Identifier on the command line, for example ``bank-K2-s8``.
+        label: Name in the table.
+        conv: The convolution, a name that ``--model`` takes.
         options: Options of the convolution.
-        gamma: The weight of diversity, if the row fixes it; else it is chosen from the grid.
-        notes: What a reader must know of the row.
+        gamma: Weight of the diversity term, if the row fixes it; otherwise it is chosen from the grid.
+        notes: Notes for the reader about the row.
     """
 
     name: str
@@ -54,24 +54,24 @@ class Row:
 
     @property
     def has_pairs(self) -> bool:
-        """Whether there are filters to be diverse: two at least."""
+        """Whether a layer has at least two filters, so that diversity is defined."""
         return self.conv == "bank" and self.options["num_subspaces"] > 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of a table: a dataset, and what is particular to it.
+    """A column of a table: a dataset and its protocol.
 
     Args:
-        name: What it is asked for by.
-        label: What is printed.
-        dataset: Its name in the catalogue.
+        name: Identifier on the command line, for example ``CIFAR-10-1000``.
+        label: Name in the table.
+        dataset: Name in the catalogue.
         runs: Number of runs in the paper.
-        widths: Width of the hidden layers by row; those that are not listed have 64.
+        widths: Width of the hidden layers by row; rows that are not listed have 64.
         train_per_class: Number of training graphs of each class; all if not given.
-        drawn_splits: Whether each run has a split of its own.
-        relative_to: Name of the column that this one is a reduction of, if it is.
-        notes: What a reader must know of the column.
+        drawn_splits: Whether each seed draws a split of its own.
+        relative_to: Name of the column with the whole dataset, if this one uses a part of it.
+        notes: Notes for the reader about the column.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Column:
 
     @property
     def metric(self) -> str:
-        """What the scores are."""
+        """Name of the metric of the scores."""
         return self.protocol.get("metric", TrainConfig.metric)
 
     @property
@@ -97,17 +97,17 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Runs in rows and columns. Every cell is a grid of candidates, of which one is chosen, and a number of seeds.
+    """Runs in rows and columns. Every cell has a grid of candidates, each with several seeds; one candidate is chosen.
 
     Args:
-        name: What it is asked for by.
-        title: What it shows.
+        name: Identifier on the command line, for example ``table1``.
+        title: Title of the table.
         rows: The networks.
         columns: The datasets.
         reference: Name of the row that the others are compared with.
-        grid: What hyper-parameters are chosen from.
-        runs: Number of runs of each candidate; the paper's of each column if not given.
-        max_epochs: Most epochs of a run; the paper's if not given.
+        grid: The values from which hyper-parameters are chosen.
+        runs: Number of seeds of each candidate; the paper's number for the column if not given.
+        max_epochs: Maximum number of epochs; the paper's if not given.
         figures: The paper's figures, by row and column.
         parameters: The paper's number of parameters of a hidden layer, by row.
     """
@@ -128,7 +128,7 @@ class Table:
         return range(self.runs or column.runs)
 
     def candidates(self, row: Row, column: Column) -> list[RunSpec]:
-        """The runs of a cell with seed 0: one for each point of its grid."""
+        """The candidates of a cell, with seed 0: one for each point of its grid."""
         width = column.widths.get(row.name, ModelConfig.hidden_channels)
         base = RunSpec(
             dataset=column.dataset,
@@ -137,13 +137,13 @@ class Table:
         ).with_(**column.protocol, max_epochs=self.max_epochs or TrainConfig.max_epochs)
         return [base.with_(weight_decay=decay, gamma=g) for decay in self.grid.weight_decays for g in self._gammas(row)]
 
-    def cell(self, row: Row, column: Column) -> list[RunSpec]:
-        """All runs of a cell, the first seed first."""
+    def cell_configs(self, row: Row, column: Column) -> list[RunSpec]:
+        """All runs of a cell, ordered by seed."""
         candidates = self.candidates(row, column)
         return [config.with_(seed=seed) for seed in self.seeds(column) for config in candidates]
 
     def configs(self) -> list[RunSpec]:
-        """All runs of the table, each once: dataset by dataset, so that each is read once, and seed by seed."""
+        """All runs of the table without repetition, ordered by dataset, so that each is read once, and by seed."""
         return unique(
             config.with_(seed=seed)
             for column in self.columns
@@ -153,7 +153,7 @@ class Table:
         )
 
     def published(self, row: Row, column: Column) -> Published | None:
-        """The paper's figure in a cell, if there is one."""
+        """The paper's figure for a cell, if it has one."""
         return self.figures.get(row.name, {}).get(column.name)
 
     def restricted(
@@ -165,17 +165,17 @@ class Table:
         runs: int | None = None,
         max_epochs: int | None = None,
     ) -> Table:
-        """A part of the table, or with shorter runs.
+        """The table with fewer rows or columns, or with another protocol.
 
         Args:
-            datasets: Names of columns to keep; in Tables 1 to 3 also other datasets with drawn splits.
-            models: Rows to keep, by their name or by their convolution.
+            datasets: Names of the columns to keep; Tables 1 to 3 also accept other datasets with random splits.
+            models: Rows to keep, by name or by convolution.
             grid: Another grid.
-            runs: Another number of runs of each candidate.
-            max_epochs: Another number of epochs.
+            runs: Another number of seeds of each candidate.
+            max_epochs: Another maximum number of epochs.
 
         Raises:
-            ValueError: A name is unknown, or a number less than 1.
+            ValueError: A name is unknown, or a number is less than 1.
         """
         for name, number in (("runs", runs), ("epochs", max_epochs)):
             if number is not None and number < 1:
@@ -195,31 +195,31 @@ class Table:
         return self.grid.gammas if row.has_pairs else (0.0,)
 
     def _rows_named(self, names: Sequence[str]) -> tuple[Row, ...]:
-        known = dict.fromkeys([*(row.conv for row in self.rows), *(row.name for row in self.rows)], True)
+        available = dict.fromkeys([*(row.conv for row in self.rows), *(row.name for row in self.rows)], True)
         for name in names:
-            pick(known, name, f"model of {self.name}")
+            pick(available, name, f"model of {self.name}")
         return tuple(row for row in self.rows if row.name in names or row.conv in names)
 
     def _columns_named(self, names: Sequence[str]) -> tuple[Column, ...]:
-        known = {column.name: column for column in self.columns}
+        available = {column.name: column for column in self.columns}
         if all(column.drawn_splits for column in self.columns):
-            known = {name: tu_column(name) for name in DRAWN} | known
-        spelled = {name.lower(): name for name in known}
+            available = {name: tu_column(name) for name in DRAWN} | available
+        spelled = {name.lower(): name for name in available}
         return tuple(
-            pick(known, spelled.get(name.lower(), name), f"dataset of {self.name}") for name in dict.fromkeys(names)
+            pick(available, spelled.get(name.lower(), name), f"dataset of {self.name}") for name in dict.fromkeys(names)
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """A part of the figure: the filters that one run learned.
+    """A panel of the figure: the filters of one run.
 
     Args:
-        name: Its letter in the paper.
-        label: What is printed of the dataset.
-        setting: What is printed of the network.
+        name: Letter in the paper.
+        label: Name of the dataset in the figure.
+        setting: Order and weight of diversity in the figure.
         config: The run.
-        published: The paper's figure for its diversity, if there is one.
+        published: The paper's value of Omega, if it gives one.
     """
 
     name: str
@@ -234,10 +234,10 @@ class Figure:
     """Panels side by side.
 
     Args:
-        name: What it is asked for by.
-        title: What it shows.
-        panels: Its parts.
-        max_epochs: Most epochs of a run; the paper's if not given.
+        name: Identifier on the command line: ``figure3``.
+        title: Title of the figure.
+        panels: The panels, from left to right.
+        max_epochs: Maximum number of epochs; the paper's if not given.
     """
 
     name: str
@@ -251,16 +251,21 @@ class Figure:
 
 
 def unique(configs: Iterable[RunSpec]) -> list[RunSpec]:
-    """Each run once, in order."""
+    """The runs without repetition, in their order."""
     return list({config.key: config for config in configs}.values())
 
 
-def stand_ins(names: Iterable[str], has: Callable[[str], bool]) -> list[str]:
-    """The names of datasets, with the stand-in for each that is not there if its stand-in is."""
-    return [STAND_INS[name] if not has(name) and name in STAND_INS and has(STAND_INS[name]) else name for name in names]
+def stand_ins(names: Iterable[str], is_available: Callable[[str], bool]) -> list[str]:
+    """The names of datasets, where an available stand-in replaces each dataset that is not available."""
+
+    def replaced(name: str) -> str:
+        stand_in = STAND_INS.get(name)
+        return stand_in if stand_in and not is_available(name) and is_available(stand_in) else name
+
+    return [replaced(name) for name in names]
 
 
 def tu_column(dataset: str) -> Column:
-    """The column of a dataset whose splits are drawn."""
+    """The column of a dataset with random splits."""
     stand_in = " (stand-in)" if dataset in STAND_INS.values() else ""
     return Column(name=dataset, label=f"{dataset}{stand_in}", dataset=dataset)
