@@ -21,7 +21,7 @@ class SweepResult:
     """The result of a sweep.
 
     Args:
-        records: Records of all finished and diverged runs, of this sweep or an earlier one, in the order of ``configs``.
+        records: Records of all finished and diverged runs, of this sweep or an earlier one, in the order of the runs.
         failed: Records of the failed runs. They are not stored: the next sweep repeats them.
         ran: Number of runs that this sweep finished.
     """
