@@ -1,7 +1,7 @@
-"""BankGCN against GCN and a structure-blind MLP on a task that only high frequencies decide, with a picture.
+"""Compare BankGCN with GCN and an MLP on a task that needs high frequencies, and draw the result.
 
-The texture of a signal is smooth in one class and alternates in the other, faint under a strong smooth background. Each
-network is trained on the same graphs; the epoch with the best validation accuracy is tested once.
+A strong smooth signal hides a faint one, which is smooth in one class and alternates in the other. All networks train
+on the same graphs; each tests the epoch with the best validation accuracy once.
 
     python examples/high_frequency.py [--epochs 30] [--out runs/high_frequency.png]
 """
@@ -22,7 +22,7 @@ from bankgcn.data.splits import stratified_split
 from bankgcn.nn import GraphNetwork
 from bankgcn.spectral import Spectrum
 
-MODELS = {"BankGCN": "bank", "GCN": "gcn", "MLP (blind to edges)": "mlp"}
+MODELS = {"BankGCN": "bank", "GCN": "gcn", "MLP (no edges)": "mlp"}
 
 
 def accuracy(net: GraphNetwork, graphs: GraphSet) -> float:
@@ -52,7 +52,7 @@ def train(conv: str, train_set: GraphSet, valid_set: GraphSet, epochs: int, seed
 
 
 def draw(graphs: GraphSet, net: GraphNetwork, scores: dict[str, float], path: Path) -> None:
-    """The signals, where their energy lies, what the filters let pass, and the test accuracies."""
+    """Draw the signals, their energy, the responses of the filters, and the test accuracies."""
     figure, axes = plt.subplots(1, 4, figsize=(15, 3.4), layout="constrained")
     lam = torch.linspace(0, 2, 200)
     for label, name in enumerate(graphs.classes):
@@ -62,7 +62,7 @@ def draw(graphs: GraphSet, net: GraphNetwork, scores: dict[str, float], path: Pa
         energy = torch.stack([s.band_energy(x, 8).flatten() for s, x in spectra]).mean(0)
         axes[1].stairs((energy / energy.sum()).tolist(), torch.linspace(0, 2, 9).tolist(), label=name, linewidth=2)
     axes[0].set(title="one graph of each class", xlabel="node, along the ring", ylabel="signal")
-    axes[1].set(title="where the energy lies", xlabel="frequency $\\lambda$", ylabel="share of energy", yscale="log")
+    axes[1].set(title="energy of the signals", xlabel="frequency $\\lambda$", ylabel="share of energy", yscale="log")
     for response in net.convs[0].response(lam).detach():
         axes[2].plot(lam, response, linewidth=1)
     axes[2].set(title="learned filters, first layer", xlabel="frequency $\\lambda$", ylabel="response")

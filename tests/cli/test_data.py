@@ -59,7 +59,7 @@ def test_describe_flags_what_differs_from_the_paper(root: Path) -> None:
     assert "one-hot node labels" in out
     assert "stratified 8:1:1" in out
     assert str(path) in out
-    assert "NOT that of the official file" in out
+    assert "DIFFERS from the official file" in out
     assert "fingerprint  2-3-1-" in out
 
 
@@ -67,7 +67,7 @@ def test_describe_shows_the_paper_beside_real_data(data_root: Path) -> None:
     code, out, _ = run("describe", "ENZYMES", "--data-root", data_root)
     assert code == 0
     assert "differs" not in out
-    assert "that of the official file" in out
+    assert "matches the official file" in out
 
 
 def test_describe_a_stand_in_says_so_and_shows_no_paper(root: Path) -> None:
@@ -87,7 +87,7 @@ def test_describe_ones_own_graphs(root: Path) -> None:
     assert out.startswith("OWN\n")
     assert "paper" not in out
     assert "[bold]own.zip" in out  # a name is not markup
-    assert "0 numbers and 2 one-hot columns a node" in out
+    assert "0 numbers and 2 one-hot columns per node" in out
     assert "read as      a set in the TU format" in out
 
 

@@ -1,4 +1,4 @@
-"""What is said while a model trains."""
+"""Progress of a training, as a user sees it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.console import Console
 
 from bankgcn.cli import progress as module
 from bankgcn.cli.progress import TrainingProgress
+from bankgcn.metrics import METRICS
 from bankgcn.training import Epoch, TrainConfig
 
 CONFIG = TrainConfig(max_epochs=100, patience=10)
@@ -30,7 +31,7 @@ def test_the_time_left_lies_between_patience_and_the_last_epoch(
     clock: list[float], capsys: pytest.CaptureFixture
 ) -> None:
     with TrainingProgress(CONFIG) as progress:
-        clock[0] = 60.0  # the first epoch also compiles: it tells nothing of the pace
+        clock[0] = 60.0  # the first epoch also compiles: the estimate leaves it out
         progress(epoch(1, 0.9))
         for number, loss in ((2, 0.5), (3, 0.6), (4, 0.7), (5, 0.8), (6, 0.9)):
             clock[0] += 2.0
@@ -43,14 +44,24 @@ def test_the_time_left_lies_between_patience_and_the_last_epoch(
 def test_the_best_epoch_may_lie_before_an_interruption(clock: list[float], capsys: pytest.CaptureFixture) -> None:
     progress = TrainingProgress(CONFIG, [epoch(1, 0.2), epoch(2, 0.3)])
     progress(epoch(3, 0.4))
-    assert "epoch 3/100" in (said := capsys.readouterr().err)
-    assert "best epoch 1" in said
+    line = capsys.readouterr().err
+    assert "epoch 3/100" in line
+    assert "best epoch 1" in line
 
 
 def test_the_score_decides_where_it_selects(clock: list[float], capsys: pytest.CaptureFixture) -> None:
     progress = TrainingProgress(TrainConfig(select="score"), [epoch(1, 0.9, 0.9), epoch(2, 0.1, 0.8)])
     progress(epoch(3, 0.2, 0.7))
     assert "best epoch 1" in capsys.readouterr().err
+
+
+def test_the_smallest_error_is_the_best(clock: list[float], capsys: pytest.CaptureFixture) -> None:
+    epochs = [epoch(1, 0.1, 0.9), epoch(2, 0.9, 0.7)]
+    progress = TrainingProgress(TrainConfig(select="score"), epochs, metric="mae")
+    progress(epoch(3, 0.2, 0.8))
+    line = capsys.readouterr().err
+    assert "MAE 0.8000" in line
+    assert "best epoch 2" in line
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "roc_auc"])
@@ -67,8 +78,7 @@ def test_a_terminal_of_80_columns_shows_epoch_bar_time_left_and_all_figures(
         terminal.print(progress.display)
     bar, figures = (line.rstrip() for line in shown.get().splitlines())
     assert re.fullmatch(r"epoch 500/500 ━{20} 0:00:00 to 0:00:00 left", bar)
-    score = metric.replace("_", "-")
-    assert figures == f"loss 1.0000, validation 0.0020, {score} 0.5000, best epoch 499"
+    assert figures == f"loss 1.0000, validation 0.0020, {METRICS[metric].label} 0.5000, best epoch 499"
 
 
 def test_other_processes_are_silent(capsys: pytest.CaptureFixture) -> None:

@@ -82,7 +82,7 @@ def test_a_table_is_printed_from_a_store_with_damaged_and_newer_records_and_chan
     code, out, err = run("table", "table1", "--store", "r")
     assert code == 0
     assert "GCN" in out
-    assert f"{damaged.name} is no whole JSON file" in err
+    assert f"{damaged.name} is not a complete JSON file" in err
     assert f"{newer.name} has format 3, newer than 2: update bankgcn; it is left out" in err
     assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == before
 

@@ -1,4 +1,4 @@
-"""What a user sees of many runs."""
+"""Progress of many runs, as a user sees it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_away_from_a_terminal_there_is_a_line_now_and_then(monkeypatch: pytest.M
         grid.on_event(Event("kept", CONFIGS[0], fake_record(CONFIGS[0])))
         assert isinstance(console.file, io.StringIO)
         assert console.file.getvalue() == ""
-        monkeypatch.setattr(sweep_grid, "EVERY", -1.0)
+        monkeypatch.setattr(sweep_grid, "SECONDS_BETWEEN_LINES", -1.0)
         grid.on_event(Event("kept", CONFIGS[1], fake_record(CONFIGS[1])))
     assert console.file.getvalue().startswith("table1: 2 of 12 runs done")
     assert "\x1b" not in console.file.getvalue()

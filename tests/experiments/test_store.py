@@ -68,10 +68,10 @@ def corrupt(path: Path, how: str) -> None:
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ("cut short", "is no whole JSON file"),
-        ("empty", "is no whole JSON file"),
-        ("not text", "is no whole JSON file"),
-        ("other json", "is no record of a run"),
+        ("cut short", "is not a complete JSON file"),
+        ("empty", "is not a complete JSON file"),
+        ("not text", "is not a complete JSON file"),
+        ("other json", "is not a record of a run"),
         ("better score", "was changed after it was written"),
         ("other run", "was changed after it was written"),
     ],
@@ -168,7 +168,9 @@ def test_a_full_disk_loses_nothing_that_was_there(store: Store, monkeypatch: pyt
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device; this record is not kept, all earlier ones are") as info:
+    with pytest.raises(
+        OSError, match="No space left on device; this record is not stored, all earlier ones are"
+    ) as info:
         store.put(replace(RECORD, config=CONFIG.with_(seed=1)))
     assert str(store.folder) in info.value.filename
     with pytest.raises(OSError, match="No space left"):

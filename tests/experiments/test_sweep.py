@@ -95,7 +95,7 @@ def test_a_file_that_has_changed_is_trained_on_again(
     events: list[Event] = []
     again = sweep([config], store, SerialEngine(), events.append)
     assert [event.kind for event in events] == ["outdated", "started", "finished"]
-    assert events[0].message == f"{file} has changed since this run: it is done again"
+    assert events[0].message == f"{file} has changed since this run: the run is repeated"
     assert again.records[0].fingerprint == load_source(file).fingerprint
     assert sweep([config], store, SerialEngine()).ran == 0
     file.write_bytes(file.read_bytes()[:-30])
@@ -160,7 +160,7 @@ def test_a_full_disk_ends_the_sweep_and_keeps_what_was_done(
 
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", full)
-        with pytest.raises(OSError, match="No space left on device; this record is not kept"):
+        with pytest.raises(OSError, match="No space left on device; this record is not stored"):
             sweep(CONFIGS, store, engine)
     assert len(list(store.records())) == 2
     assert sweep(CONFIGS, store, engine).ran == 2
@@ -170,10 +170,10 @@ def test_a_full_disk_ends_the_sweep_and_keeps_what_was_done(
     ("options", "message"),
     [
         ({"name": "loca"}, "unknown engine 'loca'.*did you mean 'local'"),
-        ({"name": "local", "address": "auto"}, "address='auto': the engine 'local' has none"),
+        ({"name": "local", "address": "auto"}, "address='auto': only the engine 'ray' has an address, not 'local'"),
         ({"name": "local", "workers": 0}, "workers=0: expected at least 1"),
         ({"name": "ray", "workers": -1}, "workers=-1: expected at least 1"),
-        ({"name": "serial", "workers": 2}, "workers=2: the engine 'serial' is this process alone"),
+        ({"name": "serial", "workers": 2}, "workers=2: the engine 'serial' uses this process alone"),
     ],
 )
 def test_a_wrong_choice_of_engine_is_named(options: dict, message: str) -> None:

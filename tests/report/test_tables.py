@@ -228,9 +228,13 @@ def test_the_footer_has_three_lines() -> None:
         assert "--notes" in footer[2]
 
 
+class ErrorColumn(Column):
+    metric = "mae"
+
+
 def errors_in_table() -> Results:
     """Two networks by their mean absolute errors on four seeds."""
-    column = Column(name="esol", label="esol", dataset="esol", train={"metric": "mae"}, runs=4)
+    column = ErrorColumn(name="esol", label="esol", dataset="esol", runs=4)
     table = replace(PART, rows=PART.rows[1:3], columns=(column,), figures={})
     config = PART.configs()[0]
     errors = {"gcn": (0.61, 0.62, 0.63, 0.64), "bank-K2-s8": (0.51, 0.5, 0.53, 0.65)}

@@ -1,4 +1,4 @@
-"""Speed and memory against the plain way with PyG, side by side in one run. Needs the extra ``pyg``."""
+"""Speed and memory of bankgcn and of plain PyG, side by side in one run. Needs the extra ``pyg``."""
 
 from bankgcn.bench.cases import CASES, case_named
 from bankgcn.bench.growth import growth

@@ -1,4 +1,4 @@
-"""What is measured on: real datasets where they are, else generated graphs of the same size."""
+"""Graphs for the measurements: datasets on this machine, or generated graphs of the same size in their place."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Case:
     """A set of graphs to train on.
 
     Args:
-        dataset: Its name in the catalogue.
-        graphs: Number of graphs to take, from ``first`` on.
-        batch_size: Graphs per step, as the paper has it.
-        first: Number of the first graph.
+        dataset: Name in the catalogue.
+        graphs: Number of graphs to take, starting with ``first``.
+        batch_size: Graphs per step, as in the paper.
+        first: Index of the first graph.
     """
 
     dataset: str
@@ -30,7 +30,7 @@ class Case:
     first: int = 0
 
     def load(self, data_root: str | Path | None = None) -> GraphSet:
-        """The graphs; generated ones are called by the name of the set they stand in for, with a note."""
+        """The graphs. Generated ones have the name of the dataset that they replace, and a note."""
         entry = CATALOG[self.dataset]
         if locate(entry, data_root) is not None:
             return find_dataset(self.dataset, data_root).load()[self.first : self.first + self.graphs]
@@ -42,24 +42,26 @@ class Case:
 
 
 CASES: dict[str, Case] = {
-    "NCI1": Case(dataset="NCI1", graphs=3288, batch_size=64),  # as many as a split of 8:1:1 trains on
+    "NCI1": Case(dataset="NCI1", graphs=3288, batch_size=64),  # the size of the training part of an 8:1:1 split
     "ENZYMES": Case(dataset="ENZYMES", graphs=480, batch_size=64),
     "DD": Case(dataset="DD", graphs=942, batch_size=64),
-    "CIFAR-10": Case(dataset="CIFAR-10", graphs=1000, batch_size=256, first=5000),  # the first 5,000 validate
+    "CIFAR-10": Case(
+        dataset="CIFAR-10", graphs=1000, batch_size=256, first=5000
+    ),  # the first 5,000 are validation graphs
     "ogbg-molhiv": Case(dataset="ogbg-molhiv", graphs=8000, batch_size=256),
 }
 
 
 def case_named(name: str) -> Case:
-    """The case of that name, in upper or lower case."""
-    by_lower = {known.lower(): known for known in CASES}
+    """The case of that name; upper and lower case are equal."""
+    by_lower = {case.lower(): case for case in CASES}
     return pick(CASES, by_lower.get(name.lower(), name), "case")
 
 
 def random_graphs(
     num_graphs: int, nodes: float, edges: float, features: int, classes: int, *, name: str = "", seed: int = 0
 ) -> GraphSet:
-    """Random trees with further random edges, of the given mean size, with random signals and classes.
+    """Random trees with additional random edges, of the given mean size, with random node labels and classes.
 
     Args:
         num_graphs: Number of graphs.
@@ -68,7 +70,7 @@ def random_graphs(
         features: Number of node categories.
         classes: Number of classes.
         name: Name of the set.
-        seed: What they are drawn with.
+        seed: Seed of the random numbers.
     """
     random = np.random.default_rng(seed)
     num_nodes = random.poisson(nodes - 2, num_graphs) + 2

@@ -1,4 +1,4 @@
-"""How the time of a filter grows with edges, order and width; the paper promises O(K E d)."""
+"""Growth of the time of a filter with edges, order and width; the paper gives O(K E d)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def growth(*, max_edges: int = 10_000_000) -> dict[str, Any]:
     """Seconds of a forward and a backward pass, and the exponent of a power law fitted to them.
 
     Args:
-        max_edges: Entries of the largest shift; the smallest has 100,000.
+        max_edges: Directed edges of the largest graph; the smallest has 100,000.
     """
     edges = [count for count in (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000) if count <= max_edges]
     orders, widths = range(1, 9), (16, 32, 64, 128, 256)
@@ -31,9 +31,9 @@ def growth(*, max_edges: int = 10_000_000) -> dict[str, Any]:
     }
 
 
-def random_shift(entries: int, degree: int = 8, seed: int = 0) -> GraphShift:
-    """The shift of one random graph in which neighbours are near each other, as in a mesh or a road network."""
-    num_nodes = entries // degree
+def random_shift(num_edges: int, degree: int = 8, seed: int = 0) -> GraphShift:
+    """The shift of one random graph whose neighbours have near indices, as in a mesh or a road network."""
+    num_nodes = num_edges // degree
     random = np.random.default_rng(seed)
     node = np.arange(num_nodes).repeat(degree // 2)
     other = (node + random.integers(1, 100, node.shape)) % num_nodes
@@ -42,7 +42,7 @@ def random_shift(entries: int, degree: int = 8, seed: int = 0) -> GraphShift:
 
 
 class FilterCase:
-    """A filter and its gradients, to be timed."""
+    """A filter and its gradients, for timing."""
 
     def __init__(self, shift: GraphShift, order: int, channels: int):
         self.shift = shift
@@ -51,15 +51,15 @@ class FilterCase:
         self.g = torch.randn(shift.num_nodes, channels)
 
     def seconds(self) -> float:
-        """Of one forward and one backward pass."""
+        """Seconds of one forward and one backward pass."""
         started = time.perf_counter()
         torch.autograd.grad(chebyshev.apply(self.shift, self.x, self.c), (self.x, self.c), self.g)
         return time.perf_counter() - started
 
 
 def _fit(sizes: Iterable[int], cases: list[FilterCase]) -> dict[str, Any]:
-    """Median seconds of each case, which take turns: whatever else the machine does meets all sizes alike."""
-    rounds = [[case.seconds() for case in cases] for _ in range(REPETITIONS + 1)][1:]  # the first one warms up
+    """Median seconds of each case. The cases take turns, so other work on the machine slows all of them."""
+    rounds = [[case.seconds() for case in cases] for _ in range(REPETITIONS + 1)][1:]  # the first round warms up
     size, spent = list(sizes), [median(times) for times in zip(*rounds, strict=True)]
     slope = float(np.polyfit(np.log(size), np.log(spent), 1)[0]) if len(size) > 1 else float("nan")
     return {"sizes": size, "seconds": spent, "exponent": slope}

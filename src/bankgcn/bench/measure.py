@@ -1,4 +1,4 @@
-"""Epochs of several trainings, interleaved in one run, and the memory of a step."""
+"""Time epochs of several trainings in turns, and measure the memory of a step."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.fitting import Training
 
 OURS, PRODUCTS = "ours", "matrix products"
-TURN = 1.0  # seconds that each contender has at least before the next one's turn
+TURN = 1.0  # minimum seconds of a turn
 
 
 class OurTraining:
-    """Training as ``bankgcn train`` does it.
+    """Training as in ``bankgcn train``.
 
     Args:
-        graphs: What to train on.
+        graphs: The training graphs.
         batch_size: Graphs per step.
     """
 
@@ -40,15 +40,15 @@ class OurTraining:
         self.training = Training(net, graphs, graphs[:1], config, torch.Generator().manual_seed(0))
 
     def steps(self) -> Iterator[None]:
-        """One epoch; a step is done whenever this yields."""
+        """One epoch; it yields after every step."""
         yield from (None for _ in self.training.steps())
 
 
 class MatrixProducts:
-    """The dense products of such a training and nothing else: what nobody who computes with every node can do without.
+    """Only the dense matrix products of such a training: a lower bound for programs that compute with every node.
 
     Args:
-        graphs: What it would train on.
+        graphs: The training graphs.
         batch_size: Graphs per step.
     """
 
@@ -59,26 +59,26 @@ class MatrixProducts:
         self.signals = torch.randn(max(self.sizes), max(self.widths))
 
     def steps(self) -> Iterator[None]:
-        """One epoch; a step is done whenever this yields."""
+        """One epoch; it yields after every step."""
         for size in self.sizes:
             for number, weight in enumerate(self.weights):
                 x = self.signals[:size, : weight.size(1)].contiguous()
                 y = F.linear(x, weight)
                 y.T @ x  # gradient of the weights
                 if number:
-                    y @ weight  # gradient of the signals, which the first layer does not need
+                    y @ weight  # gradient of the signals; the first layer does not need it
             yield
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What was measured on one set of graphs.
+    """Measurements on one set of graphs.
 
     Args:
-        name: Of the case.
-        seconds: Of an epoch, by contender: one for each repetition.
-        peak_bytes: Memory that a training step adds, by contender, where the system tells.
-        notes: Of the graphs.
+        name: Name of the case.
+        seconds: Seconds of an epoch, by contender, one value for each repetition.
+        peak_bytes: Memory that a training step adds, by contender, if the system reports it.
+        notes: Notes of the graphs.
     """
 
     name: str
@@ -92,7 +92,7 @@ class CaseResult:
         return {name: median(times) for name, times in self.seconds.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """As ``bankgcn bench --json`` writes it."""
+        """The values that ``bankgcn bench --json`` writes."""
         medians = self.medians
         ours, products = medians.pop(OURS), medians.pop(PRODUCTS)
         return {
@@ -117,16 +117,16 @@ def measure_case(
     max_steps: int | None = None,
     on_epoch: Callable[[str, int], None] = lambda contender, repetition: None,
 ) -> CaseResult:
-    """Time the contenders turn by turn, so that whatever else the machine does meets them all alike.
+    """Time the contenders in turns, so that other work on the machine slows all of them.
 
     Args:
-        name: Of the case.
-        case: How it is trained on.
-        graphs: Its graphs.
+        name: Name of the case.
+        case: The case.
+        graphs: The graphs of the case.
         peers: Names in ``PEERS``.
-        repetitions: Turns of each contender, of an epoch or a second; one before them is not counted.
-        max_steps: Steps per epoch at most.
-        on_epoch: Called before each epoch.
+        repetitions: Number of timed turns of each contender, after one turn to warm up.
+        max_steps: Maximum number of steps per epoch.
+        on_epoch: Called before each turn.
     """
     contenders: dict[str, Steps] = {OURS: OurTraining(graphs, case.batch_size)}
     contenders |= {peer: PlainTraining(peer, graphs, case.batch_size) for peer in peers}
@@ -139,12 +139,12 @@ def measure_case(
             if repetition:
                 seconds[contender].append(elapsed)
     peaks = {contender: peak_bytes(training) for contender, training in contenders.items() if contender != PRODUCTS}
-    known = {contender: peak for contender, peak in peaks.items() if peak is not None}
-    return CaseResult(name, seconds, known, graphs.notes)
+    measured = {contender: peak for contender, peak in peaks.items() if peak is not None}
+    return CaseResult(name, seconds, measured, graphs.notes)
 
 
 def _epoch_seconds(training: Steps, max_steps: int | None) -> float:
-    """Seconds of an epoch, as a mean over a whole turn: a short epoch alone would be at the mercy of a moment."""
+    """Seconds of an epoch, as a mean over a turn: a single short epoch would be too noisy."""
     started, epochs = time.perf_counter(), 0
     while True:
         for _ in islice(training.steps(), max_steps):
@@ -156,7 +156,7 @@ def _epoch_seconds(training: Steps, max_steps: int | None) -> float:
 
 
 def batching_seconds(graphs: GraphSet, batch_size: int, repetitions: int = 5) -> dict[str, list[float]]:
-    """Time to make the shuffled batches of an epoch, in turns: ours with all that a network takes, and PyG's loader."""
+    """Seconds to make the shuffled batches of an epoch, in turns: ours with all fields, and those of PyG's loader."""
     require("torch_geometric", "the comparison with PyG")
     from torch_geometric.loader import DataLoader
 
@@ -175,4 +175,4 @@ def batching_seconds(graphs: GraphSet, batch_size: int, repetitions: int = 5) ->
 
 
 def _touch(*fields: object) -> None:
-    """Fields of our batches are made when they are asked for; this asks."""
+    """Evaluate the lazy fields of a batch."""

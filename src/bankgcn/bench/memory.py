@@ -1,4 +1,4 @@
-"""The memory that a training step adds to the process, whoever asks for it: PyTorch, NumPy or compiled code."""
+"""The memory that a training step adds to the process, allocated by PyTorch, NumPy or compiled code."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import Protocol
 from bankgcn.training.memory import MMAP_THRESHOLD, TRIM_THRESHOLD, reuse_memory
 
 GLIBC_DEFAULT = 128 << 10  # bytes, of both thresholds
-STEPS = 20  # more than are taken at once
-RESET_PEAK = "5"  # what /proc/self/clear_refs takes it for; see proc(5)
+STEPS = 20  # more than one call of the compiled code takes
+RESET_PEAK = "5"  # written to /proc/self/clear_refs, it resets the peak; see proc(5)
 
 
 class Steps(Protocol):
-    """Something that trains, a step at a time."""
+    """A training that can be run step by step."""
 
     def steps(self) -> Iterator[None]:
-        """One epoch; a step is done whenever this yields."""
+        """One epoch; it yields after every step."""
 
 
 def peak_bytes(training: Steps) -> int | None:
-    """Most bytes that the process held at a time during some steps, beyond those at their start.
+    """Peak memory of the process during some steps, minus its memory before them, in bytes.
 
-    Freed memory goes back to the system meanwhile, as it does unless a process asks for something else, so that what a
-    step could use again counts for every contender alike. ``None`` where the system does not tell.
+    During the measurement, freed memory returns to the system, which is the default of the C library, so that
+    reusable memory counts in the same way for every contender. ``None`` if the system does not report the peak.
     """
     if not sys.platform.startswith("linux"):
         return None
@@ -36,7 +36,7 @@ def peak_bytes(training: Steps) -> int | None:
     for threshold in (MMAP_THRESHOLD, TRIM_THRESHOLD):
         libc.mallopt(threshold, GLIBC_DEFAULT)
     try:
-        next(training.steps())  # what is made once is there now
+        next(training.steps())  # allocate what lasts for the whole training
         gc.collect()
         libc.malloc_trim(0)
         Path("/proc/self/clear_refs").write_text(RESET_PEAK)
@@ -44,7 +44,7 @@ def peak_bytes(training: Steps) -> int | None:
         for _ in islice((None for _ in cycle([None]) for _ in training.steps()), STEPS):
             pass
         return _bytes("VmHWM") - before
-    except OSError:  # not every kernel lets itself be asked
+    except OSError:  # some kernels do not allow it
         return None
     finally:
         reuse_memory.cache_clear()

@@ -1,4 +1,4 @@
-"""The plain way: what a user of PyG would write, with its own loader, message passing and pooling."""
+"""Plain PyG: the code that a user of PyG would write, with PyG's loader, message passing and pooling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HIDDEN, LAYERS, ORDER, SUBSPACES = 64, 4, 2, 8
 
 
 def plain_bank_conv(in_channels: int, out_channels: int) -> nn.Module:
-    """BankGCN's convolution by PyG's message passing: the Laplacian in every call, a tensor for every hop."""
+    """BankGCN's convolution with PyG's message passing: a Laplacian in every call, a tensor for every hop."""
     from torch_geometric.nn import MessagePassing
     from torch_geometric.utils import get_laplacian, remove_self_loops
 
@@ -48,7 +48,7 @@ def plain_bank_conv(in_channels: int, out_channels: int) -> nn.Module:
 
 
 class PlainNetwork(nn.Module):
-    """The paper's network as one writes it with PyG.
+    """The paper's network, written with PyG.
 
     Args:
         make_conv: Makes a convolution from the numbers of channels.
@@ -81,15 +81,15 @@ PEERS: dict[str, Callable[[int, int], nn.Module]] = {
     "PyG ChebNet": CONVS["cheb"],
     "PyG GAT": CONVS["gat"],
 }
-"""Each convolution of the comparison, in the plain network."""
+"""The convolutions of the comparison, in the plain network."""
 
 
 class PlainTraining:
-    """Training of a plain network, a step at a time.
+    """Training of a plain network, step by step.
 
     Args:
         peer: A name in ``PEERS``.
-        graphs: What to train on.
+        graphs: The training graphs.
         batch_size: Graphs per step.
     """
 
@@ -103,7 +103,7 @@ class PlainTraining:
         self.loader: Any = DataLoader(to_pyg(graphs), batch_size=batch_size, shuffle=True)
 
     def steps(self) -> Iterator[None]:
-        """One epoch; a step is done whenever this yields."""
+        """One epoch; it yields after every step."""
         for batch in self.loader:
             self.optimizer.zero_grad()
             F.cross_entropy(self.net(batch.x, batch.edge_index, batch.batch), batch.y).backward()

@@ -1,14 +1,15 @@
-"""The command ``bankgcn``: parses, calls, prints. One module per group of commands.
+"""The command ``bankgcn``: parses, calls, prints. One module for each group of commands.
 
-Exit codes: 0 if all went well, 1 for an error of the user or the data, 2 for a wrong use of the command line, 130 for
-an interrupt.
+Exit codes: 0 for success, 1 for an error in the data or the settings, 2 for a wrong command line, 130 for an interrupt.
 """
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
+from bankgcn import __version__
 from bankgcn.cli.bench import bench
 from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.errors import Commands
@@ -33,8 +34,18 @@ for name, command in PAPER_COMMANDS.items():
 app.command()(bench)
 
 
+def _print_version(requested: bool) -> None:
+    if requested:
+        typer.echo(f"bankgcn {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
     """Learn a spectral filter bank for your graphs."""
 
 
@@ -44,7 +55,7 @@ def main() -> None:
         app()
     except SystemExit as end:
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            # A thread of gloo that outlives its group can abort the process while Python shuts down, after all is done.
+            # A gloo thread that outlives its process group can abort Python during shutdown, after all work is done.
             sys.stdout.flush()
             sys.stderr.flush()
             code = end.code or 0

@@ -1,4 +1,4 @@
-"""``bankgcn bench``: how fast training is here, beside the plain way with PyG, in one run."""
+"""``bankgcn bench``: the speed of training on this machine, beside plain PyG, in one run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import Annotated, Any
 import torch
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
+from bankgcn.cli.optional import require
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
 from bankgcn.cli.source_options import DataRoot
 
@@ -24,21 +25,26 @@ ALL = "NCI1,ENZYMES,DD,CIFAR-10,ogbg-molhiv"
 
 def bench(
     cases: Annotated[str, typer.Option(help="Datasets, separated by commas.")] = ALL,
-    repetitions: Annotated[int, typer.Option(min=1, help="Timed turns of each contender: an epoch, or a second.")] = 5,
-    max_steps: Annotated[int | None, typer.Option(min=1, help="Steps per epoch at most, for a quick look.")] = None,
+    repetitions: Annotated[
+        int, typer.Option(min=1, help="Number of timed turns; a turn lasts an epoch or a second.")
+    ] = 5,
+    max_steps: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of steps per epoch, for a quick look.")
+    ] = None,
     max_edges: Annotated[
-        int, typer.Option(help="Largest graph of the growth measurements, in directed edges; 0 leaves them out.")
+        int, typer.Option(help="Largest graph for the growth measurements, in directed edges; 0 skips them.")
     ] = 10_000_000,
     json_file: Annotated[
-        Path | None, typer.Option("--json", help=f"Write all figures to this file; {OR_STANDARD_OUTPUT}")
+        Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")
     ] = None,
     data_root: DataRoot = None,
 ) -> None:
-    """Time a training epoch on one thread: ours, plain PyG's models, and the matrix products alone.
+    """Time a training epoch on one thread: bankgcn, models of plain PyG, and the matrix products alone.
 
-    Contenders take turns in one run, so that whatever else the machine does meets them all alike; ratios of medians are
-    what counts. Where a dataset is not here, generated graphs of the same size stand in.
+    The contenders take turns in one run, so other work on the machine slows all of them: compare ratios of medians.
+    Generated graphs of the same size replace datasets that are not on this machine.
     """
+    require("torch_geometric", "bankgcn bench")
     from bankgcn.bench import case_named, growth
 
     chosen = {case_named(name.strip()).dataset: case_named(name.strip()) for name in cases.split(",")}
@@ -51,7 +57,7 @@ def bench(
         with console.status("growth"):
             results["growth"] = growth(max_edges=max_edges)
         exponents = ", ".join(f"{name} {fit['exponent']:.2f}" for name, fit in results["growth"].items())
-        console.print(Text(f"growth of a filter's time, exponents: {exponents}"))
+        console.print(Text(f"exponents of the time of a filter: {exponents}"))
     if json_file is not None:
         with open_output(json_file) as file:
             file.write(json.dumps(results, indent=1).encode() + b"\n")
@@ -68,24 +74,24 @@ def _bench_case(
         graphs = case.load(data_root)
         loading = time.perf_counter() - started
 
-        def tell(contender: str, repetition: int) -> None:
+        def show(contender: str, repetition: int) -> None:
             status.update(f"{name}: {contender}, turn {repetition} of {repetitions}")
 
-        result = measure_case(name, case, graphs, repetitions=repetitions, max_steps=max_steps, on_epoch=tell)
+        result = measure_case(name, case, graphs, repetitions=repetitions, max_steps=max_steps, on_epoch=show)
         batching = batching_seconds(graphs, case.batch_size)
     console.print(_table(result))
     for note in result.notes:
         console.print(Text(f"note: {note}"), soft_wrap=True)
     medians = {contender: median(times) for contender, times in batching.items()}
-    said = ", ".join(f"{contender} {1000 * seconds:.1f} ms" for contender, seconds in medians.items())
-    console.print(Text(f"loading {loading:.3f} s; batches of an epoch: {said}"))
+    times = ", ".join(f"{contender} {1000 * seconds:.1f} ms" for contender, seconds in medians.items())
+    console.print(Text(f"loading {loading:.3f} s; batches of an epoch: {times}"))
     return result.to_dict() | {"load_s": loading, "batching_s": medians}
 
 
-def _table(result: Any) -> Table:
+def _table(result: Any) -> RichTable:
     from bankgcn.bench import OURS
 
-    table = Table(title=f"{result.name}: one training epoch", title_justify="left", box=None, pad_edge=False)
+    table = RichTable(title=f"{result.name}: one training epoch", title_justify="left", box=None, pad_edge=False)
     table.add_column("")
     for title in ("median", "fastest", "slowest", "times ours", "memory of a step"):
         table.add_column(title, justify="right")

@@ -1,4 +1,4 @@
-"""``bankgcn data``: which datasets there are, what is in them, and how to get them."""
+"""``bankgcn data``: list, describe and download datasets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from bankgcn.cli.reading import load_graphs
@@ -38,18 +38,18 @@ TITLES = {"nodes": "mean nodes", "edges": "mean edges"}
 
 @app.command("list")
 def list_datasets(data_root: DataRoot = None) -> None:
-    """List the datasets that are known by name, and which of them are here."""
-    table = Table("dataset", "here", "what", box=None, pad_edge=False)
+    """List the datasets of the catalogue, and whether they are on this machine."""
+    table = RichTable("dataset", "here", "content", box=None, pad_edge=False)
     for entry in CATALOG.values():
         table.add_row(Text(entry.name), _presence(entry, data_root), Text(entry.summary))
     console = Console(highlight=False)
     console.print(table)
-    console.print(Text(f"looked in {', '.join(map(str, data_roots(data_root)))}"), soft_wrap=True)
+    console.print(Text(f"searched: {', '.join(map(str, data_roots(data_root)))}"), soft_wrap=True)
 
 
 @app.command()
 def describe(
-    source: Annotated[str, typer.Argument(help="A dataset's name, or a folder or file of your own.", metavar="NAME")],
+    source: Annotated[str, typer.Argument(help="Name of a dataset, or path of a file or folder.", metavar="NAME")],
     data_root: DataRoot = None,
     smiles: Smiles = None,
     target: Target = None,
@@ -58,7 +58,7 @@ def describe(
     ignore_targets: IgnoreTargets = False,
     symmetrise: Symmetrise = False,
 ) -> None:
-    """Read a dataset and tell what is in it, beside what the paper says of it."""
+    """Read a dataset and print its statistics, beside those of the paper."""
     found = find_source(source, data_root)
     graphs = load_graphs(
         found, reader_options(smiles, target, skip_unreadable, symmetrise, skip_missing, ignore_targets)
@@ -76,10 +76,10 @@ def describe(
 
 @app.command("fetch")
 def fetch_by_name(
-    name: Annotated[str, typer.Argument(help="A dataset's name.")],
+    name: Annotated[str, typer.Argument(help="Name of the dataset.")],
     data_root: DataRoot = None,
 ) -> None:
-    """Download a dataset from its official address, checked; to --data-root, or the user's cache folder."""
+    """Download a dataset from its official address and verify it; into --data-root or the user's cache folder."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     console = Console(stderr=True)
     hidden = not console.is_terminal
@@ -97,8 +97,8 @@ def _presence(entry: Entry, data_root: Path | None) -> str:
     return "to fetch" if entry.url else "no"
 
 
-def _statistics(ours: Statistics, published: Statistics | None) -> Table:
-    table = Table(box=None, pad_edge=False)
+def _statistics(ours: Statistics, published: Statistics | None) -> RichTable:
+    table = RichTable(box=None, pad_edge=False)
     table.add_column("")
     table.add_column("here", justify="right")
     if published is None:
@@ -120,13 +120,13 @@ def _figure(value: float) -> str:
 
 
 def _facts(found: Source, graphs: GraphSet) -> dict[str, str]:
-    """What else there is to know, by its name."""
+    """Further facts, by their names."""
     facts = {"class names": ", ".join(graphs.classes)} if graphs.classes else {}
     if found.entry is not None:
         facts |= {"features": str(found.entry.features), "split": SPLITS[found.entry.split]}
     else:
         labels = sum(graphs.label_widths)
-        facts |= {"features": f"{graphs.num_attributes} numbers and {labels} one-hot columns a node"}
+        facts |= {"features": f"{graphs.num_attributes} numbers and {labels} one-hot columns per node"}
     facts["found"] = str(found.path) if found.path else "comes with the package"
     if found.path:
         facts["read as"] = found.kind
@@ -141,4 +141,4 @@ def _facts(found: Source, graphs: GraphSet) -> dict[str, str]:
 def _checksum(path: Path, expected: str) -> str:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    return "that of the official file" if found == expected else "NOT that of the official file"
+    return "matches the official file" if found == expected else "DIFFERS from the official file"

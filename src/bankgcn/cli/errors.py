@@ -1,4 +1,4 @@
-"""From what goes wrong to a message and an exit code."""
+"""Turn exceptions into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ FAILED, INTERRUPTED = 1, 130
 
 
 class Commands(TyperGroup):
-    """Commands whose errors are told in a sentence, not by a traceback."""
+    """Commands that report errors by a sentence instead of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            _tell("interrupted")
+            _print_error("interrupted")
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:  # whoever read the output, such as head, has seen enough
+        except BrokenPipeError:  # the reader of the output, such as head, has closed it
             raise
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            _tell(f"error: {where}{error.strerror or error}")
+            _print_error(f"error: {where}{error.strerror or error}")
             raise typer.Exit(FAILED) from error
         except (ValueError, ImportError) as error:
-            _tell(f"error: {_with_options_of(self.commands[ctx.invoked_subcommand], str(error))}")
+            _print_error(f"error: {_translate_keywords(self.commands[ctx.invoked_subcommand], str(error))}")
             raise typer.Exit(FAILED) from error
 
 
-def _tell(message: str) -> None:
+def _print_error(message: str) -> None:
     if os.environ.get("RANK", "0") != "0":
-        return  # of the processes of torchrun, one speaks for all
+        return  # of the processes of torchrun, only the first prints
     Console(stderr=True).print(Text(message), soft_wrap=True)
 
 
-def _with_options_of(command: Any, message: str) -> str:
-    """The message with options in place of the library's keywords.
+def _translate_keywords(command: Any, message: str) -> str:
+    """Replace the library's keywords in a message by the command's options.
 
-    Advice stands in parentheses, its clauses separated by commas. A clause whose option the command does not have is
-    left out.
+    Messages give advice in parentheses, with commas between clauses. Clauses about options that the command does not
+    have are left out.
     """
     options = _options(command)
     missing = [keyword for keyword, option in OPTION_OF_KEYWORD.items() if option.split()[0] not in options]

@@ -1,4 +1,4 @@
-"""What a command tells its user."""
+"""Messages of commands."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from rich.text import Text
 
 
 def say(message: str, stderr: bool = False) -> None:
-    """Print a line, however long: results to standard output, what is said on the way to standard error."""
+    """Print a line without wrapping: results to standard output, other messages to standard error."""
     Console(stderr=stderr, highlight=False).print(Text(message), soft_wrap=True)

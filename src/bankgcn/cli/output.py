@@ -1,4 +1,4 @@
-"""Where the result of a command goes: to a file, or to standard output for ``-``."""
+"""Write the result of a command to a file, or to standard output for ``-``."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import typer
 from bankgcn.files.atomic import atomic_write
 
 OR_STANDARD_OUTPUT = "'-' is standard output."
-"""What the help of every such option says."""
+"""A sentence for the help of such options."""
 
 
 def is_standard_output(path: Path | None) -> bool:
-    """Whether the result goes to standard output, so that everything else must go to standard error."""
+    """Whether the result goes to standard output; then all messages go to standard error."""
     return str(path) in ("-", "/dev/stdout")
 
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """What to write the result to; a file is written whole or not at all."""
+    """Open the output. A file appears complete or not at all."""
     if is_standard_output(path):
         stream = typer.get_binary_stream("stdout")
         yield stream
@@ -33,5 +33,5 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
 
 
 def named(path: Path) -> str:
-    """What a message calls the output."""
+    """The name of the output in messages."""
     return "standard output" if is_standard_output(path) else str(path)

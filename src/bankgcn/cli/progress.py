@@ -1,4 +1,4 @@
-"""How a training is shown: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a training: a bar on a terminal, a line from time to time elsewhere."""
 
 from __future__ import annotations
 
@@ -12,22 +12,27 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
+from bankgcn.metrics import METRICS
 from bankgcn.training import Epoch, TrainConfig
 
 SECONDS_BETWEEN_LINES = 10.0
 
 
 class TrainingProgress:
-    """Tells each epoch, and how long it can take at most: nobody knows when validation stops improving.
+    """Shows each epoch, and the shortest and longest time left: early stopping makes the end unpredictable.
 
     Args:
-        config: How long to train.
+        config: The training protocol.
         before: The epochs before an interruption.
-        shown: Whether to tell anything.
+        shown: Whether to show anything.
+        metric: Name of the metric of the scores; that of the protocol by default.
     """
 
-    def __init__(self, config: TrainConfig, before: Sequence[Epoch] = (), shown: bool = True):
+    def __init__(
+        self, config: TrainConfig, before: Sequence[Epoch] = (), shown: bool = True, metric: str | None = None
+    ):
         self.config, self.shown = config, shown
+        self.metric = METRICS[metric or config.metric]
         self.console = Console(stderr=True, highlight=False)
         columns = (TextColumn("epoch {task.completed}/{task.total}"), BarColumn(20), TextColumn("{task.description}"))
         self.bar = Progress(*columns, console=self.console)
@@ -40,9 +45,9 @@ class TrainingProgress:
         self.best: Epoch | None = None
         self.last: Epoch | None = None
         for epoch in before:
-            self._remember(epoch)
-        self.first = 0  # epoch of this session from whose end the pace is measured: it also warms up
-        self.started = self.told = time.monotonic()
+            self._update_best(epoch)
+        self.first = 0  # epoch of this session at whose end timing starts: it also compiles
+        self.started = self.printed = time.monotonic()
 
     def __enter__(self) -> TrainingProgress:
         if self.live is not None:
@@ -56,45 +61,45 @@ class TrainingProgress:
             self.live.stop()
 
     def __call__(self, epoch: Epoch) -> None:
-        """Tell of an epoch."""
+        """Show an epoch."""
         now = time.monotonic()
         if not self.first:
             self.first, self.started = epoch.number, now
-        self._remember(epoch)
+        self._update_best(epoch)
         if self.live is not None:
-            self.bar.update(self.task, completed=epoch.number, description=self._left(epoch, now))
+            self.bar.update(self.task, completed=epoch.number, description=self._time_left(epoch, now))
             self.figures.plain = self._figures(epoch)
-        elif self.shown and (now == self.started or now - self.told >= SECONDS_BETWEEN_LINES):
-            self.told = now
-            line = ", ".join(filter(None, (self._figures(epoch), self._left(epoch, now))))
+        elif self.shown and (now == self.started or now - self.printed >= SECONDS_BETWEEN_LINES):
+            self.printed = now
+            line = ", ".join(filter(None, (self._figures(epoch), self._time_left(epoch, now))))
             self.console.print(Text(f"epoch {epoch.number}/{self.config.max_epochs}: {line}"), soft_wrap=True)
 
-    def _remember(self, epoch: Epoch) -> None:
+    def _update_best(self, epoch: Epoch) -> None:
         self.last = epoch
-        if self.best is None or self._figure(epoch) < self._figure(self.best):
+        if self.best is None or self._cost(epoch) < self._cost(self.best):
             self.best = epoch
 
-    def _figure(self, epoch: Epoch) -> float:
-        return epoch.valid_loss if self.config.select == "loss" else -epoch.valid_score
+    def _cost(self, epoch: Epoch) -> float:
+        """The validation figure that selects the epoch, with the sign that makes smaller values better."""
+        return epoch.valid_loss if self.config.select == "loss" else self.metric.cost(epoch.valid_score)
 
     def _figures(self, epoch: Epoch) -> str:
         assert self.best is not None
-        metric = self.config.metric.replace("_", "-")
         return (
-            f"loss {epoch.train_loss:.4f}, validation {epoch.valid_loss:.4f}, {metric} {epoch.valid_score:.4f}, "
-            f"best epoch {self.best.number}"
+            f"loss {epoch.train_loss:.4f}, validation {epoch.valid_loss:.4f}, {self.metric.label} "
+            f"{epoch.valid_score:.4f}, best epoch {self.best.number}"
         )
 
-    def _left(self, epoch: Epoch, now: float) -> str:
+    def _time_left(self, epoch: Epoch, now: float) -> str:
         """The shortest and the longest time left; empty before the second epoch of this session."""
         assert self.best is not None
         done = epoch.number - self.first
         if not done:
             return ""
-        pace = (now - self.started) / done
+        seconds_per_epoch = (now - self.started) / done
         most = self.config.max_epochs - epoch.number
         least = min(most, self.config.patience - (epoch.number - self.best.number))
-        return f"{_time(pace * least)} to {_time(pace * most)} left"
+        return f"{_time(seconds_per_epoch * least)} to {_time(seconds_per_epoch * most)} left"
 
 
 def _time(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""What a user sees of many runs: a grid of what is done, running and failed, and the time left."""
+"""Progress of many runs: a grid with finished, running and failed runs, and the time left."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from bankgcn.experiments.engines.base import Event
 from bankgcn.experiments.paper.layout import Figure, Table
 
 ENDED = ("kept", "finished", "diverged")
-EVERY = 60.0
-"""Seconds between the lines of somebody who looks at a file, not at a terminal."""
+SECONDS_BETWEEN_LINES = 60.0
+"""Where the output is not a terminal."""
 
 Place = tuple[str, str]
 
 
 def places(experiment: Table | Figure) -> dict[str, Place]:
-    """In which row and column each run stands, by its key."""
+    """Row and column of each run, by its key."""
     if isinstance(experiment, Figure):
         return {panel.config.key: (f"({panel.name}) {panel.setting}", panel.label) for panel in experiment.panels}
     return {
@@ -37,7 +37,7 @@ def places(experiment: Table | Figure) -> dict[str, Place]:
 
 
 class TimeLeft:
-    """An estimate from how long runs of the same kind took, whether now or in an earlier sweep."""
+    """Estimates the time left from the duration of similar runs, of this sweep or an earlier one."""
 
     def __init__(self, configs: Iterable[RunSpec]):
         self._waiting = {config.key: config for config in configs}
@@ -45,19 +45,19 @@ class TimeLeft:
         self._count: Counter[tuple[str, ...]] = Counter()
 
     def ended(self, config: RunSpec, seconds: float) -> None:
-        """Take note of a run that need not be waited for any more."""
+        """Count a run as ended."""
         self._waiting.pop(config.key, None)
         if seconds > 0:
             for kind in _kinds(config):
                 self._seconds[kind] += seconds
                 self._count[kind] += 1
 
-    def seconds(self, at_a_time: int) -> float | None:
-        """Seconds left with so many runs at a time; none before the first has ended."""
+    def seconds(self, parallel_runs: int) -> float | None:
+        """Seconds left with this number of parallel runs; ``None`` before the first run has ended."""
         if not self._count:
             return None
-        waiting = list(self._waiting.values())  # a copy, because the display asks in a thread of its own
-        return sum(map(self._typical, waiting)) / max(1, at_a_time)
+        waiting = list(self._waiting.values())  # a copy, because the display calls from its own thread
+        return sum(map(self._typical, waiting)) / max(1, parallel_runs)
 
     def _typical(self, config: RunSpec) -> float:
         kind = next(kind for kind in _kinds(config) if self._count[kind])
@@ -65,12 +65,12 @@ class TimeLeft:
 
 
 class SweepGrid:
-    """Follows the events of a sweep, live on a terminal, in few plain lines elsewhere.
+    """Shows the events of a sweep: live on a terminal, in a few plain lines elsewhere.
 
     Args:
-        experiment: What is run.
+        experiment: The table or figure.
         configs: Its runs.
-        console: Where it is shown.
+        console: Where to print.
     """
 
     def __init__(self, experiment: Table | Figure, configs: Iterable[RunSpec], console: Console):
@@ -78,12 +78,12 @@ class SweepGrid:
         self._name = experiment.name
         self._places = places(experiment)
         self._total = Counter(self._places.values())
-        # All places from the start: the display reads these in a thread of its own, and a new key would upset it.
+        # All keys from the start: the display reads the counters in its own thread, while no key may be added.
         self._counts = {state: Counter(dict.fromkeys(self._total, 0)) for state in ("done", "running", "failed")}
         self._most_running = 1
         self._left = TimeLeft(configs)
-        self._said = time.monotonic()
-        self._told: set[tuple[str, str]] = set()
+        self._printed = time.monotonic()
+        self._messages: set[tuple[str, str]] = set()
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=2, transient=True)
 
     def __enter__(self) -> SweepGrid:
@@ -97,7 +97,7 @@ class SweepGrid:
         self._live.stop()
 
     def on_event(self, event: Event) -> None:
-        """Take note of what happened to a run."""
+        """Update the grid after an event."""
         place = self._places[event.config.key]
         if event.kind == "started":
             self._counts["running"][place] += 1
@@ -106,19 +106,19 @@ class SweepGrid:
             self._counts["failed" if event.kind == "failed" else "done"][place] += 1
             self._counts["running"][place] -= event.kind != "kept"
             self._left.ended(event.config, event.record.seconds if event.record else 0.0)
-        if event.message and (event.kind, event.message) not in self._told and event.kind != "diverged":
-            self._told.add((event.kind, event.message))  # what is wrong with one run is often wrong with all
+        if event.message and (event.kind, event.message) not in self._messages and event.kind != "diverged":
+            self._messages.add((event.kind, event.message))  # one cause often fails many runs: print it once
             self.say(f"{event.kind}: {' on '.join(place)}, seed {event.config.seed}: {event.message}")
-        if not self._console.is_terminal and time.monotonic() - self._said > EVERY:
+        if not self._console.is_terminal and time.monotonic() - self._printed > SECONDS_BETWEEN_LINES:
             self.say(self.summary())
 
     def say(self, message: str) -> None:
-        """A line above the grid."""
-        self._said = time.monotonic()
+        """Print a line above the grid."""
+        self._printed = time.monotonic()
         self._console.print(Text(message), soft_wrap=True)
 
     def summary(self) -> str:
-        """How far it is, in a line."""
+        """The state of the sweep in one line."""
         done, running, failed = (self._counts[state].total() for state in ("done", "running", "failed"))
         parts = [f"{self._name}: {done:,} of {self._total.total():,} runs done"]
         parts += [f"{running} running"] if running else []
@@ -150,6 +150,6 @@ class SweepGrid:
 
 
 def _kinds(config: RunSpec) -> tuple[tuple[str, ...], ...]:
-    """What a run's time is guessed by: the most alike first."""
+    """Groups of similar runs that a run belongs to, the most similar first."""
     subset = str(config.train_per_class)
     return (config.dataset, subset, config.model.conv), (config.dataset, subset), ()

@@ -1,4 +1,4 @@
-"""Many runs: what a run is, what is known after it, where that is kept, how many are run, and which wins."""
+"""Many runs: store their records, run what is missing, choose hyper-parameters, compare models."""
 
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.engines.base import Event

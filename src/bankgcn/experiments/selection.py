@@ -15,7 +15,7 @@ from bankgcn.training.spec import RunSpec
 
 SelectionRule = Literal["validation", "paper"]
 
-RULES: dict[SelectionRule, str] = {
+RULES: dict[str, str] = {
     "validation": "mean validation score over the seeds",
     "paper": "mean TEST score",
 }

@@ -1,4 +1,4 @@
-"""Many runs: those whose records are missing, and no others."""
+"""Run the configurations whose records are missing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bankgcn.training.spec import RunSpec
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What there is after a sweep.
+    """The result of a sweep.
 
     Args:
-        records: Of all runs that came to an end, now or before, in the order in which they were asked for.
-        failed: Of those that did not. They are not kept: the next sweep tries them again.
-        ran: Number of runs that came to an end now.
+        records: Records of all finished and diverged runs, of this sweep or an earlier one, in the order of the runs.
+        failed: Records of the failed runs. They are not stored: the next sweep repeats them.
+        ran: Number of runs that this sweep finished.
     """
 
     records: tuple[RunRecord, ...]
@@ -33,21 +33,20 @@ class SweepResult:
 def sweep(
     configs: Iterable[RunSpec], store: Store, engine: Engine, on_event: OnEvent = lambda event: None
 ) -> SweepResult:
-    """Run what the store has no sound record of; each record is kept as soon as its run ends.
+    """Run every configuration without an intact record in the store; store each record when its run ends.
 
-    It may be interrupted, or killed, at any moment: the next sweep goes on where this one stopped. A dataset
-    that is a file or folder of the user's own is compared with its records: if the graphs have changed since, by
-    another content or another way of reading it, the run is done again.
+    The sweep may be interrupted or killed at any moment; the next sweep resumes. If the user's own file or folder has
+    changed since a record was written, so that it gives other graphs, the run is repeated.
 
     Args:
-        configs: The runs; one that is asked for twice is run once.
-        store: Where the records are kept.
-        engine: What runs them.
-        on_event: Told of everything that happens.
+        configs: The runs; repeated ones are run once.
+        store: Where the records are stored.
+        engine: What runs the configurations.
+        on_event: Called for every event.
 
     Raises:
         OtherVersion: Only another version of bankgcn can read the record of one of the runs; nothing is run.
-        OSError: A record could not be written. All earlier ones are kept.
+        OSError: A record cannot be written. All earlier ones are stored.
     """
     wanted = {config.key: config for config in configs}
     known: dict[str, RunRecord] = {}
@@ -80,7 +79,7 @@ def _kept(store: Store, config: RunSpec, load: Loader, on_event: OnEvent) -> Run
     if record is None:
         return None
     if _fingerprint_now(load, config) not in (None, record.fingerprint):
-        on_event(Event("outdated", config, message=f"{config.dataset} has changed since this run: it is done again"))
+        on_event(Event("outdated", config, message=f"{config.dataset} has changed since this run: the run is repeated"))
         return None
     on_event(Event("kept", config, record))
     return record
@@ -96,4 +95,4 @@ def _fingerprint_now(load: Loader, config: RunSpec) -> str | None:
     try:
         return load(config)[1].fingerprint
     except (ValueError, OSError, ImportError):
-        return "unreadable"  # the run will say why
+        return "unreadable"  # the run reports the reason

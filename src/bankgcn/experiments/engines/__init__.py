@@ -1,4 +1,4 @@
-"""What runs many configurations: local processes, a Ray cluster, or this process. One module each."""
+"""Engines run many configurations: in local processes, on a Ray cluster, or in this process. One module each."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def make_engine(
 
     Args:
         name: ``"local"``: processes on this machine. ``"ray"``: a Ray cluster. ``"serial"``: in this process.
-        workers: Most runs at a time; as many as there are cores by default.
-        data_root: Where to look for datasets first.
-        address: Of the Ray cluster.
+        workers: Maximum number of parallel runs; the number of cores by default.
+        data_root: Folder to search first for datasets.
+        address: Address of the Ray cluster.
 
     Raises:
-        ValueError: There is no such engine, or it has no use for what is given.
+        ValueError: The engine is unknown, or does not take one of the arguments.
     """
     makers: dict[str, Callable[[], Engine]] = {
         "local": lambda: LocalEngine(workers, data_root),
@@ -36,7 +36,7 @@ def make_engine(
     }
     make = pick(makers, name, "engine")
     if address is not None and name != "ray":
-        raise ValueError(f"address={address!r}: the engine {name!r} has none, only 'ray' does")
+        raise ValueError(f"address={address!r}: only the engine 'ray' has an address, not {name!r}")
     if name == "serial" and workers not in (None, 1):
-        raise ValueError(f"workers={workers}: the engine 'serial' is this process alone")
+        raise ValueError(f"workers={workers}: the engine 'serial' uses this process alone")
     return make()

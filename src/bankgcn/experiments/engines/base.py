@@ -1,4 +1,4 @@
-"""The seam between a sweep and what runs it."""
+"""The interface between a sweep and its engines."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
 RUNNER = "bankgcn.training.execute:Runner"
-"""What makes, from a data root, the function that runs a configuration. A name, because other processes make it."""
+"""Name of what makes, from a data root, the function that runs a configuration. Other processes import it."""
 
 RETRIES = 2
-"""How often a run is tried again whose worker died."""
+"""How often a run is repeated if its worker dies."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened to a run of a sweep.
+    """An event of a sweep.
 
     Args:
-        kind: ``"kept"``: its record was there already. ``"set aside"``: there was one that cannot be trusted.
-            ``"outdated"``: there was one of other graphs than its file holds now. ``"started"``; ``"retried"``: its
-            worker died, and it is started again. ``"finished"``, ``"diverged"``, ``"failed"``: as in its record.
+        kind: ``"kept"``: the store has a record of the run. ``"set aside"``: its record is damaged. ``"outdated"``: the
+            dataset has changed since its record was written. ``"started"``. ``"retried"``: its worker died, and the run
+            starts again. ``"finished"``, ``"diverged"``, ``"failed"``: the status of its new record.
         config: The run.
-        record: Its record, if it has one now.
-        message: What there is to say of it.
+        record: Its record, if there is one.
+        message: A message for the user.
     """
 
     kind: Literal["kept", "set aside", "outdated", "started", "retried", "finished", "diverged", "failed"]
@@ -44,17 +44,16 @@ OnEvent = Callable[[Event], None]
 
 
 class Engine(Protocol):
-    """Runs configurations somewhere. What comes of them is none of its business."""
+    """Runs configurations. Storing the records is the caller's job."""
 
     def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
-        """One record for each configuration, in the order in which they end.
+        """Yield one record for each configuration, in the order in which the runs end.
 
-        A run that cannot be brought to an end gives a failed record, not an error. Whoever stops listening stops the
-        runs: closing the iterator ends all processes.
+        A run that fails gives a failed record, not an error. Closing the iterator ends all processes.
 
         Args:
-            configs: What to run.
-            on_event: Told of every run that starts, or starts again.
+            configs: The runs.
+            on_event: Called for every run that starts, or starts again.
         """
         ...
 
@@ -63,8 +62,8 @@ class SerialEngine:
     """One run after another in this process, on one thread; for tests, notebooks and debuggers.
 
     Args:
-        data_root: Where to look for datasets first.
-        runner: What runs them.
+        data_root: Folder to search first for datasets.
+        runner: As ``RUNNER``.
     """
 
     def __init__(self, data_root: str | Path | None = None, runner: str = RUNNER):
@@ -85,11 +84,11 @@ class SerialEngine:
 
 
 def make_runner(runner: str, data_root: str | Path | None) -> Callable[[RunSpec], RunRecord]:
-    """The function that runs a configuration, and makes a failed record of whatever goes wrong.
+    """The function that runs a configuration and turns every error into a failed record.
 
     Args:
-        runner: Its maker, as ``"module:name"``.
-        data_root: What that is given.
+        runner: As ``RUNNER``: ``"module:name"``.
+        data_root: Folder to search first for datasets.
     """
     module, _, name = runner.partition(":")
     run = getattr(importlib.import_module(module), name)(data_root)
@@ -97,9 +96,13 @@ def make_runner(runner: str, data_root: str | Path | None) -> Callable[[RunSpec]
     def run_or_fail(config: RunSpec) -> RunRecord:
         try:
             return run(config)
-        except (ValueError, OSError, ImportError) as error:  # of the data or the environment: the message says it
+        except (
+            ValueError,
+            OSError,
+            ImportError,
+        ) as error:  # an error in the data or the environment: the message is enough
             return RunRecord.failed(config, str(error))
-        except Exception:  # of the code: where it happened is what matters
+        except Exception:  # an error in the code: the traceback is needed
             return RunRecord.failed(config, traceback.format_exc().strip())
 
     return run_or_fail

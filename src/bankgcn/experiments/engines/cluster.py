@@ -1,4 +1,4 @@
-"""Many runs on many machines: each is a task of Ray's."""
+"""Many runs on many machines: each run is a Ray task."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
 CONNECT_SECONDS = 10.0
-LOOK_AGAIN = 5.0  # seconds, after which a cluster may have grown
+POLL_SECONDS = 5.0  # after them, the cluster may have more machines
 
 
 class RayEngine:
-    """Runs on a cluster, one core and one thread each. A run whose worker or machine is lost is tried again.
+    """Runs configurations on a cluster, one core and one thread each. A run whose worker is lost is repeated.
 
-    The package and the datasets must be on every machine. Records come back to this process: nothing is written
-    elsewhere, and when this process ends, the runs do.
+    The package and the datasets must be on every machine. Records come back to this process, and no other process
+    writes files. When this process ends, the runs end.
 
     Args:
-        address: Of the cluster, such as ``"auto"`` or ``"ray://host:10001"``. Without one, Ray joins the cluster that
-            ``$RAY_ADDRESS`` names, or starts one on this machine.
-        workers: Most runs at a time; as many as the cluster has cores by default.
-        data_root: Where to look for datasets first, on every machine.
-        runner: What runs a configuration.
+        address: Address of the cluster, such as ``"auto"`` or ``"ray://host:10001"``. Without one, Ray joins the
+            cluster in ``$RAY_ADDRESS``, or starts one on this machine.
+        workers: Maximum number of parallel runs; the number of cores of the cluster by default.
+        data_root: Folder to search first for datasets, on every machine.
+        runner: As :data:`~bankgcn.experiments.engines.base.RUNNER`.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RayEngine:
     def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`~bankgcn.experiments.engines.base.Engine`."""
         if not configs:
-            return  # without a cluster, too
+            return  # this needs no cluster
         ray = _import_ray()
         joined_here = not ray.is_initialized()
         if joined_here:
@@ -63,22 +63,22 @@ class RayEngine:
                 ray.shutdown()
 
     def _run_all(self, ray: Any, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
-        task = ray.remote(num_cpus=1, max_retries=0)(run_task)  # retried here, not by Ray, so that the user hears of it
+        task = ray.remote(num_cpus=1, max_retries=0)(run_task)  # retried here, not by Ray, so that the user is informed
         waiting = deque((config, RETRIES) for config in configs)
         running: dict[Any, tuple[RunSpec, int]] = {}
         try:
             while waiting or running:
-                while waiting and len(running) < self._room(ray):
+                while waiting and len(running) < self._max_parallel(ray):
                     config, retries = waiting.popleft()
                     answer = task.remote(json.dumps(config.to_dict()), self.runner, self.data_root)
                     running[answer] = config, retries
                     if retries == RETRIES:
                         on_event(Event("started", config))
-                for answer in ray.wait(list(running), timeout=LOOK_AGAIN)[0]:
+                for answer in ray.wait(list(running), timeout=POLL_SECONDS)[0]:
                     config, retries = running.pop(answer)
                     try:
                         yield RunRecord.from_dict(json.loads(ray.get(answer)))
-                    except ray.exceptions.RayTaskError as error:  # it would happen again
+                    except ray.exceptions.RayTaskError as error:  # a retry would fail, too
                         yield RunRecord.failed(config, str(error).strip())
                     except ray.exceptions.RayError as error:
                         cause = f"its worker was lost: {_first_line(error)}"
@@ -92,13 +92,13 @@ class RayEngine:
                 with suppress(Exception):  # the cluster may be gone
                     ray.cancel(answer, force=True)
 
-    def _room(self, ray: Any) -> int:
-        """Number of runs at a time: more, when machines join."""
+    def _max_parallel(self, ray: Any) -> int:
+        """Maximum number of parallel runs; it grows when machines join the cluster."""
         return self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
 def run_task(config: str, runner: str, data_root: str | None) -> str:
-    """Run a configuration in a process of Ray's; from JSON to JSON."""
+    """Run a configuration in a Ray process; input and output are JSON."""
     torch.set_num_threads(1)
     record = _cached_runner(runner, data_root)(RunSpec.from_dict(json.loads(config)))
     return json.dumps(record.to_dict())
@@ -106,7 +106,7 @@ def run_task(config: str, runner: str, data_root: str | None) -> str:
 
 @lru_cache(maxsize=1)
 def _cached_runner(runner: str, data_root: str | None) -> Callable[[RunSpec], RunRecord]:
-    """Ray gives many tasks to one process, which then need not load the dataset again."""
+    """A Ray process runs many tasks: with one runner for all, it loads a dataset once."""
     return make_runner(runner, data_root)
 
 
@@ -119,17 +119,17 @@ def _import_ray() -> Any:
 
 def _join(ray: Any, address: str | None) -> None:
     try:
-        _knock(address)
+        _check_connection(address)
         ray.init(address=address, log_to_driver=False, logging_level="error", configure_logging=False)
     except ConnectionError as error:
         raise ValueError(f"no Ray cluster at address {address!r}: {_first_line(error)}") from error
 
 
-def _knock(address: str | None) -> None:
-    """Raise a ConnectionError at once where nobody answers; Ray itself would try for many minutes."""
+def _check_connection(address: str | None) -> None:
+    """Raise a ConnectionError at once if nothing answers; Ray itself would retry for many minutes."""
     host, _, port = (address or "").removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
-        return  # "auto", or no address: Ray knows where to look
+        return  # "auto", or no address: Ray finds the cluster
     try:
         socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Many runs on this machine: as many processes as cores, one thread each."""
+"""Many runs on this machine: one process for each core, one thread each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 
 
 class LocalEngine:
-    """Runs in processes of their own. One that dies is replaced, and its run is tried again.
+    """Runs configurations in worker processes. A worker that dies is replaced, and its run is repeated.
 
     Args:
-        workers: Number of processes; as many as this one may use cores by default.
-        data_root: Where to look for datasets first.
-        runner: What runs a configuration.
+        workers: Number of worker processes; by default, the number of cores that this process may use.
+        data_root: Folder to search first for datasets.
+        runner: As :data:`~bankgcn.experiments.engines.base.RUNNER`.
     """
 
     def __init__(self, workers: int | None = None, data_root: str | Path | None = None, runner: str = RUNNER):
@@ -40,31 +40,31 @@ class LocalEngine:
     def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`~bankgcn.experiments.engines.base.Engine`."""
         arguments = json.dumps([self.runner, None if self.data_root is None else str(self.data_root)])
-        team = _Team(min(self.workers, len(configs)), configs, arguments)
+        pool = _WorkerPool(min(self.workers, len(configs)), configs, arguments)
         try:
             missing = len(configs)
             while missing:
-                news = team.news.get()
-                if isinstance(news, Event):
-                    on_event(news)
-                elif isinstance(news, RunRecord):
+                message = pool.messages.get()
+                if isinstance(message, Event):
+                    on_event(message)
+                elif isinstance(message, RunRecord):
                     missing -= 1
-                    yield news
+                    yield message
                 else:
-                    raise news
+                    raise message
         finally:
-            team.stop()
+            pool.stop()
 
 
 class WorkerDied(Exception):
-    """A worker process ended in the middle of a run; the message says how."""
+    """A worker process ended during a run; the message gives the cause."""
 
 
-class _Team:
-    """Workers, and a thread for each that hands it one run after another."""
+class _WorkerPool:
+    """Worker processes, each with a thread that gives it one run after another."""
 
     def __init__(self, size: int, configs: Sequence[RunSpec], arguments: str):
-        self.news: SimpleQueue[Event | RunRecord | Exception] = SimpleQueue()
+        self.messages: SimpleQueue[Event | RunRecord | Exception] = SimpleQueue()
         self._tasks: SimpleQueue[RunSpec] = SimpleQueue()
         for config in configs:
             self._tasks.put(config)
@@ -75,42 +75,42 @@ class _Team:
             thread.start()
 
     def stop(self) -> None:
-        """End all workers at once, whatever they are doing."""
+        """Kill all workers."""
         self._stopped = True
         for worker, thread in zip(self._workers, self._threads, strict=True):
             while thread.is_alive():
                 worker.kill()
-                thread.join(timeout=0.1)  # and once more, if it was just starting
+                thread.join(timeout=0.1)  # again, if the worker was just starting
 
     def _work(self, worker: _Worker) -> None:
         try:
             while not self._stopped:
                 config = self._tasks.get_nowait()
-                self.news.put(Event("started", config))
-                self._bring_to_an_end(config, worker)
+                self.messages.put(Event("started", config))
+                self._run_with_retries(config, worker)
         except Empty:
             pass
-        except Exception as error:  # whoever listens must not wait for a thread that is gone
-            self.news.put(error)
+        except Exception as error:  # the consumer must not wait for a thread that has ended
+            self.messages.put(error)
         finally:
             worker.close()
 
-    def _bring_to_an_end(self, config: RunSpec, worker: _Worker) -> None:
+    def _run_with_retries(self, config: RunSpec, worker: _Worker) -> None:
         for retries_left in reversed(range(RETRIES + 1)):
             try:
-                self.news.put(worker.run(config))
+                self.messages.put(worker.run(config))
                 return
             except WorkerDied as error:
                 if self._stopped:
                     return
                 if retries_left:
-                    self.news.put(Event("retried", config, message=str(error)))
+                    self.messages.put(Event("retried", config, message=str(error)))
                 else:
-                    self.news.put(RunRecord.failed(config, f"{error}, {RETRIES + 1} times"))
+                    self.messages.put(RunRecord.failed(config, f"{error}, {RETRIES + 1} times"))
 
 
 class _Worker:
-    """A process that runs configurations, replaced when it dies; see :mod:`bankgcn.experiments.engines.worker`."""
+    """A process that runs configurations; see :mod:`bankgcn.experiments.engines.worker`. It is replaced if it dies."""
 
     def __init__(self, arguments: str):
         self._command = [sys.executable, "-P", "-m", "bankgcn.experiments.engines.worker", arguments]
@@ -118,10 +118,10 @@ class _Worker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, config: RunSpec) -> RunRecord:
-        """What comes of a run.
+        """Run a configuration.
 
         Raises:
-            WorkerDied: The process did not survive it. The next run has a new one.
+            WorkerDied: The process ended during the run. The next run starts a new process.
         """
         process = self._process or self._start()
         assert process.stdin is not None
@@ -132,44 +132,44 @@ class _Worker:
             process.stdin.flush()
             answer = process.stdout.readline()
         if not answer.endswith(b"\n"):
-            cause = _cause_of_death(process.wait(), self._complaints)
+            cause = _cause_of_death(process.wait(), self._stderr)
             self.close()
             raise WorkerDied(cause)
         return RunRecord.from_dict(json.loads(answer))
 
     def kill(self) -> None:
-        """End the process, from any thread."""
+        """Kill the process; any thread may call this."""
         if self._process is not None:
             self._process.kill()
 
     def close(self) -> None:
-        """End the process, and close what was open to talk to it."""
+        """Kill the process, and close its pipes."""
         self.kill()
         self._process = None
         with contextlib.suppress(BrokenPipeError):
             self._open.close()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._complaints = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  closed with the rest
+        self._stderr = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  the exit stack closes it
         path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
         process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._complaints,
+            stderr=self._stderr,
             env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C is for this process, which then ends the others
+            start_new_session=True,  # Ctrl-C reaches only this process, which then ends the workers
         )
         self._process = self._open.enter_context(process)
         return process
 
 
-def _cause_of_death(code: int, complaints: IO[bytes]) -> str:
+def _cause_of_death(code: int, stderr: IO[bytes]) -> str:
     if code < 0:
         return f"its worker was killed by {signal.Signals(-code).name}"
-    complaints.seek(0)
-    last_words = complaints.read().decode(errors="replace").strip().rpartition("\n")[2]
-    return f"its worker ended with exit code {code}" + (f" ({last_words})" if last_words else "")
+    stderr.seek(0)
+    last_line = stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
+    return f"its worker ended with exit code {code}" + (f" ({last_line})" if last_line else "")
 
 
 def available_cores() -> int:

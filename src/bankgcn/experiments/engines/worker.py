@@ -1,4 +1,4 @@
-"""A worker process: configurations come in, one JSON line each; records go out in the same way."""
+"""A worker process: it reads configurations from standard input and writes records, one JSON line each."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from bankgcn.training.spec import RunSpec
 
 
 def main() -> None:
-    """Run what standard input asks for until it ends, on one thread."""
+    """Run the configurations of standard input on one thread, until the input ends."""
     runner, data_root = json.loads(sys.argv[1])
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints must not get between the answers
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # prints of libraries must not mix with the answers
     torch.set_num_threads(1)
     run = make_runner(runner, data_root)
     tasks: SimpleQueue[bytes] = SimpleQueue()
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _listen(requests: BinaryIO, tasks: SimpleQueue[bytes]) -> None:
-    """Pass requests on. When there is nobody left to ask, the process ends at once, even in the middle of a run."""
+    """Pass requests on. When the input ends, the process exits at once, even during a run."""
     for line in requests:
         tasks.put(line)
     os._exit(0)

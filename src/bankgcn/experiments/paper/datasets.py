@@ -1,4 +1,4 @@
-"""The paper's table of datasets: what it says of them, and what is here."""
+"""The paper's table of datasets, beside the statistics of the data on this machine."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ PAPER_DATASETS = tuple(name for name, entry in CATALOG.items() if entry.publishe
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """A dataset in five figures.
+    """Statistics of a dataset.
 
     Args:
-        name: Its name.
-        here: The figures of what is here, by name; none if it is not.
-        published: The paper's figures; none if it has none.
-        notes: What a reader must know.
+        name: Name of the dataset.
+        here: Statistics of the data on this machine, by name; ``None`` without the data.
+        published: The paper's statistics; ``None`` if it has none.
+        notes: Notes for the reader.
     """
 
     name: str
@@ -31,12 +31,12 @@ class Description:
 
 
 def describe(names: Iterable[str] = PAPER_DATASETS, data_root: Path | None = None) -> list[Description]:
-    """The figures of datasets by name, read from what is here."""
+    """Statistics of datasets by name, computed from the data on this machine."""
     return [_described(find_entry(name), data_root) for name in names]
 
 
 def is_here(name: str, data_root: Path | None = None) -> bool:
-    """Whether a dataset of the catalogue can be read without downloading it."""
+    """Whether a dataset of the catalogue can be read without a download."""
     entry = find_entry(name)
     return not entry.places or locate(entry, data_root) is not None
 

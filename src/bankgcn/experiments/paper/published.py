@@ -1,4 +1,4 @@
-"""The paper's figures, to print beside ours: mean and standard deviation over its runs, in percent, as printed."""
+"""The paper's figures, for comparison: mean and standard deviation over its runs, in percent, as printed."""
 
 from __future__ import annotations
 
@@ -99,4 +99,4 @@ PUBLISHED_LAYER_PARAMETERS: dict[str, int] = {
 """Tables 1 and 2: parameters of a hidden layer of width 64."""
 
 PUBLISHED_OMEGA: dict[str, float] = {"a": 0.997, "b": 0.744, "c": 0.649}
-"""Figure 3: diversity of the filters in the panels that the paper gives it for."""
+"""Figure 3: Omega of the panels for which the paper gives it."""

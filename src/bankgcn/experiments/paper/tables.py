@@ -1,4 +1,4 @@
-"""The paper's tables and its figure as data: which runs each is made of, and how they are laid out."""
+"""The paper's tables and its figure as data: their runs and their layout."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from bankgcn.experiments.paper.published import PUBLISHED, PUBLISHED_LAYER_PARAM
 from bankgcn.training import TrainConfig
 from bankgcn.training.spec import RunSpec
 
-BLIND = "The MLP sees no edges and is not in the paper: what structure adds shows beside it."
-LONE = "One filter (s = 1) has no other to differ from: gamma is not searched."
+BLIND = "The MLP ignores the edges and is not in the paper: it shows how much the structure adds."
+LONE = "With one filter (s = 1) there is no diversity, and gamma is not searched."
 
 
 def _row(name: str, label: str, conv: str, *notes: str, **options: int) -> Row:
@@ -19,7 +19,7 @@ def _row(name: str, label: str, conv: str, *notes: str, **options: int) -> Row:
 
 
 def bank_row(order: int, num_subspaces: int) -> Row:
-    """The row of a network with filter banks."""
+    """The row of a BankGCN."""
     name, label = f"bank-K{order}-s{num_subspaces}", f"BankGCN (K={order}, s={num_subspaces})"
     notes = (LONE,) if num_subspaces == 1 else ()
     return _row(name, label, "bank", *notes, order=order, num_subspaces=num_subspaces)
@@ -69,7 +69,7 @@ TABLE_3 = Table(
     figures=PUBLISHED["table3"],
 )
 
-# nn.budget.width_for_budget(conv, 16_500) and (conv, 65_800): written out, so that a table prints without PyG.
+# nn.budget.width_for_budget(conv, 16_500) and (conv, 65_800): written out, so that tables can be printed without PyG.
 BUDGETS = {"CIFAR-10": 16_500, "ogbg-molhiv": 65_800}
 CIFAR_WIDTHS = {
     **{"mlp": 128, "gcn": 128, "sage": 91, "gin": 90, "gat": 128, "cheb-K2": 74, "cheb-K3": 64},
@@ -86,7 +86,7 @@ CIFAR = Column(
     runs=3,
     widths=CIFAR_WIDTHS,
     drawn_splits=False,
-    notes=("a hidden layer has nearly 16,500 parameters",),
+    notes=("a hidden layer has about 16,500 parameters",),
 )
 CIFAR_1000 = replace(
     CIFAR,
@@ -94,11 +94,11 @@ CIFAR_1000 = replace(
     label="CIFAR-10 (1000)",
     train_per_class=100,
     relative_to="CIFAR-10",
-    notes=("100 training graphs of each class, drawn by the seed; decrease: relative to CIFAR-10",),
+    notes=("100 training graphs of each class, drawn with the seed; decrease: relative to CIFAR-10",),
 )
 TABLE_4 = Table(
     name="table4",
-    title="CIFAR-10 and ogbg-molhiv, with nearly equal numbers of parameters",
+    title="CIFAR-10 and ogbg-molhiv, with about equal numbers of parameters",
     rows=(MLP, *MESSAGE_PASSING, cheb_row(2), cheb_row(3), bank_row(2, 16), bank_row(3, 16)),
     columns=(
         CIFAR,
@@ -111,8 +111,8 @@ TABLE_4 = Table(
             widths=MOLHIV_WIDTHS,
             drawn_splits=False,
             notes=(
-                "a hidden layer has nearly 65,800 parameters",
-                "atoms are their nine integers as they are, edges have no attributes",
+                "a hidden layer has about 65,800 parameters",
+                "node features are the nine integers of each atom; edges have no attributes",
             ),
         ),
     ),
@@ -132,8 +132,8 @@ def figure3(datasets: Sequence[str] = FIGURE_3_DATASETS, max_epochs: int | None 
     """The responses of the first layer's filters (s = 8), without weight decay, at seed 0.
 
     Args:
-        datasets: The paper's two; FRANKENSTEIN and its stand-in have one panel, any other dataset those of NCI109.
-        max_epochs: Most epochs of a run; the paper's if not given.
+        datasets: The paper's two by default. FRANKENSTEIN and its stand-in have one panel, other datasets have four.
+        max_epochs: Maximum number of epochs; the paper's if not given.
     """
     base = RunSpec(dataset="NCI109", train=TrainConfig(max_epochs=max_epochs or TrainConfig.max_epochs))
     panels = tuple(

@@ -1,0 +1,45 @@
+"""Commands report a missing library before they start to work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bankgcn.cli import optional
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _no_optional_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optional, "find_spec", lambda module: None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("reproduce", "table1", "--datasets", "MUTAG"), "GCN needs PyTorch Geometric: pip install 'bankgcn[pyg]'"),
+        (
+            ("reproduce", "table1", "--datasets", "MUTAG", "--models", "bank,cheb"),
+            "ChebNet needs PyTorch Geometric: pip install 'bankgcn[pyg]'",
+        ),
+        (
+            ("reproduce", "table1", "--datasets", "MUTAG", "--models", "bank", "--engine", "ray"),
+            "--engine ray needs Ray: pip install 'bankgcn[ray]'",
+        ),
+        (("figure", "figure3", "--out", "f.png"), "bankgcn figure needs matplotlib: pip install 'bankgcn[plot]'"),
+        (("bench", "--cases", "ENZYMES"), "bankgcn bench needs PyTorch Geometric: pip install 'bankgcn[pyg]'"),
+    ],
+)
+def test_a_missing_library_is_named_with_the_line_to_type(
+    command: Command, folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = command(*arguments)
+    assert (code, out, err) == (1, "", f"error: {message}\n")
+    assert list(folder.iterdir()) == []
+
+
+def test_filter_banks_and_the_mlp_need_no_further_library() -> None:
+    optional.require_for_models(["bank", "mlp"])
