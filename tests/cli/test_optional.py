@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli import optional
+from bankgcn import extras
+from bankgcn.nn.network import check_available
 
 Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
 def _no_optional_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optional, "find_spec", lambda module: None)
+    monkeypatch.setattr(extras.importlib.util, "find_spec", lambda module: None)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def _no_optional_library(monkeypatch: pytest.MonkeyPatch) -> None:
             ("reproduce", "table1", "--datasets", "MUTAG", "--models", "bank", "--engine", "ray"),
             "--engine ray needs Ray: pip install 'bankgcn[ray]'",
         ),
-        (("figure", "figure3", "--out", "f.png"), "bankgcn figure needs matplotlib: pip install 'bankgcn[plot]'"),
+        (("figure", "figure3", "--out", "f.png"), "bankgcn figure needs Matplotlib: pip install 'bankgcn[plot]'"),
         (("bench", "--cases", "ENZYMES"), "bankgcn bench needs PyTorch Geometric: pip install 'bankgcn[pyg]'"),
     ],
 )
@@ -41,5 +42,13 @@ def test_a_missing_library_is_named_with_the_line_to_type(
     assert list(folder.iterdir()) == []
 
 
+def test_train_names_the_library_before_it_reads_anything(command: Command, folder: Path) -> None:
+    code, out, err = command("train", "nonsense.csv", "--model", "gcn")
+    assert (code, out) == (1, "")
+    assert "GCN needs PyTorch Geometric: pip install 'bankgcn[pyg]'" in err
+    assert list(folder.iterdir()) == []
+
+
 def test_filter_banks_and_the_mlp_need_no_further_library() -> None:
-    optional.require_for_models(["bank", "mlp"])
+    check_available("bank")
+    check_available("mlp")

@@ -318,7 +318,7 @@ def test_models_with_and_without_weights_do_not_vote_together(command: Command, 
         (["predict", "damaged", "MUTAG"], "damaged/model.safetensors: cannot be read as safetensors"),
         (["predict", "runs/one", "digits"], "but digits has intensities of pixels"),
         (["predict", "runs/one", "MUTAG", "--part", "tset"], "unknown part 'tset'.*did you mean 'test'"),
-        (["predict", "runs/one", "new.graphs", "--part", "test"], "split.json: splits the graphs"),
+        (["predict", "runs/one", "new.graphs", "--part", "test"], "split.json: is a split of the graphs"),
         (["embed", "runs/one", "nothing"], "'nothing' is neither a dataset nor"),
     ],
 )

@@ -188,7 +188,7 @@ def test_graphs_that_changed_meanwhile_are_refused(command: Command, folder: Pat
     graphs.write_text("".join(line % (n + 1, "ab"[n % 2]) for n in range(20)))
     code, _, err = command("train", "--out", "r")
     assert code == 1
-    assert "split.json: splits the graphs" in err
+    assert "split.json: is a split of the graphs" in err
 
 
 def test_a_loss_that_is_not_finite_leaves_a_record_and_no_model(
@@ -262,7 +262,7 @@ def test_graphs_without_features_get_the_same_signals_in_train_and_in_a_sweep(co
         (["--out", "other"], "other: holds other files and no run"),
         (["--out", "other/file"], "other/file: is a file"),
         (["--target", "y"], "MUTAG is read without the option 'target'"),
-        (["two.csv"], "several columns may have the targets: say which by --target NAME"),
+        (["two.csv"], "several columns may have the targets: choose one by --target NAME"),
         (["numbers.csv"], "2 training graphs and 0 validation graphs"),
         (["numbers.csv", "--metric", "roc_auc"], "unknown metric for values 'roc_auc', expected one of mae, rmse, r2"),
         (["three.csv", "--metric", "roc_auc"], "roc_auc is for two classes, but there are 3"),

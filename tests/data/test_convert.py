@@ -117,7 +117,7 @@ def test_errors_in_lists_name_the_graph() -> None:
             from_pyg([good, bad])
     with (
         pytest.warns(UserWarning, match="num_nodes"),
-        pytest.raises(GraphError, match="graph 1 does not tell how many"),
+        pytest.raises(GraphError, match="graph 1 does not say how many"),
     ):
         from_pyg([good, Data(y=good.y)])
     with pytest.raises(GraphError, match=r"graph 0: the matrix has shape \(2, 3\)"):

@@ -90,7 +90,7 @@ def test_limited_training_keeps_so_many_of_each_class_and_all_the_rest() -> None
 
 @pytest.mark.parametrize(
     ("parts", "message"),
-    [(([0, 1], [1], [2]), "graph 1 stands in a split more than once"), (([0], [-1], [2]), "holds graph -1")],
+    [(([0, 1], [1], [2]), "graph 1 is in a split more than once"), (([0], [-1], [2]), "holds graph -1")],
 )
 def test_a_split_that_leaks_cannot_be_made(parts: tuple, message: str) -> None:
     with pytest.raises(GraphError, match=message):
@@ -107,7 +107,7 @@ def test_a_saved_split_comes_back(tmp_path: Path) -> None:
 
 def test_a_split_of_other_graphs_is_refused(tmp_path: Path) -> None:
     stratified_split([0, 1]).save(tmp_path / "split.json", "2-4-3-abc")
-    with pytest.raises(FileError, match=r"split\.json: splits the graphs 2-4-3-abc, but these are 2-4-3-def"):
+    with pytest.raises(FileError, match=r"split\.json: is a split of the graphs 2-4-3-abc, but these are 2-4-3-def"):
         Split.load(tmp_path / "split.json", "2-4-3-def")
 
 
@@ -115,7 +115,7 @@ def test_a_split_of_other_graphs_is_refused(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"train": [0]}, "was changed"),
-        ({"train": [0, 0]}, "damaged: graph 0 stands in a split more than once"),
+        ({"train": [0, 0]}, "damaged: graph 0 is in a split more than once"),
         ({"train": "all"}, "damaged"),
         ({"train": [10**30]}, "damaged"),
         ({"train": [[0, 1], [2]]}, "damaged"),
@@ -155,3 +155,9 @@ def test_a_random_split_never_changes() -> None:
 def test_classes_are_split_by_classes() -> None:
     y = np.array([0] * 10 + [1] * 10)
     assert split_targets(y, 4).hash == stratified_split(y, seed=4).hash
+
+
+@pytest.mark.parametrize("y", [np.zeros(10, np.float32), np.zeros((10, 2), np.float32)])
+def test_only_classes_can_limit_the_training_graphs(y: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="expected one integer class per graph"):
+        limit_training(random_split(10), y, per_class=1)

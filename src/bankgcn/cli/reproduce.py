@@ -13,7 +13,6 @@ from rich.console import Console
 from bankgcn.choices import pick
 from bankgcn.cli.errors import FAILED, INTERRUPTED
 from bankgcn.cli.messages import say
-from bankgcn.cli.optional import require, require_for_models
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
@@ -39,7 +38,9 @@ from bankgcn.experiments.paper.layout import Figure, Table, stand_ins
 from bankgcn.experiments.selection import RULES, SelectionRule
 from bankgcn.experiments.store import Store
 from bankgcn.experiments.sweep import SweepResult, sweep
+from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
+from bankgcn.nn.network import check_available
 from bankgcn.report.datasets import dataset_sheet
 from bankgcn.report.figures import IMAGES, draw, omegas
 from bankgcn.report.results import without_empty
@@ -77,7 +78,8 @@ def run_experiments(
     configs = experiment.configs()
     if engine == "ray":
         require("ray", "--engine ray")
-    require_for_models(config.model.conv for config in configs)
+    for conv in dict.fromkeys(config.model.conv for config in configs):
+        check_available(conv)
     for dataset in dict.fromkeys(config.dataset for config in configs):
         find_dataset(dataset, data_root)  # raises, with the command that downloads it
     if left_out:

@@ -98,7 +98,7 @@ def _train(settings: Settings, folder: RunFolder, overwrite: bool, group: Proces
         if group.rank == 0:
             _show_start(run, folder, len(before))
         try:
-            with TrainingProgress(run.spec.train, before, shown=group.rank == 0) as progress:
+            with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=group.rank == 0) as progress:
                 result = execute(run, on_epoch=progress, checkpoint=folder.checkpoint, group=group)
         except KeyboardInterrupt:
             if group.rank == 0:
@@ -135,7 +135,10 @@ def _show_start(run: PreparedRun, folder: RunFolder, epochs: int) -> None:
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
     for note in (*graphs.notes, *class_notes(graphs)):
         say(f"note: {note}", stderr=True)
-    name, targets = graphs.name or run.spec.dataset, f"{len(task.names)} {task.kind}"
+    name, targets = (
+        graphs.name or run.spec.dataset,
+        f"{len(task.names)} {task.kind if len(task.names) > 1 else task.kind[:-1]}",
+    )
     say(
         f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}",
         stderr=True,

@@ -1,4 +1,4 @@
-"""Graphs from and to the forms that people hold them in: PyG, NetworkX, plain matrices."""
+"""Convert graphs from and to PyG, NetworkX and adjacency matrices."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ TargetArray = ArrayLike | Tensor | None
 def from_pyg(data_list: Sequence[Data], *, name: str = "", asymmetric: Asymmetric = "refuse") -> GraphSet:
     """The graphs of a list of PyG's ``Data``.
 
-    Taken are ``x``, ``edge_index``, ``y`` (one integer is the class, several integers or real numbers are targets) and
-    weights: ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Everything else is left.
+    Reads ``x``, ``edge_index``, ``y`` (one integer is a class, several integers or real numbers are targets) and
+    weights: ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Ignores everything else.
 
     Args:
         data_list: The graphs.
@@ -39,7 +39,7 @@ def from_pyg(data_list: Sequence[Data], *, name: str = "", asymmetric: Asymmetri
     """
     num_nodes = [data.num_nodes for data in data_list]
     if None in num_nodes:
-        raise GraphError(f"graph {num_nodes.index(None)} does not tell how many nodes it has: set its num_nodes")
+        raise GraphError(f"graph {num_nodes.index(None)} does not say how many nodes it has: set its num_nodes")
     edges = [np.zeros((2, 0)) if data.edge_index is None else as_array(data.edge_index) for data in data_list]
     return GraphSet.from_edges(
         num_nodes,
@@ -75,17 +75,17 @@ def from_networkx(
     name: str = "",
     asymmetric: Asymmetric = "refuse",
 ) -> GraphSet:
-    """NetworkX graphs; numbers of the nodes become attributes, words become labels.
+    """The graphs of a list of NetworkX graphs; numbers of the nodes become attributes, words become labels.
 
     The set keeps the schema as its ``feature_spec``, so that a model knows which words its columns stand for.
 
     Args:
-        graphs: The graphs, with any nodes; their order in the graph is kept.
+        graphs: The graphs; their nodes may be anything and keep their order.
         y: Class or targets of each graph; by default their ``graph["y"]``, if they have it: a number, a list of
             numbers, or a dictionary of them by name, in which ``None`` is unknown.
-        schema: Which node data to take; by default all there are. Graphs to predict need the schema of the graphs that
-            the model was trained on.
-        weight: Key of the edges' weights; an edge without it weighs 1. ``None`` takes no weights.
+        schema: Which node data to read; by default all. Graphs to predict need the schema of the graphs that the model
+            was trained on.
+        weight: Key of the edges' weights; an edge without it has weight 1. ``None`` reads no weights.
         name: Name of the set.
         asymmetric: What to do with directed graphs; see :meth:`GraphSet.from_edges`.
     """
@@ -106,7 +106,7 @@ def from_networkx(
 
 
 def to_networkx(graphs: GraphSet) -> list[nx.Graph]:
-    """The graphs for NetworkX: signals as ``x`` of a node, ``weight`` of an edge, and ``y`` of the graph.
+    """The graphs as NetworkX graphs: signals as ``x`` of a node, ``weight`` of an edge, and ``y`` of the graph.
 
     Where the targets have names, ``y`` is a dictionary.
     """
@@ -143,11 +143,11 @@ def from_adjacency(
     name: str = "",
     asymmetric: Asymmetric = "refuse",
 ) -> GraphSet:
-    """Graphs given as matrices whose entries are the weights of the edges.
+    """The graphs of a list of adjacency matrices, whose entries are the weights of the edges.
 
     Args:
-        matrices: One square matrix a graph.
-        attributes: Node signals of each graph, one row a node.
+        matrices: One square matrix per graph.
+        attributes: Node signals of each graph, one row per node.
         y: Class or targets of each graph.
         name: Name of the set.
         asymmetric: What to do with a matrix that is not symmetric; see :meth:`GraphSet.from_edges`.
@@ -195,14 +195,14 @@ def _number_nodes(num_nodes: Sequence[int], edges: Sequence[NDArray]) -> NDArray
 
 
 def _join(what: str, items: Sequence[Item], take: Callable[[Item], Any]) -> NDArray | None:
-    """What each graph has, joined; ``None`` if none has it."""
-    found = [take(item) for item in items]
-    missing = [number for number, value in enumerate(found) if value is None]
-    if len(missing) == len(found):
+    """Concatenate an array of each graph; ``None`` if no graph has it."""
+    values = [take(item) for item in items]
+    missing = [number for number, value in enumerate(values) if value is None]
+    if len(missing) == len(values):
         return None
     if missing:
         raise GraphError(f"graph {missing[0]} has no {what}, but others have")
-    arrays = [as_array(value) for value in found]
+    arrays = [as_array(value) for value in values]
     for number, array in enumerate(arrays):
         if array.shape[1:] != arrays[0].shape[1:]:
             raise GraphError(f"graph {number}: {what} has shape {array.shape}, graph 0 has {arrays[0].shape}")
@@ -217,7 +217,7 @@ def _pyg_weight(data: Data) -> Tensor | None:
 
 
 def _pyg_target(data: Data) -> NDArray | None:
-    """The target as one row: a number as it is, several as a vector of real numbers."""
+    """The target as one row: a number as it is, several numbers as a real vector."""
     if data.y is None:
         return None
     target = as_array(data.y)
@@ -233,7 +233,7 @@ def _networkx_targets(graphs: Sequence[nx.Graph]) -> Targets:
 
 
 def _networkx_edges(graph: nx.Graph, weight: str | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Numbers of the nodes at both ends of each edge, in both directions unless it is directed, and the weights."""
+    """Edges as pairs of node numbers, in both directions unless the graph is directed, and their weights."""
     number = {node: place for place, node in enumerate(graph)}
     triples = [(number[i], number[j], 1 if weight is None else w) for i, j, w in graph.edges(data=weight, default=1)]
     pairs = np.array([triple[:2] for triple in triples], np.int64).reshape(-1, 2).T

@@ -1,4 +1,4 @@
-"""Graphs from a name or a path: found, read, and kept for the next time."""
+"""Find graphs by a name or a path, and read them through the cache."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from bankgcn.files.errors import FileError
 
 @dataclass(frozen=True)
 class Source:
-    """Graphs that were found but not yet read.
+    """Graphs that are found but not yet read.
 
     Args:
-        name: What to call them.
-        reader: How to read them: a name in ``READERS``, or in ``BUILTIN`` if there is no path.
-        path: Where they are; ``None`` if they come with the package.
+        name: Name of the set.
+        reader: Name of its reader in ``READERS``, or of the set in ``BUILTIN`` if there is no path.
+        path: The file or folder; ``None`` if the set comes with the package.
         entry: Their row of the catalogue, if they have one.
     """
 
@@ -41,7 +41,7 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """What the source was recognised as, for a message."""
+        """What a message calls the source."""
         return "a set that comes with the package" if self.path is None else READERS[self.reader].kind
 
     @property
@@ -62,8 +62,8 @@ class Source:
             **options: Passed to the reader, such as ``asymmetric="symmetrise"`` or ``target="active"``.
 
         Raises:
-            ValueError: The files are not as they should be, the reader has no such option, or the signals cannot be
-                made in that way.
+            ValueError: The files cannot be read, the reader has no such option, or the signals cannot be made in that
+                way.
         """
         for name in options:
             if name not in self.options:
@@ -128,21 +128,21 @@ def load(name: str, data_root: str | Path | None = None, **options: Any) -> Grap
 
 
 def load_source(source: str | Path, data_root: str | Path | None = None, **options: Any) -> GraphSet:
-    """The graphs of whatever the user names; see :func:`find_source` and :meth:`Source.load`."""
+    """The graphs of a dataset or of a path; see :func:`find_source` and :meth:`Source.load`."""
     return find_source(source, data_root).load(**options)
 
 
 def find_source(source: str | Path, data_root: str | Path | None = None) -> Source:
-    """What a user names: a dataset of the catalogue, or else a path.
+    """Find a dataset of the catalogue by its name, or else a path.
 
-    A file that is called like a dataset is meant by ``./NAME``.
+    A path with the name of a dataset is written ``./NAME``.
 
     Args:
         source: Name or path.
         data_root: Where to look for datasets first.
 
     Raises:
-        ValueError: There is neither, or nothing at that path that can be read.
+        ValueError: There is no such dataset or path, or no reader recognises the path.
     """
     if str(source).lower() in {name.lower() for name in CATALOG}:
         return find_dataset(str(source), data_root)
@@ -157,10 +157,10 @@ def find_source(source: str | Path, data_root: str | Path | None = None) -> Sour
 
 
 def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
-    """A dataset of the catalogue, with the place where it lies.
+    """Find a dataset of the catalogue, and its files.
 
     Raises:
-        ValueError: There is no such dataset, or it is in none of the places; the message says how to get it.
+        ValueError: There is no such dataset, or its files are missing; the message says how to get them.
     """
     entry = find_entry(name)
     if not entry.places:
@@ -172,13 +172,13 @@ def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
 
 
 def locate(entry: Entry, data_root: str | Path | None = None) -> Path | None:
-    """Where a dataset lies under the first data root that has it."""
+    """Path of a dataset under the first data root that has it; ``None`` if none has it."""
     candidates = (root / place for root in data_roots(data_root) for place in entry.places)
     return next((path for path in candidates if path.exists()), None)
 
 
 def how_to_get(entry: Entry, data_root: str | Path | None = None) -> str:
-    """What a user can do to have a dataset that is not here."""
+    """How to get a dataset whose files are missing."""
     target = download_root(data_root) / entry.places[0]
     searched = ", ".join(str(root) for root in data_roots(data_root))
     if entry.url is None:
@@ -190,15 +190,15 @@ def how_to_get(entry: Entry, data_root: str | Path | None = None) -> str:
 
 
 def fetch_dataset(name: str, data_root: str | Path | None = None, progress: DownloadProgress | None = None) -> Path:
-    """Download a dataset from its official address, unless it is here already.
+    """Download a dataset from its official address, unless its files are there already.
 
     Args:
         name: Its name in the catalogue.
-        data_root: Where to put it; the user's cache folder if not given.
+        data_root: Where to put it; by default the user's cache folder.
         progress: Called with the number of bytes so far and in all.
 
     Returns:
-        Where it is.
+        Path of the dataset.
 
     Raises:
         ValueError: It cannot be downloaded.

@@ -1,4 +1,4 @@
-"""Which graphs train, validate and test: a function of the targets and a seed, kept in a small file."""
+"""Splits into training, validation and test graphs: a function of the targets and a seed, saved as JSON."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Split:
             raise GraphError(f"a split holds graph {index}: graphs are numbered from 0")
         unique, count = np.unique(together, return_counts=True)
         for index in unique[count > 1][:1]:
-            raise GraphError(f"graph {index} stands in a split more than once")
+            raise GraphError(f"graph {index} is in a split more than once")
 
     @cached_property
     def hash(self) -> str:
@@ -57,7 +57,7 @@ class Split:
 
         Args:
             path: The file.
-            fingerprint: That of the set of graphs that is split: ``graphs.fingerprint``.
+            fingerprint: Fingerprint of the graphs: ``graphs.fingerprint``.
         """
         content = {"format": FORMAT, "graphs": fingerprint, "hash": self.hash, **self._lists()}
         with atomic_write(path) as file:
@@ -65,14 +65,14 @@ class Split:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], fingerprint: str) -> Split:
-        """A split that was saved for the graphs with this fingerprint.
+        """Load a split that was saved for the graphs with this fingerprint.
 
         Raises:
-            FileError: The file is no split, was changed, or is of other graphs.
+            FileError: The file is not a split, was changed, or belongs to other graphs.
         """
         content = _read_json(path)
         if content["graphs"] != fingerprint:
-            raise FileError(f"splits the graphs {content['graphs']}, but these are {fingerprint}", path)
+            raise FileError(f"is a split of the graphs {content['graphs']}, but these are {fingerprint}", path)
         try:
             split = cls(*(np.asarray(content[part], np.int64) for part in PARTS))
         except (ValueError, TypeError, OverflowError) as error:
@@ -106,49 +106,47 @@ def random_split(num_graphs: int, ratios: Sequence[float] = (8, 1, 1), seed: int
 
 
 def stratified_split(y: ArrayLike, ratios: Sequence[float] = (8, 1, 1), seed: int = 0) -> Split:
-    """A random split in which every part has its share of every class, to rounding.
+    """A random split in which every part has its share of every class, up to rounding.
 
-    It depends on the arguments alone: not on the model, nor on any global state. Each class is shuffled by itself and
-    cut; what rounding leaves over goes to the part that is furthest behind its share in the classes so far, so that the
-    parts keep their share of the whole, too.
+    The split depends on the arguments alone, not on any global state. Each class is shuffled and cut on its own. Graphs
+    that rounding leaves over go to the part that is furthest behind its share in the classes before, so that the parts
+    keep their share of the whole set, too.
 
     Args:
         y: Class of each graph, shape ``(G,)``.
         ratios: Shares of training, validation and test.
         seed: Number of the split.
     """
-    labels = as_array(y)
-    if labels.ndim != 1 or labels.dtype.kind not in "iub":
-        raise ValueError(f"y has shape {labels.shape} and dtype {labels.dtype}, expected one integer class per graph")
+    labels = _class_numbers(y)
     share = np.asarray(ratios, np.float64)
     if share.shape != (3,) or not (np.isfinite(share).all() and (share >= 0).all() and share.sum() > 0):
         raise ValueError(f"ratios={tuple(ratios)}: expected three numbers that are not negative, and not all 0")
     share = share / share.sum()
     rng = np.random.Generator(np.random.PCG64(seed))
     parts: list[list[NDArray[np.int64]]] = [[], [], []]
-    owed = np.zeros(3)
+    shortfall = np.zeros(3)  # how much each part lacks of its share in the classes so far
     for label in np.unique(labels):
         members = _shuffled(np.flatnonzero(labels == label), rng)
         exact = share * len(members)
-        counts = _rounded(exact, owed)
-        owed += exact - counts
+        counts = _rounded(exact, shortfall)
+        shortfall += exact - counts
         for part, chosen in zip(parts, np.split(members, np.cumsum(counts)[:-1]), strict=True):
             part.append(chosen)
     return Split(*(np.concatenate([np.zeros(0, np.int64), *part]) for part in parts))
 
 
 def limit_training(split: Split, y: ArrayLike, per_class: int, seed: int = 0) -> Split:
-    """The same split with only so many training graphs of each class, drawn by the seed.
+    """The same split with a limited number of training graphs of each class, drawn by the seed.
 
-    With 100 a class of CIFAR-10's official split this is the paper's CIFAR-10 (1000).
+    With ``per_class=100``, the official split of CIFAR-10 becomes the paper's CIFAR-10 (1000).
 
     Args:
-        split: The split; validation and test stay whole.
+        split: The split; its validation and test graphs stay the same.
         y: Class of each graph, shape ``(G,)``.
         per_class: Number of training graphs to keep of each class.
         seed: Number of the draw.
     """
-    labels = as_array(y)[split.train]
+    labels = _class_numbers(y)[split.train]
     rng = np.random.Generator(np.random.PCG64(seed))
     kept = []
     for label in np.unique(labels):
@@ -159,18 +157,25 @@ def limit_training(split: Split, y: ArrayLike, per_class: int, seed: int = 0) ->
     return replace(split, train=np.concatenate([np.zeros(0, np.int64), *kept]))
 
 
+def _class_numbers(y: ArrayLike) -> NDArray[np.integer]:
+    labels = as_array(y)
+    if labels.ndim != 1 or labels.dtype.kind not in "iub":
+        raise ValueError(f"y has shape {labels.shape} and dtype {labels.dtype}, expected one integer class per graph")
+    return labels
+
+
 def _shuffled(members: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """In random order. By sorting raw random numbers, because numpy may change how its ``shuffle`` draws them."""
+    """Shuffle by sorting raw random numbers, because numpy may change how its ``shuffle`` draws them."""
     return members[np.argsort(rng.bit_generator.random_raw(len(members)), kind="stable")]
 
 
-def _rounded(exact: NDArray[np.float64], owed: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Whole numbers with the same sum, each rounded down or up: up where most is owed."""
+def _rounded(exact: NDArray[np.float64], shortfall: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Round numbers down or up so that their sum stays the same: up where the shortfall so far is largest."""
     down = np.floor(exact + 1e-9)  # a share like 0.1 * 30 must not fall below 3 by its last bit
     fraction = exact - down
-    claim = np.where(fraction > 1e-9, fraction + owed, -np.inf)  # a share that is whole stays so
+    priority = np.where(fraction > 1e-9, fraction + shortfall, -np.inf)  # never round a whole number up
     missing = round(exact.sum() - down.sum())
-    down[np.argsort(-claim, kind="stable")[:missing]] += 1
+    down[np.argsort(-priority, kind="stable")[:missing]] += 1
     return down.astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""From what a file says of each graph to targets: classes, or one or several numbers."""
+"""Turn the targets that a file gives for each graph into arrays: classes, or one or several numbers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def scalar(text: str) -> int | float | str | None:
 
 
 def is_unknown(target: Target) -> bool:
-    """Whether nothing is known: no target, or several of which none is known."""
+    """Whether no target is known: there is none, or none of several is known."""
     if isinstance(target, Mapping):
         return all(map(is_unknown, target.values()))
     if isinstance(target, list | tuple):
@@ -80,12 +80,13 @@ def encode_targets(
         values: One for each graph: a word, a number, a list of numbers, or numbers by name. One target must be known;
             of several, ``None`` and NaN are unknown.
         task: ``"classes"``: every distinct value is a class, numbers in their order before words in theirs.
-            ``"values"``: real numbers. ``"labels"``: 0 and 1. ``None``: several targets are numbers; a single one is a
-            number if all are numbers and some are not whole, else a class.
-        classes: Names of the classes in order of their numbers, if they are fixed: those that a model knows.
+            ``"values"``: real numbers. ``"labels"``: 0 and 1. ``None``: several targets per graph are numbers; single
+            targets are numbers if all are numbers and some are not whole, else classes.
+        classes: Names of the classes in order of their numbers, if a model fixes them.
 
     Raises:
-        TargetError: A target does not fit the task; or so many whole numbers occur that they may be classes or values.
+        TargetError: A target does not fit the task, or the task cannot be guessed: many different whole numbers may be
+            classes or values.
 
     Example:
         >>> encode_targets(["no", "yes", "no"])

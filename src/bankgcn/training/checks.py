@@ -34,8 +34,10 @@ def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainCo
     if graphs.y is None:
         raise ValueError(f"{name} has no targets to learn")
     model.check(graphs)
-    if (kind or kind_of(graphs.y)) == "classes":
-        Task(names=graphs.classes, metric=train.metric, loss=train.loss or "")  # which checks that they fit the classes
+    kind = kind or kind_of(graphs.y)
+    names = graphs.classes or graphs.targets
+    Task(kind=kind, names=names, metric=train.metric, loss=train.loss or "")  # checks that metric and loss fit
+    if kind == "classes":
         _check_classes(name, graphs.y, graphs.classes)
     else:
         _check_numbers(name, graphs.y)

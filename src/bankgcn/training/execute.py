@@ -18,6 +18,7 @@ from bankgcn.data.splits import Split, limit_training
 from bankgcn.data.weights import without_weights
 from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
+from bankgcn.nn.network import check_available
 from bankgcn.tasks import Task
 from bankgcn.training.checks import check_run, class_notes
 from bankgcn.training.evaluation import Evaluation, evaluate
@@ -108,8 +109,10 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
     """Read and split the graphs, and build the network with its first weights.
 
     Raises:
+        ImportError: A library that the network needs is not installed.
         ValueError: The graphs cannot be read, or a network of this kind cannot be trained on them in this way.
     """
+    check_available(spec.model.conv, spec.model.pooling)
     source, as_read = (load or Loader())(spec)
     split = source.split(as_read, spec.seeds.split)
     if spec.train_per_class is not None:

@@ -116,13 +116,13 @@ NODE = {"id": 0}
     [
         (b"", None, "is empty"),
         (b"\n \n", None, "is empty"),
-        (b'{"nodes": [\n', 1, "is no graph in JSON, at column"),
+        (b'{"nodes": [\n', 1, "is not a graph in JSON, at column"),
         (b'{"nodes": [], "edges": []}\n\n[]\n', 3, r"is \[\], expected an object"),
         (b'{"nodes": [], "edges": []}\n{"nodes": [{"id": 0, "x": NaN}]}\n', 2, "NaN is not a finite number"),
         (b'{"nodes": [{"id": 0, "x": 1e999}], "edges": []}\n', 1, "'x' of node 0 is inf"),
-        (b'{"nodes": [{"id": 0, "x": 1%s}], "edges": []}\n' % (b"0" * 5000), 1, "is no graph in JSON: Exceeds"),
-        (b"[" * 200_000, 1, "is no graph in JSON: maximum recursion"),
-        (b'{"nodes": [], "edges": []}\n"\xff"\n', 2, "is no graph in JSON: 'utf-8' codec"),
+        (b'{"nodes": [{"id": 0, "x": 1%s}], "edges": []}\n' % (b"0" * 5000), 1, "is not a graph in JSON: Exceeds"),
+        (b"[" * 200_000, 1, "is not a graph in JSON: maximum recursion"),
+        (b'{"nodes": [], "edges": []}\n"\xff"\n', 2, "is not a graph in JSON: 'utf-8' codec"),
     ],
 )
 def test_a_broken_file_is_refused_with_its_line(path: Path, content: bytes, line: int, message: str) -> None:

@@ -58,13 +58,13 @@ def test_the_split_is_the_published_one(folder: Path) -> None:
     ("name", "lines", "line", "message"),
     [
         ("raw/num-node-list", ["2", "1"], 3, "has 3 lines, but there are 2 molecules"),
-        ("raw/num-node-list", ["2", "-1", "5"], 2, "-1 is no number"),
+        ("raw/num-node-list", ["2", "-1", "5"], 2, "-1 is not a number"),
         ("raw/num-node-list", ["2", "2", "3"], 7, "has 6 lines, but there are 7 atoms"),
         ("raw/num-edge-list", ["1", "0", "1"], 3, "has 3 lines, but there are 2 bonds"),
         ("raw/node-feat", [ATOM] * 5 + ["5,0,4,5,3,0,2,0,2"], 6, "is in ring 2 is not among 0 to 1"),
         ("raw/node-feat", [ATOM] * 5 + ["5,0,4"], 6, r"3 value\(s\) where 9"),
         ("raw/edge", ["0,1", "0,3", "2,1"], 2, r"bond \(0, 3\) leaves molecule 2, which has 3 atoms"),
-        ("raw/edge", ["0,1", "1,2", "2,1"], 3, "stands in the file already"),
+        ("raw/edge", ["0,1", "1,2", "2,1"], 3, "the bond is listed twice"),
         ("raw/edge", ["0,1", "a,2", "2,1"], 2, "'a' is not a whole number"),
         ("raw/graph-label", ["0", "nan", "0"], 2, "'nan' is not a whole number"),
         ("raw/graph-label", ["0", "2", "0"], 2, "label 2 is neither 0 nor 1"),
@@ -99,7 +99,7 @@ def test_a_split_of_other_molecules_is_refused(folder: Path) -> None:
     with pytest.raises(FileError, match=r"train\.csv\.gz:1: there is no molecule 2: there are 2"):
         scaffold_split(folder, 2)
     _write(folder, "split/scaffold/valid", ["2"])
-    with pytest.raises(FileError, match="scaffold: graph 2 stands in a split more than once"):
+    with pytest.raises(FileError, match="scaffold: graph 2 is in a split more than once"):
         scaffold_split(folder, 3)
 
 

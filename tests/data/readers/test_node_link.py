@@ -35,7 +35,7 @@ def test_edges_may_be_called_links() -> None:
 
 def test_an_undirected_edge_may_stand_in_both_directions_but_counts_once() -> None:
     assert parse_node_link(_document(_edge(0, 5), _edge(5, 0))).edges == [(0, 2, 1.0), (2, 0, 1.0)]
-    with pytest.raises(GraphError, match="between nodes 2 and 0 stands twice, with weights 1 and 2"):
+    with pytest.raises(GraphError, match="between nodes 2 and 0 is listed twice, with weights 1 and 2"):
         parse_node_link(_document(_edge(0, 5), _edge(5, 0, weight=2)))
 
 
@@ -88,7 +88,7 @@ def test_signals_are_what_nodes_have_beside_their_ids() -> None:
         ({"nodes": [{"id": True}], "edges": []}, "node 0 has id True"),
         ({"nodes": [{"id": [1, 2]}], "edges": []}, r"node 0 has id \[1, 2\]"),
         ({"nodes": [{"id": 1}, {"id": 1}], "edges": []}, "nodes 0 and 1 have the same id 1"),
-        (_document(_edge(0, 9)), "edge 0 has target 9, which is the id of no node"),
+        (_document(_edge(0, 9)), "edge 0 has target 9, which is not the id of a node"),
         (_document({"target": 0}), "edge 0 has source None"),
         (_document(_edge(0, {})), r"edge 0 has target \{\}"),
         (_document(_edge(0, 5, weight=-1)), "edge 0 has weight -1"),

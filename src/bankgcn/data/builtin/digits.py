@@ -19,7 +19,7 @@ def digits(neighbors: Literal[4, 8] = 4, *, coordinates: bool = False) -> GraphS
     """The 1,797 digits of 8 x 8 pixels, each a grid graph whose signal is the intensity.
 
     Args:
-        neighbors: Whether a pixel is joined to the 4 beside it, or also to the 4 at its corners.
+        neighbors: 4 joins a pixel to those at its sides, 8 also to those at its corners.
         coordinates: Whether row and column, scaled to [0, 1], are signals too.
     """
     require("sklearn", "the dataset digits")
@@ -37,12 +37,12 @@ def images_as_grids(
     coordinates: bool = False,
     name: str = "",
 ) -> GraphSet:
-    """Images of one size as grid graphs, one node a pixel.
+    """Images of one size as grid graphs, one node per pixel.
 
     Args:
         images: Intensities, shape ``(G, height, width)``, or with channels, ``(G, height, width, channels)``.
         y: Class of each image.
-        neighbors: Whether a pixel is joined to the 4 beside it, or also to the 4 at its corners.
+        neighbors: 4 joins a pixel to those at its sides, 8 also to those at its corners.
         coordinates: Whether row and column, scaled to [0, 1], are signals too.
         name: Name of the set.
     """
@@ -63,7 +63,7 @@ def images_as_grids(
 
 
 def _grid_edges(height: int, width: int, down: int, right: int) -> NDArray[np.int64]:
-    """The edges from each pixel to the one that lies this step away, if it is in the image."""
+    """The edges from each pixel to the pixel at this offset, where that is inside the image."""
     row, col = np.divmod(np.arange(height * width), width)
     inside = (row + down < height) & (col + right < width) & (col + right >= 0)
     pixel = np.flatnonzero(inside)

@@ -1,4 +1,4 @@
-"""A task that only high frequencies decide: is the texture under the background smooth, or does it alternate?"""
+"""A synthetic task that only high frequencies solve: is a faint texture smooth or alternating?"""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from bankgcn.data.graphs import GraphSet
 def smooth_or_alternating(
     num_graphs: int = 600, seed: int = 0, *, background: float = 3.0, texture: float = 0.5, noise: float = 0.25
 ) -> GraphSet:
-    r"""Graphs of two classes that differ in nothing but the frequency of a faint texture.
+    r"""Graphs of two classes that differ only in the frequency of a faint texture.
 
     Each graph is an even ring of 20 to 40 nodes with chords between nodes of opposite parity, hence two-colourable. Its
     signal has one channel and mean zero: a strong smooth wave of random height and phase, noise, and a faint texture
     of :math:`\pm` ``texture``. The texture of class ``smooth`` has one sign on each half of the ring, that of class
     ``alternating`` changes with every edge. The halves lie a quarter turn off the wave, so that at every height of the
-    wave both signs are equally frequent: node by node, the classes have the same values. Neither a network that is
-    blind to the edges nor one that only smooths has much to go by; a filter that lets high frequencies pass has.
+    wave both signs are equally frequent: node by node, the classes have the same values. A network that ignores the
+    edges, or one that only smooths, can hardly separate the classes; a filter that passes high frequencies can.
 
     Args:
         num_graphs: Number of graphs, half of each class.
-        seed: What the graphs are drawn from.
+        seed: Seed of the random graphs and signals.
         background: Mean height of the smooth wave.
         texture: Height of the texture.
         noise: Standard deviation of the noise.
@@ -55,7 +55,7 @@ def smooth_or_alternating(
 
 
 def _ring_with_chords(n: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Both directions of every edge, shape ``(2, E)``; chords skip an odd number of steps and so keep two colours."""
+    """Both directions of each edge, shape ``(2, E)``; chords span an odd number of steps, so two colours suffice."""
     start = random.integers(0, n, n // 4)
     step = 1 + 2 * random.integers(1, n // 4 + 1, n // 4)
     ring = np.stack([np.arange(n), (np.arange(n) + 1) % n])

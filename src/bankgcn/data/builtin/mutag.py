@@ -1,4 +1,4 @@
-"""MUTAG, which ships inside the package: the first command works without a network."""
+"""MUTAG, which is part of the package, so that a first command works without internet access."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ CITATION = (
 
 
 def mutag() -> GraphSet:
-    """MUTAG: 188 nitro compounds, whether they cause mutations in a bacterium, with one-hot atoms as signals.
+    """MUTAG: 188 nitro compounds with one-hot atoms as signals; the class says whether they cause mutations.
 
-    ``scripts/embed_mutag.py`` made the file and ``embedded/README.md`` says from what.
+    ``scripts/embed_mutag.py`` made the file; ``README.md`` beside this module names its source.
 
     Example:
         >>> graphs = mutag()

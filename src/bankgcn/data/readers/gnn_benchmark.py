@@ -1,7 +1,7 @@
-"""CIFAR-10 superpixels from the file of PyG's ``GNNBenchmarkDataset``: the graphs of "Benchmarking GNNs" themselves.
+"""CIFAR-10 superpixels from the file of PyG's ``GNNBenchmarkDataset``: the original graphs of "Benchmarking GNNs".
 
 The file is ``CIFAR10_v2.pt``, alone or in the zip that PyG downloads: three lists (training, validation, test) of
-dictionaries of tensors, one a graph. It is read without running any code that it may hold.
+dictionaries of tensors, one dictionary per graph. Reading it runs no code that it may contain.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def read_gnn_benchmark(path: str | PathLike[str]) -> GraphSet:
     The neighbours in the file are directed; here each edge has both directions.
 
     Args:
-        path: ``CIFAR10_v2.pt``, ``CIFAR10_v2.zip``, or a folder that has one of them, itself or in its ``raw`` or
+        path: ``CIFAR10_v2.pt``, ``CIFAR10_v2.zip``, or a folder that contains one of them, directly or in ``raw`` or
             ``CIFAR10/raw``.
 
     Raises:
-        FileError: It is not such a file; with the number of the graph where one is to blame.
+        FileError: The file is of another kind, or a graph in it is wrong; the message names the graph.
     """
     path = _find(Path(path))
     parts = _load(path)
@@ -61,7 +61,7 @@ def _find(path: Path) -> Path:
 def _load(path: Path) -> Any:
     """The three lists of dictionaries."""
     file: Path | io.BytesIO = path
-    mapped = zipfile.is_zipfile(path)  # so is torch's own format, and only that can be mapped into memory
+    mapped = zipfile.is_zipfile(path)  # torch's own format is a zip, and only that can be mapped into memory
     if path.suffix == ".zip":
         archive = Archive(path)
         if FILE not in archive.names:
@@ -79,7 +79,7 @@ def _load(path: Path) -> Any:
 
 
 def _check(graph: Any, path: Path, name: str) -> None:
-    """Refuse a graph whose tensors are not what they should be."""
+    """Raise unless the tensors of a graph have the right shapes, types and values."""
     fields = graph if isinstance(graph, dict) else {}
     absent = torch.zeros(())
     x, pos, edge_index, y = (torch.as_tensor(fields.get(key, absent)) for key in ("x", "pos", "edge_index", "y"))

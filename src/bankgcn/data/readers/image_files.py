@@ -1,4 +1,4 @@
-"""The images of a folder, and the pixels of an image file."""
+"""List the images of a folder, and read the pixels of an image file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def image_files(folder: Path) -> list[Path]:
     if own and deeper:
         raise FileError(
             f"has images itself ({own[0].name}) and in its subfolders ({deeper[0].parent.name}/{deeper[0].name}): "
-            "are the subfolders classes or not?",
+            "subfolders are classes, and images outside them have none",
             folder,
         )
     if not own and not deeper:
@@ -49,10 +49,11 @@ def _images_in(folder: Path) -> Iterator[Path]:
 def read_image(path: Path) -> tuple[NDArray[np.uint8] | NDArray[np.uint16], bool]:
     """Red, green and blue of the pixels, shape ``(height, width, 3)``, and whether some are transparent.
 
-    Grey images of 16 bits keep them; all others are of 8 bits. Transparent pixels have the colour that the file says.
+    Grey images of 16 bits keep their depth; all others have 8 bits. Transparent pixels keep the colour that the file
+    gives them.
 
     Raises:
-        FileError: It is no image, or its pixels are real numbers or of 32 bits, where no value stands for white.
+        FileError: The file is not an image, or its pixels are real numbers or have 32 bits: no value means white there.
         ImportError: Pillow is not installed.
     """
     require("PIL", "reading images")
@@ -72,7 +73,7 @@ def _pixels(image: Image) -> tuple[NDArray, bool]:
         return np.repeat(grey[:, :, None], 3, axis=2), False
     if image.mode in ("I", "F"):
         raise ValueError(
-            f"its pixels are of Pillow's mode {image.mode!r}, in which no value stands for white; "
+            f"its pixels have Pillow's mode {image.mode!r}, in which no value means white; "
             "save it with 8 or 16 bits, or scale its pixels yourself and pass them to from_images"
         )
     rgba = np.asarray(image.convert("RGBA"))

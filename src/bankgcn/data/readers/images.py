@@ -1,4 +1,4 @@
-"""Any images as graphs of superpixels: an array of them, or a folder.
+"""Images of any kind as graphs of superpixels: from an array or a folder.
 
 Needs scikit-image: ``pip install 'bankgcn[images]'``.
 """
@@ -25,16 +25,16 @@ from bankgcn.extras import require
 
 @dataclass(frozen=True, kw_only=True)
 class Slicing:
-    """How an image becomes a graph; by default with the numbers of the CIFAR-10 benchmark.
+    """How an image becomes a graph; the defaults are the settings of the CIFAR-10 benchmark.
 
-    Its edges are not the benchmark's: here a superpixel is joined to those that are nearest, there to nine near ones
-    but one, which a partial sort leaves to chance. Symmetrised, that gives the benchmark some 8 % more edges, so graphs
-    made here are not to be mixed with those of :mod:`bankgcn.data.readers.superpixels`.
+    The edges differ from the benchmark's: here a superpixel is joined to its nearest ones, there to all but one of nine
+    near ones, and a partial sort decides which one is left out. The symmetrised graphs of the benchmark have about 8 %
+    more edges. Do not mix graphs made here with those of :mod:`bankgcn.data.readers.superpixels`.
 
     Args:
         segments: Largest number of superpixels.
-        compactness: How much nearness counts against likeness when SLIC groups pixels.
-        neighbors: How many others each superpixel is joined to: those whose centres are nearest.
+        compactness: Weight of distance against colour difference when SLIC groups pixels.
+        neighbors: Number of others that each superpixel is joined to: those with the nearest centres.
     """
 
     segments: int = 150
@@ -60,7 +60,7 @@ def from_images(
     name: str = "",
     progress: Progress | None = None,
 ) -> GraphSet:
-    """One graph an image: its superpixels, each joined to those nearest to it, in both directions.
+    """One graph per image: its superpixels, each joined to its nearest ones, in both directions.
 
     The signals of a superpixel are its mean colour (or grey), and the row and column of its centre in units of the
     longer side of the image. Colours of type uint8 and uint16 are scaled to [0, 1]; real ones stay as they are.
@@ -89,11 +89,11 @@ def from_images(
 def read_image_folder(
     folder: str | PathLike[str], *, slicing: Slicing | None = None, progress: Progress | None = None
 ) -> GraphSet:
-    """One graph an image, as :func:`from_images` does, for the images of a folder.
+    """One graph per image of a folder, as :func:`from_images` makes them.
 
-    Its subfolders are the classes. Images that lie in the folder itself have none, and it must not have both. All are
-    read as red, green and blue, see :func:`bankgcn.data.readers.image_files.read_image`; a note counts those with
-    transparent pixels. Files that are no images by their name are passed over.
+    The subfolders are the classes; images directly in the folder have no class. A folder must not have both. All images
+    are read as red, green and blue, see :func:`bankgcn.data.readers.image_files.read_image`; a note counts those with
+    transparent pixels. Files without the ending of an image are ignored.
 
     Raises:
         FileError: There are no images, or one cannot be read.
@@ -122,7 +122,7 @@ def read_image_folder(
 def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np.float32]:
     """Signals of the superpixels of an image: mean of each channel, then row and column of the centre.
 
-    SLIC finds about as many superpixels as it is asked for, so it is asked for fewer until there are few enough.
+    SLIC finds about as many superpixels as requested, so the request is lowered until there are few enough.
 
     Args:
         image: Shape ``(height, width)`` or ``(height, width, channels)`` with 1 or 3 channels.
@@ -137,11 +137,11 @@ def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np
     from skimage.util import img_as_float64
 
     pixels = img_as_float64(_checked(image))
-    asked = segments
-    found, segment = _numbered(slic(pixels, asked, compactness, channel_axis=-1))
-    while found > segments and asked > 1:
-        asked -= 1
-        found, segment = _numbered(slic(pixels, asked, compactness, channel_axis=-1))
+    requested = segments
+    found, segment = _numbered(slic(pixels, requested, compactness, channel_axis=-1))
+    while found > segments and requested > 1:
+        requested -= 1
+        found, segment = _numbered(slic(pixels, requested, compactness, channel_axis=-1))
     height, width, _ = pixels.shape
     row, col = np.mgrid[:height, :width] / max(height, width)
     size = np.bincount(segment)
@@ -150,13 +150,13 @@ def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np
 
 
 def _numbered(segment: NDArray[np.integer]) -> tuple[int, NDArray[np.int64]]:
-    """How many superpixels there are, and the number of that of each pixel, from 0."""
+    """The number of superpixels, and for each pixel the superpixel it belongs to, counted from 0."""
     labels, numbers = np.unique(segment, return_inverse=True)
     return len(labels), numbers.ravel()
 
 
 def _checked(image: NDArray) -> NDArray:
-    """The image with its channels last, if it is one."""
+    """The image with its channels last; an error if it is not an image."""
     image = np.asarray(image)
     if image.ndim == 2:
         image = image[:, :, None]
@@ -166,13 +166,13 @@ def _checked(image: NDArray) -> NDArray:
         if not np.isfinite(image).all():
             raise GraphError("has a pixel that is not a finite number")
         return image.astype(np.float64)
-    if image.dtype not in (np.bool_, np.uint8, np.uint16):  # else nobody knows which value is white
+    if image.dtype not in (np.bool_, np.uint8, np.uint16):  # for other types it is unknown which value is white
         raise GraphError(f"has pixels of type {image.dtype}, expected uint8, uint16, bool or real numbers")
     return image
 
 
 def _build(
-    images: Iterable[tuple[str, NDArray]],  # with what a message calls them
+    images: Iterable[tuple[str, NDArray]],  # each with its name in messages
     total: int,
     targets: Targets,
     *,
@@ -206,7 +206,7 @@ def _build(
 
 
 def _edges(centres: Sequence[NDArray[np.float32]], neighbors: int) -> NDArray[np.integer]:
-    """Both directions of the edges from each superpixel to those nearest to it, in numbers over all images."""
+    """Edges from each superpixel to its nearest ones, in both directions, with nodes counted over all images."""
     near = [nearest(positions, neighbors) for positions in centres]
     source = [np.repeat(np.arange(len(targets)), targets.shape[1]) for targets in near]
     return undirected_edges(

@@ -1,4 +1,4 @@
-"""JSON lines: one node-link graph a line; see :mod:`bankgcn.data.readers.node_link` for what a line may say."""
+"""JSON lines: one node-link graph per line, in the format of :mod:`bankgcn.data.readers.node_link`."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def read_jsonlines(
     """The graphs of a file.
 
     Args:
-        path: The file, in UTF-8. Blank lines are passed over.
-        schema: Which signals the nodes have; by default whatever the file has. Graphs to predict need the schema of
+        path: The file, in UTF-8. Blank lines are ignored.
+        schema: Which signals the nodes have; by default all that the file has. Graphs to predict need the schema of
             the graphs that the model was trained on, see :func:`read_schema`.
         has_target: False to read no targets.
         task: What the targets are, if the reader is not to guess; see :func:`bankgcn.data.targets.encode_targets`.
-        classes: Names of the classes in order of their numbers, if they are fixed: those that a model knows.
+        classes: Names of the classes in order of their numbers, if a model fixes them.
         asymmetric: What to do with directed edges; see :meth:`GraphSet.from_edges`.
 
     Raises:
-        FileError: The file cannot be read, with the line.
+        FileError: The file cannot be read; the message names the line.
     """
     path = Path(path)
     graphs = _parse_file(path)
@@ -88,10 +88,10 @@ def _document(graphs: GraphSet, number: int) -> dict[str, Any]:
         if i < j:
             weight = {} if batch.edge_weight is None else {"weight": batch.edge_weight[place].item()}
             edges.append({"source": i, "target": j, **weight})
-    about: dict[str, Any] = {} if graphs.names is None else {"name": graphs.names[number]}
+    metadata: dict[str, Any] = {} if graphs.names is None else {"name": graphs.names[number]}
     if graphs.y is not None:
-        about["y"] = _target(graphs, number)
-    return {"directed": False, "multigraph": False, "graph": about, "nodes": nodes, "edges": edges}
+        metadata["y"] = _target(graphs, number)
+    return {"directed": False, "multigraph": False, "graph": metadata, "nodes": nodes, "edges": edges}
 
 
 def _target(graphs: GraphSet, number: int) -> Any:
@@ -115,7 +115,7 @@ def _parse_file(path: Path) -> Numbered:
     except OSError as error:
         raise FileError(f"cannot be opened: {error.strerror}", path) from error
     if not graphs:
-        raise FileError("is empty: it should have one graph a line", path)
+        raise FileError("is empty: expected one graph per line", path)
     return graphs
 
 
@@ -126,9 +126,9 @@ def _parse_line(content: bytes, path: Path, line: int) -> NodeLinkGraph:
     except GraphError as error:
         raise FileError(str(error), path, line) from error
     except json.JSONDecodeError as error:
-        raise FileError(f"is no graph in JSON, at column {error.colno}: {error.msg}", path, line) from error
+        raise FileError(f"is not a graph in JSON, at column {error.colno}: {error.msg}", path, line) from error
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise FileError(f"is no graph in JSON: {error}", path, line) from error
+        raise FileError(f"is not a graph in JSON: {error}", path, line) from error
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -147,7 +147,7 @@ def _edges(graphs: Sequence[NodeLinkGraph]) -> dict[str, Any]:
 
 
 def _check_edges(path: Path, graphs: Numbered, asymmetric: Asymmetric) -> None:
-    """Refuse directed graphs one by one, because only here is their line known."""
+    """Raise at the first graph with an edge without its reverse; checked here, because here its line is known."""
     for line, graph in graphs:
         if graph.directed and asymmetric == "refuse":
             try:

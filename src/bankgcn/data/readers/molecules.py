@@ -1,4 +1,4 @@
-"""Molecules written as SMILES become graphs of atoms and bonds.
+"""Graphs of atoms and bonds from molecules written as SMILES.
 
 Needs RDKit: ``pip install 'bankgcn[molecules]'``.
 """
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 Features = Literal["raw", "onehot"]
 Policy = Literal["refuse", "skip"]
 
-SHOWN = 5  # molecules that a message spells out
-SHOWN_CHARACTERS = 60  # of each
+SHOWN = 5  # molecules that a message lists
+SHOWN_CHARACTERS = 60  # of each SMILES in a message
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A molecule that RDKit refuses."""
+    """A molecule that RDKit cannot read."""
 
     place: int  # in the list, counted from 0
     smiles: str
@@ -41,13 +41,13 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Molecules:
-    """What a list of SMILES says, flat: the atoms of all molecules, one after another."""
+    """The molecules of a list of SMILES, flat: the atoms of all molecules, one after another."""
 
-    smiles: list[str]  # those that could be read
-    places: list[int]  # where they stood in the list
+    smiles: list[str]  # of the readable molecules
+    places: list[int]  # their places in the list
     num_atoms: list[int]
     features: NDArray[np.int64]  # (atoms, 9)
-    bonds: NDArray[np.int64]  # (2, bonds): every bond once, atoms counted over all molecules
+    bonds: NDArray[np.int64]  # (2, bonds): each bond once, atoms counted over all molecules
     unreadable: list[Unreadable]
 
 
@@ -60,15 +60,15 @@ def from_smiles(
     task: TaskName | None = None,
     name: str = "",
 ) -> GraphSet:
-    """One graph a molecule: its atoms with OGB's nine features, joined by bonds. Hydrogens are not nodes.
+    """One graph per molecule: its atoms with OGB's nine features, joined by bonds. Hydrogens are not nodes.
 
     Args:
         smiles: The molecules. They become the names of the graphs.
         y: The target or targets of each molecule; see :func:`bankgcn.data.targets.encode_targets`.
-        features: The nine integers of each atom as they are, ``"raw"``, or ``"onehot"``; see
+        features: ``"raw"``: the nine integers of each atom; or ``"onehot"``; see
             :func:`bankgcn.data.features.atoms.atom_signals`.
-        unreadable: If RDKit cannot read some molecules, ``"refuse"`` all with an error that names them, or ``"skip"``
-            those, which leaves a note in ``notes``.
+        unreadable: What to do if RDKit cannot read some molecules: ``"refuse"`` raises an error that names them,
+            ``"skip"`` leaves them out and adds a note to ``notes``.
         task: What the targets are, if it is not to be guessed; see the same.
         name: Name of the set.
 
@@ -98,7 +98,7 @@ def from_smiles(
 
 
 def parse_smiles(smiles: Sequence[str]) -> Molecules:
-    """Atoms and bonds of the molecules, and which cannot be read and why; RDKit's own messages are kept silent."""
+    """Atoms and bonds of the molecules, and the unreadable ones with the reasons; hides RDKit's own messages."""
     require("rdkit", "reading molecules")
     from rdkit.rdBase import BlockLogs
 
@@ -128,24 +128,24 @@ def parse_smiles(smiles: Sequence[str]) -> Molecules:
 
 
 def left_out(molecules: Molecules, policy: Policy, where: Callable[[int], str]) -> tuple[str, ...]:
-    """A note on the molecules that cannot be read, or an error if the policy is to refuse them.
+    """A note on the unreadable molecules, or an error if the policy is to refuse them.
 
     Args:
-        molecules: What was read.
+        molecules: The molecules.
         policy: ``"refuse"`` or ``"skip"``.
-        where: What to call a place in the list.
+        where: From a place in the list to its name in a message.
     """
     pick(dict.fromkeys(("refuse", "skip")), policy, "way to treat unreadable molecules")
     bad = molecules.unreadable
     if not bad:
         return ()
-    told = "; ".join(f"{where(one.place)}, {_shortened(one.smiles)!r}: {one.reason}" for one in bad[:SHOWN])
+    listed = "; ".join(f"{where(one.place)}, {_shortened(one.smiles)!r}: {one.reason}" for one in bad[:SHOWN])
     more = f"; and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else ""
     total = len(bad) + len(molecules.places)
     if policy == "refuse":
-        cure = 'unreadable="skip" leaves them out'
-        raise GraphError(f"{len(bad):,} of {total:,} molecules cannot be read ({cure}): {told}{more}")
-    return (f"{len(bad):,} of {total:,} molecules could not be read and are left out: {told}{more}",)
+        advice = 'unreadable="skip" leaves them out'
+        raise GraphError(f"{len(bad):,} of {total:,} molecules cannot be read ({advice}): {listed}{more}")
+    return (f"{len(bad):,} of {total:,} molecules could not be read and are left out: {listed}{more}",)
 
 
 def molecule_graphs(
@@ -156,7 +156,7 @@ def molecule_graphs(
     name: str,
     notes: Sequence[str],
 ) -> GraphSet:
-    """The molecules that could be read as a set of graphs."""
+    """The readable molecules as a set of graphs."""
     if not molecules.places:
         raise GraphError("there are no molecules")
     return GraphSet.from_edges(
@@ -171,7 +171,7 @@ def molecule_graphs(
 
 
 def expected_features(expected: Mapping[str, Any]) -> dict[str, Any]:
-    """The option that makes atoms have the features that a trained model expects."""
+    """The option that gives atoms the features that a trained model expects."""
     return {"features": expected["features"]} if expected.get("kind") == "atoms" else {}
 
 
@@ -190,23 +190,23 @@ def _molecule(smiles: object) -> Mol | str:
 
 
 def _rdkit_molecule(smiles: str, check: bool = True) -> Mol | None:
-    """RDKit's molecule; ``None``, which RDKit's own hints forget, if it refuses the SMILES."""
+    """RDKit's molecule; ``None`` if RDKit cannot read the SMILES (its type hints omit that case)."""
     from rdkit.Chem import MolFromSmiles
 
     return MolFromSmiles(smiles, sanitize=check)
 
 
 def _reason(smiles: str) -> str:
-    """What RDKit has against a molecule: a mistake in the spelling, or else in the chemistry."""
+    """Why RDKit cannot read a molecule: a mistake in the SMILES, or in the chemistry."""
     from rdkit import Chem, rdBase
 
     unchecked = _rdkit_molecule(smiles, check=False)
     if unchecked is not None:
         problems = [problem.Message() for problem in Chem.DetectChemistryProblems(unchecked)]
         return problems[0] if problems else "RDKit gives no reason"
-    if not hasattr(rdBase, "CaptureErrorLog"):  # before 2026.03 RDKit tells the terminal more, but not its caller
-        return "is not spelled as SMILES"
+    if not hasattr(rdBase, "CaptureErrorLog"):  # before 2026.03, RDKit prints the reason but does not return it
+        return "is not valid SMILES"
     with rdBase.CaptureErrorLog() as log:
         _rdkit_molecule(smiles, check=False)
-    said = re.search(r"SMILES Parse Error: (.*?)(?: while parsing| for input)", log.messages)
-    return said.group(1) if said else "is not spelled as SMILES"
+    reason = re.search(r"SMILES Parse Error: (.*?)(?: while parsing| for input)", log.messages)
+    return reason.group(1) if reason else "is not valid SMILES"

@@ -30,12 +30,12 @@ def read_molhiv(folder: str | PathLike[str], *, features: Features = "raw") -> G
     """The 41,127 molecules, and whether each inhibits the replication of HIV (class "1") or not ("0").
 
     Args:
-        folder: Where ``raw`` is.
-        features: The nine integers of each atom as they are, ``"raw"``, or ``"onehot"``; see
+        folder: The folder that contains ``raw``.
+        features: ``"raw"``: the nine integers of each atom; or ``"onehot"``; see
             :func:`bankgcn.data.features.atoms.atom_signals`.
 
     Raises:
-        FileError: A file is missing, damaged, or contradicts another; with the line where one is to blame.
+        FileError: A file is missing, damaged, or contradicts another; the message names the line.
     """
     raw = Path(folder) / "raw"
     num_nodes = _counts(raw / "num-node-list.csv.gz")
@@ -61,11 +61,11 @@ def scaffold_split(folder: str | PathLike[str], num_graphs: int) -> Split:
     """The official split, in which training, validation and test molecules differ in their scaffolds.
 
     Args:
-        folder: Where ``split`` is.
-        num_graphs: How many molecules there are.
+        folder: The folder that contains ``split``.
+        num_graphs: Number of molecules.
 
     Raises:
-        FileError: A file is missing or damaged, or a molecule stands in two parts.
+        FileError: A file is missing or damaged, or a molecule is in two parts.
     """
     scaffold = Path(folder) / "split" / "scaffold"
     parts = []
@@ -82,7 +82,7 @@ def scaffold_split(folder: str | PathLike[str], num_graphs: int) -> Split:
 
 
 def _read(path: Path, columns: int) -> NDArray[np.int64]:
-    """The whole numbers of a packed file."""
+    """The whole numbers of a gzipped file."""
     try:
         with gzip.open(path) as file:
             content = file.read(MAX_BYTES + 1)
@@ -98,7 +98,7 @@ def _read(path: Path, columns: int) -> NDArray[np.int64]:
 def _counts(path: Path) -> NDArray[np.int64]:
     counts = _read(path, columns=1)[:, 0]
     for graph in np.flatnonzero((counts < 0) | (counts > MAX_BYTES))[:1]:
-        raise FileError(f"{counts[graph]} is no number of nodes or edges", path, graph + 1)
+        raise FileError(f"{counts[graph]} is not a number of nodes or edges", path, graph + 1)
     return counts
 
 
@@ -119,7 +119,7 @@ def _atom_features(path: Path, num_atoms: int) -> NDArray[np.int64]:
 
 
 def _bonds(path: Path, num_nodes: NDArray[np.int64], num_edges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The two atoms of each bond, counted over all molecules, shape ``(2, bonds)``. Every bond must stand once."""
+    """The two atoms of each bond, counted over all molecules, shape ``(2, bonds)``. Each bond must occur once."""
     bonds = _read(path, columns=2)
     _check_length(path, len(bonds), int(num_edges.sum()), "bonds")
     graph = np.repeat(np.arange(len(num_nodes)), num_edges)
@@ -131,7 +131,7 @@ def _bonds(path: Path, num_nodes: NDArray[np.int64], num_edges: NDArray[np.int64
     bonds += (np.cumsum(num_nodes) - num_nodes)[graph, None]
     _, first = np.unique(np.sort(bonds, axis=1) @ [num_nodes.sum(), 1], return_index=True)
     for bond in np.setdiff1d(np.arange(len(bonds)), first)[:1]:
-        raise FileError("the bond stands in the file already: each should stand once", path, bond + 1)
+        raise FileError("the bond is listed twice: expected each bond once", path, bond + 1)
     return bonds.T
 
 

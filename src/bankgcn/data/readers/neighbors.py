@@ -11,14 +11,14 @@ CELLS_AT_ONCE = 1 << 23  # of adjacency matrices: eight megabytes beside the res
 
 
 def nearest(positions: NDArray[np.floating], count: int) -> NDArray[np.int64]:
-    """The nearest other points of each point, nearest first and equally near ones by number.
+    """The nearest other points of each point, nearest first; equally near points in order of their numbers.
 
     Args:
         positions: Shape ``(n, dimensions)``.
-        count: How many to find.
+        count: Number of points to find.
 
     Returns:
-        Shape ``(n, count)``, or ``(n, n - 1)`` if there are no more.
+        Shape ``(n, count)``, or ``(n, n - 1)`` if there are fewer points.
 
     Example:
         >>> nearest(np.array([[0.0], [1.0], [3.0]]), 1).tolist()
@@ -36,16 +36,16 @@ def undirected_edges(
     source: NDArray[np.integer],
     target: NDArray[np.integer],
 ) -> NDArray[np.integer]:
-    """Both directions of every edge, once, where some stand in one direction only.
+    """Both directions of each edge, once, from a list in which some edges have one direction only.
 
-    Entries of small dense matrices take the place of sorting: a whole set of 60,000 graphs takes a few seconds, and
-    hardly more memory than its result.
+    Uses small dense adjacency matrices instead of sorting: 60,000 graphs take a few seconds, and little more memory
+    than the result.
 
     Args:
-        num_nodes: Of each graph, shape ``(G,)``. A graph of n nodes takes n * n bytes for a moment.
-        num_edges: Of each graph, in ``source`` and ``target``, shape ``(G,)``.
-        source: Where each edge starts, counted within its graph, shape ``(E,)``; graph by graph.
-        target: Where it ends.
+        num_nodes: Number of nodes of each graph, shape ``(G,)``. A graph of n nodes takes n * n bytes for a moment.
+        num_edges: Number of edges of each graph in ``source`` and ``target``, shape ``(G,)``.
+        source: Node where each edge starts, counted within its graph, shape ``(E,)``; graph by graph.
+        target: Node where each edge ends.
 
     Returns:
         An edge list for ``GraphSet.from_edges``, sorted, with nodes counted over the whole set.
@@ -57,7 +57,7 @@ def undirected_edges(
     """
     node_ptr, edge_ptr = pointers(num_nodes), pointers(num_edges)
     dtype = np.int32 if node_ptr[-1] <= np.iinfo(np.int32).max else np.int64
-    edges = np.empty((2, 2 * len(source)), dtype)  # as many as there can be; what is not written takes no memory
+    edges = np.empty((2, 2 * len(source)), dtype)  # the largest possible size; unwritten pages take no memory
     filled = 0
     size = int(num_nodes.max(initial=1))
     step = max(1, CELLS_AT_ONCE // size**2)

@@ -1,4 +1,4 @@
-"""One graph as JSON: a node-link document, as NetworkX's ``node_link_data`` makes them.
+"""One graph as JSON: a node-link document, as NetworkX's ``node_link_data`` makes it.
 
 ::
 
@@ -6,12 +6,12 @@
      "edges": [{"source": "a", "target": "b", "weight": 2}],
      "graph": {"y": "active", "name": "first"}}
 
-Ids of nodes are words or whole numbers. Their other entries are signals: numbers, lists of numbers, or words that stand
-for categories. An edge without ``weight`` weighs 1; the list of edges may also be called ``links``, as in older
+Ids of nodes are words or whole numbers. Their other entries are signals: numbers, lists of numbers, or words that name
+categories. An edge without ``weight`` has weight 1; the list of edges may also be called ``links``, as in older
 documents. The target is ``y`` of ``graph``, where NetworkX puts ``G.graph["y"]``, or ``target`` of the document itself:
 a class (word or whole number), a number, a list of numbers such as ``[0.5, null]``, or numbers by name such as
-``{"solubility": 0.5, "toxicity": null}``, in which ``null`` is unknown. ``"directed": true`` says that an edge stands
-for one direction only, ``"multigraph": true`` that parallel edges add up.
+``{"solubility": 0.5, "toxicity": null}``, in which ``null`` is unknown. ``"directed": true`` means that an edge has
+one direction only, ``"multigraph": true`` that the weights of parallel edges are added.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True)
 class NodeLinkGraph:
-    """What a document says, nodes numbered in its order."""
+    """The content of a document, with nodes numbered in its order."""
 
     nodes: list[dict[str, Any]]  # signals by name
     edges: list[Edge]  # in both directions, unless the graph is directed
     directed: bool
-    weighted: bool  # whether any edge says its weight
+    weighted: bool  # whether any edge has a weight
     target: Target
     name: str | None
 
@@ -46,7 +46,7 @@ def parse_node_link(document: Any) -> NodeLinkGraph:
     """The graph of a document.
 
     Raises:
-        GraphError: It is not such a document; the message names the node or edge.
+        GraphError: The document is not a graph; the message names the node or edge.
 
     Example:
         >>> parse_node_link({"nodes": [{"id": 7}, {"id": 9}], "edges": [{"source": 9, "target": 7}]}).edges
@@ -64,28 +64,28 @@ def parse_node_link(document: Any) -> NodeLinkGraph:
         edges = _distinct(edges, directed)
     if not directed:
         edges += [(j, i, weight) for i, j, weight in edges if i != j]
-    about = document.get("graph", {})
-    if not isinstance(about, dict):
-        raise GraphError(f"'graph' is {_shown(about)}, expected an object")
+    metadata = document.get("graph", {})
+    if not isinstance(metadata, dict):
+        raise GraphError(f"'graph' is {_shown(metadata)}, expected an object")
     return NodeLinkGraph(
         nodes=[_signals(node) for node in nodes],
         edges=edges,
         directed=directed,
         weighted=any("weight" in link for link in links),
-        target=_target(document, about),
-        name=_name(document, about),
+        target=_target(document, metadata),
+        name=_name(document, metadata),
     )
 
 
 def _objects(document: dict[str, Any], key: str) -> list[dict[str, Any]]:
     """A list of objects."""
-    found = document.get(key)
-    if not isinstance(found, list):
-        raise GraphError(f"has no list {key!r}" if key not in document else f"{key!r} is {_shown(found)}, not a list")
-    for place, each in enumerate(found):
+    objects = document.get(key)
+    if not isinstance(objects, list):
+        raise GraphError(f"has no list {key!r}" if key not in document else f"{key!r} is {_shown(objects)}, not a list")
+    for place, each in enumerate(objects):
         if not isinstance(each, dict):
             raise GraphError(f"entry {place} of {key!r} is {_shown(each)}, expected an object")
-    return found
+    return objects
 
 
 def _flag(document: dict[str, Any], key: str) -> bool:
@@ -96,7 +96,7 @@ def _flag(document: dict[str, Any], key: str) -> bool:
 
 
 def _node_numbers(nodes: list[dict[str, Any]]) -> dict[int | str, int]:
-    """The place of each node by its id."""
+    """The number of each node by its id."""
     number: dict[int | str, int] = {}
     for place, node in enumerate(nodes):
         if "id" not in node:
@@ -115,7 +115,7 @@ def _edge(link: dict[str, Any], place: int, number: dict[int | str, int]) -> Edg
     for key in ("source", "target"):
         identity = link.get(key)
         if not isinstance(identity, int | str) or identity not in number:
-            raise GraphError(f"edge {place} has {key} {_shown(identity)}, which is the id of no node")
+            raise GraphError(f"edge {place} has {key} {_shown(identity)}, which is not the id of a node")
         ends.append(number[identity])
     weight = link.get("weight", 1)
     if not _is_number(weight) or weight < 0:
@@ -124,21 +124,21 @@ def _edge(link: dict[str, Any], place: int, number: dict[int | str, int]) -> Edg
 
 
 def _distinct(edges: list[Edge], directed: bool) -> list[Edge]:
-    """Each edge once. An undirected one may stand in both directions, but its weight must be the same."""
-    found: dict[tuple[int, int], Edge] = {}
+    """Each edge once. An undirected edge may be listed in both directions, with the same weight."""
+    by_ends: dict[tuple[int, int], Edge] = {}
     for edge in edges:
         i, j, weight = edge
-        first = found.setdefault((i, j) if directed else (min(i, j), max(i, j)), edge)
+        first = by_ends.setdefault((i, j) if directed else (min(i, j), max(i, j)), edge)
         if first[2] != weight:
             raise GraphError(
-                f"the edge between nodes {i} and {j} stands twice, with weights {first[2]:g} and {weight:g}; "
-                '"multigraph": true would add them'
+                f"the edge between nodes {i} and {j} is listed twice, with weights {first[2]:g} and {weight:g}; "
+                '"multigraph": true adds them'
             )
-    return list(found.values())
+    return list(by_ends.values())
 
 
 def _signals(node: dict[str, Any]) -> dict[str, Any]:
-    """What a node has beside its id: words, numbers, or lists of numbers."""
+    """The entries of a node except its id: words, numbers, or lists of numbers."""
     signals = {key: value for key, value in node.items() if key != "id"}
     for key, value in signals.items():
         values = value if isinstance(value, list) else [value]
@@ -150,10 +150,10 @@ def _signals(node: dict[str, Any]) -> dict[str, Any]:
     return signals
 
 
-def _target(document: dict[str, Any], about: dict[str, Any]) -> Target:
-    if "target" in document and "y" in about:
+def _target(document: dict[str, Any], metadata: dict[str, Any]) -> Target:
+    if "target" in document and "y" in metadata:
         raise GraphError("has two targets: 'target', and 'y' of 'graph'")
-    target = document.get("target", about.get("y"))
+    target = document.get("target", metadata.get("y"))
     if isinstance(target, list):
         fits = bool(target) and all(each is None or _is_number(each) for each in target)
     elif isinstance(target, dict):
@@ -168,13 +168,13 @@ def _target(document: dict[str, Any], about: dict[str, Any]) -> Target:
     return target
 
 
-def _name(document: dict[str, Any], about: dict[str, Any]) -> str | None:
-    name = document.get("name", about.get("name"))
+def _name(document: dict[str, Any], metadata: dict[str, Any]) -> str | None:
+    name = document.get("name", metadata.get("name"))
     return None if name is None else str(name)
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is true, false, or a number that single precision can hold."""
+    """Whether a value is true, false, or a number that float32 can hold."""
     return isinstance(value, int | float) and abs(value) <= _LARGEST
 
 

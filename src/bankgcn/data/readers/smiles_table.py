@@ -43,25 +43,25 @@ def read_smiles_table(
 
     Args:
         path: The file.
-        smiles: Name of the column with the molecules; if not given, the one called "smiles", in any case.
-        target: Name of the column with the targets, or several names separated by commas; if not given, the column
-            called "target", "label", "class" or "y", in any case, else the only other column. With no other column
-            there are no targets.
-        has_target: False to read no targets: those of the molecules are unknown, or not wanted.
+        smiles: Name of the column with the molecules; by default the column called "smiles", in upper or lower case.
+        target: Name of the column with the targets, or several names separated by commas; by default the column called
+            "target", "label", "class" or "y", in upper or lower case, else the only other column. A table without
+            another column has no targets.
+        has_target: False to read no targets.
         features: As in :func:`bankgcn.data.readers.molecules.from_smiles`.
         unreadable: As there; messages name the line of the file.
-        missing: If some molecules have no known target, ``"refuse"`` the file, or ``"skip"`` those, which leaves a
-            note. Of several targets, some may be unknown.
+        missing: What to do with molecules without a known target: ``"refuse"`` raises an error, ``"skip"`` leaves them
+            out and adds a note. Some of several targets may be unknown.
         task: What the targets are, if the reader is not to guess; see :func:`bankgcn.data.targets.encode_targets`.
-        classes: Names of the classes in order of their numbers, if they are fixed: those that a model knows.
+        classes: Names of the classes in order of their numbers, if a model fixes them.
 
     Raises:
-        FileError: The file cannot be read as such a table, with the line where one is to blame.
+        FileError: The file is not such a table; the message names the line.
         ImportError: RDKit is not installed.
     """
     table = read_table(Path(path))
     smiles = smiles or _smiles_column(table)
-    table.column(smiles)  # an unknown name is told before the other column is guessed
+    table.column(smiles)  # report an unknown name before guessing the column of targets
     targets = _target_columns(table, smiles, target) if has_target else []
     notes: tuple[str, ...] = ()
     if targets:
@@ -78,19 +78,20 @@ def read_smiles_table(
 
 
 def _smiles_column(table: Table) -> str:
-    """The one column called "smiles", in any case."""
+    """The only column called "smiles", in upper or lower case."""
     found = [name for name in table.header if name.lower() == "smiles"]
     if len(found) != 1:
-        trouble = "more than one column is" if found else "no column is"
+        count = "more than one column is" if found else "no column is"
         raise FileError(
-            f"{trouble} called 'smiles': say which has the molecules by smiles=\"NAME\": {table.listed()}", table.path
+            f"{count} called 'smiles': name the column of the molecules by smiles=\"NAME\": {table.listed()}",
+            table.path,
         )
     return found[0]
 
 
 def _target_columns(table: Table, smiles: str, target: str | None) -> list[str]:
-    """The columns with the targets: those that ``target`` names, or the one that the table leaves no doubt about."""
-    if target in table.header:  # first of all, because a name may contain a comma
+    """The columns with the targets: those that ``target`` names, or the only candidate."""
+    if target in table.header:  # before splitting, because a name may contain a comma
         return [target]
     if target:
         names = [name.strip() for name in target.split(",")]
@@ -104,7 +105,7 @@ def _target_columns(table: Table, smiles: str, target: str | None) -> list[str]:
     candidates = usual or others
     if len(candidates) > 1:
         raise FileError(
-            f'several columns may have the targets: say which by target="NAME": {table.listed()}',
+            f'several columns may have the targets: choose one by target="NAME": {table.listed()}',
             table.path,
         )
     return candidates
@@ -112,7 +113,7 @@ def _target_columns(table: Table, smiles: str, target: str | None) -> list[str]:
 
 def _with_targets(table: Table, targets: Sequence[str], missing: Policy) -> tuple[Table, tuple[str, ...]]:
     """The rows that have a known target, and a note on those that have none."""
-    pick(dict.fromkeys(("refuse", "skip")), missing, "way to treat missing targets")
+    pick(dict.fromkeys(("refuse", "skip")), missing, "missing")
     cells = zip(*(table.column(name) for name in targets), strict=True)
     has_target = [any(scalar(cell) is not None for cell in row) for row in cells]
     if all(has_target):
@@ -130,7 +131,7 @@ def _with_targets(table: Table, targets: Sequence[str], missing: Policy) -> tupl
 def _encode(
     table: Table, names: Sequence[str], molecules: Molecules, task: TaskName | None, classes: Sequence[str] | None
 ) -> Targets:
-    """Targets of the molecules that could be read."""
+    """Targets of the readable molecules."""
     columns = {name: table.column(name) for name in names}
     rows = [{name: scalar(cells[place]) for name, cells in columns.items()} for place in molecules.places]
     try:

@@ -1,7 +1,7 @@
-"""CIFAR-10 as graphs of superpixels: mean colour and centre of each one, joined to eight that are near it.
+"""CIFAR-10 as graphs of superpixels: mean colour and centre of each superpixel, joined to eight near ones.
 
-They are not simply the eight nearest. The benchmark's code finds the nine most similar by position and drops the one
-that a partial sort happens to put last, mostly one of the nearest; the pack was made in the same way.
+These are not exactly the eight nearest. The benchmark's code finds the nine nearest and drops the one that a partial
+sort puts last, mostly one of the nearest; the pack was made in the same way.
 
 Images come in the order of CIFAR-10: first the 5,000 training images that are the validation set, then the other 45,000
 training images, then the 10,000 test images.
@@ -52,7 +52,7 @@ def read_superpixel_pack(path: str | PathLike[str]) -> GraphSet:
     - ``num_nodes`` and ``y``, integers, shape ``(G,)``: number of superpixels and class of each image.
 
     Raises:
-        FileError: It is not such a file.
+        FileError: The file is of another kind.
     """
     path = Path(path)
     packed = _load(path)
@@ -75,7 +75,7 @@ def read_superpixel_pack(path: str | PathLike[str]) -> GraphSet:
 
 
 def _load(path: Path) -> dict[str, NDArray]:
-    """The arrays of a pack, of shapes that fit together."""
+    """The arrays of a pack; raises unless their shapes agree."""
     archive = Archive(path)
     packed = {}
     for name, dimensions in _FIELDS.items():

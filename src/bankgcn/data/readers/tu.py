@@ -1,30 +1,28 @@
 """Graph sets in the TU format, from the official zip or an unpacked folder.
 
-A set called NAME is a few text files: ``NAME_A.txt`` holds an edge a line (``row, column``, nodes counted from 1 over
-the whole set), ``NAME_graph_indicator.txt`` the graph of each node, and others the labels and attributes of nodes,
-edges and graphs, one line each.
+A set called NAME is a few text files: ``NAME_A.txt`` has one edge per line (``row, column``, nodes counted from 1 over
+the whole set), ``NAME_graph_indicator.txt`` has the graph of each node, and others have the labels and attributes of
+nodes, edges and graphs, one line each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import labels_from_range, signal_arrays, structural_signals
 from bankgcn.data.features.tu_signals import Floats, Integers, TUFeatures, TUSignals, check_range
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.reader import Reader
+from bankgcn.data.readers.tu_files import TUFiles, has_tu_files
 from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets
-from bankgcn.files.archives import Archive, Files, Folder
 from bankgcn.files.errors import FileError
-from bankgcn.files.numbers import Number, parse_table
 
-__all__ = ["TUFeatures", "TUFiles", "has_tu_files", "read_tu"]
+__all__ = ["TUFeatures", "read_tu"]
 
 
 def read_tu(
@@ -40,20 +38,20 @@ def read_tu(
     """Read a set in the TU format.
 
     Args:
-        path: The zip, or the folder with the text files (in itself, in its ``raw`` as PyG leaves them, or in a folder
-            of the same name).
-        features: Which signals to read; all there are if not given. Where there are none, the one-hot degree and the
-            clustering coefficient of each node take their place.
+        path: The zip, or the folder with the text files (in the folder itself, in its ``raw`` as PyG leaves them, or
+            in a folder of the same name).
+        features: Which signals to read; by default all. A set without signals gets the one-hot degree and the
+            clustering coefficient of each node.
         expected: How the signals of other graphs were made, to make these in the same way; see
-            :mod:`bankgcn.data.features.spec`. It decides instead of ``features``.
-        asymmetric: What to do with an edge whose reverse is missing.
+            :mod:`bankgcn.data.features.spec`. It takes precedence over ``features``.
+        asymmetric: What to do with an edge whose reverse is missing; see :meth:`GraphSet.from_edges`.
         task: ``"classes"`` reads the graph labels, ``"values"`` and ``"labels"`` the graph attributes if there are
             any, else the graph labels as numbers. By default classes where there are graph labels.
-        name: What to call the set; the name in its files if not given.
-        notes: What a user must know of this set.
+        name: Name of the set; by default the name in its files.
+        notes: What a user of this set must know.
 
     Raises:
-        FileError: A file is missing, damaged or contradicts another one; with the line.
+        FileError: A file is missing, damaged, or contradicts another one; the message names the line.
     """
     files = TUFiles(Path(path))
     fitted = TUSignals.from_spec(expected) if expected and expected["kind"] == "tu" else None
@@ -82,81 +80,6 @@ def read_tu(
     if graphs.num_features:
         return graphs
     return structural_signals(graphs, expected["max_degree"] if expected else None)
-
-
-class TUFiles:
-    """The text files of one set in the TU format.
-
-    Args:
-        path: A zip or a folder.
-    """
-
-    def __init__(self, path: Path):
-        self.files = _open(path)
-        found = _edge_files(self.files)
-        if len(found) != 1:
-            what = "no file NAME_A.txt" if not found else f"several sets: {', '.join(map(str, found))}"
-            raise FileError(f"{what}; a set in the TU format has one", path)
-        self.folder = found[0].parent
-        self.name = found[0].name.removesuffix("_A.txt")
-
-    def _member(self, part: str) -> str:
-        return str(self.folder / f"{self.name}_{part}.txt")
-
-    def has(self, part: str) -> bool:
-        """Whether there is a file of that part, such as ``"node_labels"``."""
-        return self._member(part) in self.files.names
-
-    def where(self, part: str) -> Path:
-        """What a message calls that file."""
-        return self.files.where(self._member(part))
-
-    def paths(self) -> list[Path]:
-        """The files on disk: the zip, or the text files of the set."""
-        if isinstance(self.files, Archive):
-            return [self.files.path]
-        here = [PurePosixPath(name) for name in self.files.names]
-        return [self.files.where(str(name)) for name in here if name.parent == self.folder and name.suffix == ".txt"]
-
-    def features(self) -> TUFeatures:
-        """All the signals there are."""
-        return TUFeatures(attributes="raw" if self.has("node_attributes") else "none", labels=self.has("node_labels"))
-
-    def table(
-        self, part: str, dtype: type[Number], *, columns: int | None = None, rows: tuple[int, str] | None = None
-    ) -> NDArray[Number]:
-        """The numbers of a part, shape ``(rows, columns)``.
-
-        Args:
-            part: Which part.
-            dtype: ``np.int64`` or ``np.float32``.
-            columns: How many numbers a line must have, if that is known.
-            rows: How many lines there must be, and of what.
-        """
-        if not self.has(part):
-            raise FileError("is missing", self.where(part))
-        table = parse_table(self.files.read(self._member(part)), self.where(part), dtype, columns=columns)
-        if rows is not None and len(table) != rows[0]:
-            line = min(len(table), rows[0] + 1)  # the last line if there are too few, else the first too many
-            raise FileError(f"{len(table):,} lines for {rows[0]:,} {rows[1]}", self.where(part), line)
-        return table
-
-
-def has_tu_files(path: Path) -> bool:
-    """Whether a zip or a folder has the edge file of a set in the TU format."""
-    return bool(_edge_files(_open(path)))
-
-
-def _edge_files(files: Files) -> list[PurePosixPath]:
-    found = [PurePosixPath(name) for name in files.names if name.endswith("_A.txt")]
-    return [name for name in found if not name.name.startswith(".")]  # "._x" is what macOS adds to a zip
-
-
-def _open(path: Path) -> Files:
-    if path.is_dir():
-        own = path.resolve().name
-        return Folder(path, inside=("raw", own, f"{own}/raw"))
-    return Archive(path)
 
 
 def _graph_of_nodes(files: TUFiles) -> Integers:
@@ -216,7 +139,7 @@ def _edges(files: TUFiles, graph_of: Integers) -> tuple[Integers, Integers | Non
 def _without_repeats(
     edges: Integers, labels: Integers | None, num_nodes: int, notes: tuple[str, ...]
 ) -> tuple[Integers, Integers | None, tuple[str, ...]]:
-    """Each edge once: in a list without weights a repeated line is a slip, not a heavier edge."""
+    """Each edge once: without weights, a repeated line is a mistake, not a heavier edge."""
     _, first = np.unique(edges[:, 0] * (num_nodes + 1) + edges[:, 1], return_index=True)
     repeats = len(edges) - len(first)
     if not repeats:
@@ -226,7 +149,7 @@ def _without_repeats(
 
 
 def _signals(files: TUFiles, features: TUFeatures, num_nodes: int, fitted: TUSignals | None) -> dict[str, Any]:
-    """What ``GraphSet.from_edges`` takes: signals, made as they were fitted or else fitted to these, and notes."""
+    """Signals and notes for ``GraphSet.from_edges``; without ``fitted``, they are fitted to these graphs."""
     rows = (num_nodes, "nodes in the indicator file")
     attributes: Floats | None = None
     labels: Integers | None = None
@@ -245,7 +168,7 @@ def _signals(files: TUFiles, features: TUFeatures, num_nodes: int, fitted: TUSig
 
 
 def _with_line(error: GraphError, files: TUFiles) -> FileError:
-    """The error of a graph set as one of its edge file, with the line if an edge without its reverse is to blame."""
+    """The error of a graph set as an error of its edge file, with the line of the first edge without its reverse."""
     edges = files.table("A", np.int64, columns=2)
     nodes = int(edges.max()) + 1
     reverse = np.isin(edges[:, 1] * nodes + edges[:, 0], edges[:, 0] * nodes + edges[:, 1])
