@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
-from bankgcn.cli.source_options import DataRoot
 from bankgcn.extras import require
 
 ALL = "NCI1,ENZYMES,DD,CIFAR-10,ogbg-molhiv"

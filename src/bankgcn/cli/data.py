@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,22 +13,15 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
 from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.source_options import (
-    DataRoot,
-    IgnoreTargets,
-    SkipMissing,
-    SkipUnreadable,
-    Smiles,
-    Symmetrise,
-    Target,
-    reader_options,
-)
+from bankgcn.cli.settings import PLACES, READING
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Entry
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, fetch_dataset, find_source, locate
 from bankgcn.data.statistics import Statistics
+from bankgcn.training.spec import ReaderOptions
 
 app = typer.Typer(help="Datasets: list, describe, fetch.", no_args_is_help=True)
 
@@ -48,21 +41,19 @@ def list_datasets(data_root: DataRoot = None) -> None:
 
 
 @app.command()
+@with_settings({"task": PLACES["task"], **{name: READING[name] for name in READING if name != "ignore_weights"}})
 def describe(
     source: Annotated[str, typer.Argument(help="Name of a dataset, or path of a file or folder.", metavar="NAME")],
     data_root: DataRoot = None,
-    smiles: Smiles = None,
-    target: Target = None,
-    skip_unreadable: SkipUnreadable = False,
-    skip_missing: SkipMissing = False,
     ignore_targets: IgnoreTargets = False,
-    symmetrise: Symmetrise = False,
+    task: str | None = None,
+    **flags: Any,
 ) -> None:
     """Read a dataset and print its statistics, beside those of the paper."""
     found = find_source(source, data_root)
-    graphs = load_graphs(
-        found, reader_options(smiles, target, skip_unreadable, symmetrise, skip_missing, ignore_targets)
-    )
+    typed = {name: value for name, value in flags.items() if value is not None}
+    options = ReaderOptions(**typed).keywords(task)
+    graphs = load_graphs(found, {**options, "has_target": False} if ignore_targets else options)
     console = Console(highlight=False)
     entry = found.entry
     title = f"{entry.name}: {entry.summary}" if entry else graphs.name or found.name

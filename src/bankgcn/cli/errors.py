@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
-from bankgcn.cli.source_options import OPTION_OF_KEYWORD
+from bankgcn.cli.options import OPTION_OF_KEYWORD
 
 FAILED, INTERRUPTED = 1, 130
 

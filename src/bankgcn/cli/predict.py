@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from bankgcn.choices import pick
 from bankgcn.cli.messages import say
+from bankgcn.cli.options import DataRoot, IgnoreTargets, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
 from bankgcn.cli.prediction_table import prediction_columns, scores, write_rows, write_table
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.settings import READING
-from bankgcn.cli.source_options import DataRoot, IgnoreTargets
-from bankgcn.cli.train_options import with_settings
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split
@@ -41,7 +40,6 @@ Part = Annotated[
     str | None,
     typer.Option(metavar="train|valid|test", help="Only this part of the graphs that the run was trained on."),
 ]
-Threads = Annotated[int, typer.Option(min=1, help="Threads.")]
 
 
 @with_settings(READING)

@@ -13,6 +13,7 @@ from rich.console import Console
 from bankgcn.choices import pick
 from bankgcn.cli.errors import FAILED, INTERRUPTED
 from bankgcn.cli.messages import say
+from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
@@ -28,7 +29,6 @@ from bankgcn.cli.paper_options import (
     WeightDecays,
     names_in,
 )
-from bankgcn.cli.source_options import DataRoot
 from bankgcn.cli.sweep_grid import SweepGrid
 from bankgcn.data.sources import find_dataset
 from bankgcn.experiments import RunRecord

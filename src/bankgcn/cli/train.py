@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 import typer
 
-from bankgcn.cli import train_options as option
 from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.messages import say
+from bankgcn.cli.options import DataRoot, Threads, with_settings
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.settings import DATA_ROOT, PLACES, Settings, translated_names
@@ -29,15 +29,41 @@ from bankgcn.training.run_folder import RunFolder
 
 RUNS = Path("runs")
 
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        help="A dataset's name, a folder or zip in the TU format, a .csv of SMILES, or a .jsonl of graphs.",
+        show_default="MUTAG, which comes with the package",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of the run. Resumes the run if the folder holds an unfinished one.",
+        show_default="runs/DATASET-MODEL-SEED, and what differs from the defaults",
+        rich_help_panel="Run",
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        help="TOML file with any of these options, such as the config.toml of another run; flags override it.",
+        rich_help_panel="Run",
+    ),
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the run that the folder holds.", rich_help_panel="Run")
+]
 
-@option.with_settings(PLACES)
+
+@with_settings(PLACES)
 def train(
-    source: option.Source = None,
-    out: option.Out = None,
-    config: option.Config = None,
-    overwrite: option.Overwrite = False,
-    threads: option.Threads = 1,
-    data_root: option.DataRoot = None,
+    source: Source = None,
+    out: Out = None,
+    config: Config = None,
+    overwrite: Overwrite = False,
+    threads: Threads = 1,
+    data_root: DataRoot = None,
     **flags: Any,
 ) -> None:
     """Train a model, score it once on test graphs it has not seen, and keep it in a folder.

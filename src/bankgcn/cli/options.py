@@ -1,6 +1,6 @@
-"""The options of ``bankgcn train``, made from the settings of a run. Each is a key of configuration files, too.
+"""Options that commands share. Those that set a value of a run are made from its settings; see :func:`with_settings`.
 
-All are ``None`` unless they are typed: what is typed overrides a file, and what is not typed must not.
+They are ``None`` unless they are typed: what is typed overrides a file, and what is not typed must not.
 """
 
 from __future__ import annotations
@@ -16,43 +16,32 @@ from bankgcn.cli.settings import DEFAULTS, Place, protocol
 from bankgcn.data.catalog import CATALOG
 from bankgcn.nn.convs import CONVS
 
-RUN, DATA = "Run", "Data"
-
-Source = Annotated[
-    str | None,
-    typer.Argument(
-        help="A dataset's name, a folder or zip in the TU format, a .csv of SMILES, or a .jsonl of graphs.",
-        show_default="MUTAG, which comes with the package",
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder of the run. Resumes the run if the folder holds an unfinished one.",
-        show_default="runs/DATASET-MODEL-SEED, and what differs from the defaults",
-        rich_help_panel=RUN,
-    ),
-]
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        help="TOML file with any of these options, such as the config.toml of another run; flags override it.",
-        rich_help_panel=RUN,
-    ),
-]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace the run that the folder holds.", rich_help_panel=RUN)
-]
-Threads = Annotated[
-    int, typer.Option(min=1, help="Threads; more than one pays only for large graphs.", rich_help_panel=RUN)
-]
 DataRoot = Annotated[
     Path | None,
     typer.Option(
         help="Where to look for datasets first; then in $BANKGCN_DATA, then in the user's cache folder.",
-        rich_help_panel=DATA,
+        rich_help_panel="Data",
     ),
 ]
+IgnoreTargets = Annotated[bool, typer.Option("--ignore-targets", help="Read no targets.", rich_help_panel="Data")]
+Threads = Annotated[
+    int, typer.Option(min=1, help="Threads; more than one pays only for large graphs.", rich_help_panel="Run")
+]
+
+OPTION_OF_KEYWORD = {
+    'unreadable="skip"': "--skip-unreadable",
+    'missing="skip"': "--skip-missing",
+    'asymmetric="symmetrise"': "--symmetrise",
+    'smiles="NAME"': "--smiles NAME",
+    'target="NAME"': "--target NAME",
+    'task="classes"': "--task classes",
+    'task="values"': "--task values",
+    'task="labels"': "--task labels",
+    "has_target=False": "--ignore-targets",
+    'select="loss"': "--select loss",
+    "without_weights": "--ignore-weights",
+}
+"""What the library's messages advise, as it is written here."""
 
 
 def with_settings(places: Mapping[str, Place]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -64,7 +53,7 @@ def with_settings(places: Mapping[str, Place]) -> Callable[[Callable[..., None]]
             Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, place))
             for name, place in places.items()
         ]
-        kept = [item for item in own if item.kind is not Parameter.VAR_KEYWORD]
+        kept = [item for item in own if item.kind is not Parameter.VAR_KEYWORD and item.name not in places]
         command.__signature__ = Signature([*kept, *options])  # type: ignore[attr-defined]
         return command
 
