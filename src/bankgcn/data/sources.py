@@ -29,7 +29,7 @@ from bankgcn.data.readers.superpixels import cifar10_split, read_superpixel_pack
 from bankgcn.data.readers.tu import TUFiles, has_tu_files, read_tu
 from bankgcn.data.splits import Split, stratified_split
 from bankgcn.files.archives import Archive, unpack
-from bankgcn.files.arrays import MAGIC
+from bankgcn.files.arrays import is_array_file
 from bankgcn.files.downloads import Progress, fetch
 from bankgcn.files.errors import FileError
 
@@ -294,9 +294,8 @@ def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Prog
 def _reader_of(path: Path) -> str:
     if path.is_dir():
         return "tu" if has_tu_files(path) or not has_images(path) else "images"
-    with path.open("rb") as file:
-        if file.read(len(MAGIC)) == MAGIC:
-            return "saved"
+    if is_array_file(path):
+        return "saved"
     reader = READER_OF_SUFFIX.get(path.suffix.lower())
     if reader is None:
         known = ", ".join(READER_OF_SUFFIX)
