@@ -110,8 +110,8 @@ def test_files_without_some_labels_classes_or_targets_get_the_same_predictions(
     expected = [rows(folder / "all.csv")[number]["p_1"] for number in nitrogen_up]
     for targets in (True, False):
         new = write_tu(graphs[nitrogen_up], folder / f"new-{targets}", targets)
-        code, out, _ = command("predict", run, new, "--out", "new.csv")
-        assert code == 0
+        code, out, err = command("predict", run, new, "--out", "new.csv")
+        assert code == 0, err
         table = rows(folder / "new.csv")
         assert [row["p_1"] for row in table] == expected
         assert ("class" in table[0]) == ("accuracy" in out) == targets

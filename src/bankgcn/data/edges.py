@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bankgcn.data.batch import pointers
 from bankgcn.data.errors import GraphError
-from bankgcn.spectral.shift import GraphShift
+from bankgcn.spectral.shift import normalize
 
 Asymmetric = Literal["refuse", "symmetrise"]
 
@@ -103,6 +103,15 @@ def flatten_edges(
     return _join(pieces, counts.notes())
 
 
+def normalized_shift(
+    row: NDArray[np.int64], col: NDArray[np.int64], weight: NDArray[np.float32], num_nodes: int
+) -> NDArray[np.float32]:
+    """The entries of the shift for edges that are symmetric, without self-loops and duplicates."""
+    rows, weights = torch.from_numpy(row), torch.from_numpy(weight)
+    degree = weights.new_zeros(num_nodes).index_add(0, rows, weights)
+    return normalize(rows, torch.from_numpy(col), weights, degree).numpy()
+
+
 def _group_by_graph(
     node_ptr: NDArray[np.int64], edge_index: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
@@ -157,16 +166,14 @@ def _flatten_piece(
         _match_reverses(edges, node_ptr, first_graph)
     _check_degrees(edges, node_ptr, first_graph)
 
-    edge_index = torch.from_numpy(np.stack([edges.row, edges.col]))
-    shift = GraphShift.from_edges(edge_index, torch.from_numpy(edges.weight), num_nodes=num_nodes)
-    rowptr = shift.rowptr.numpy()
-    edge_ptr = rowptr[node_ptr]
+    degree = np.bincount(edges.row, minlength=num_nodes)
+    edge_ptr = pointers(degree)[node_ptr]
     first_node = np.repeat(node_ptr[:-1], np.diff(edge_ptr))
     return FlatEdges(
         edge_ptr,
-        np.diff(rowptr).astype(np.uint32),
+        degree.astype(np.uint32),
         (edges.col - first_node).astype(neighbor_type),
-        shift.weight.numpy(),
+        normalized_shift(edges.row, edges.col, edges.weight, num_nodes),
         None if (edges.weight == 1).all() else edges.weight,
         edges.labels,
         notes=(),

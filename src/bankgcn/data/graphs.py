@@ -138,7 +138,7 @@ class GraphSet:
         kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, edges.shape[1], "edge")
         known, class_names = check_targets(y, classes, len(node_ptr) - 1, targets)
         flat = flatten_edges(node_ptr, edges, weight, kinds, asymmetric)
-        graphs = cls(
+        return cls(
             node_ptr=node_ptr,
             edge_ptr=flat.edge_ptr,
             degree=flat.degree,
@@ -152,9 +152,8 @@ class GraphSet:
             names=None if names is None else tuple(map(str, names)),
             name=name,
             notes=(*notes, *flat.notes),
-        )
-        return graphs.with_signals(
-            attributes=attributes, labels=labels, label_widths=label_widths, feature_spec=feature_spec
+            **_check_signals(node_ptr, attributes, labels, label_widths),
+            feature_spec=dict(feature_spec or {}),
         )
 
     def with_signals(
@@ -167,12 +166,9 @@ class GraphSet:
         feature_spec: FeatureSpec | None = None,
     ) -> GraphSet:
         """The same graphs with these node signals instead of their own, and further notes; see :meth:`from_edges`."""
-        kinds = None if labels is None else check_labels("labels", labels, len(self.degree), "node")
         return replace(
             self,
-            attributes=None if attributes is None else check_attributes(attributes, self.node_ptr),
-            labels=kinds,
-            label_widths=() if kinds is None else check_widths(kinds, label_widths),
+            **_check_signals(self.node_ptr, attributes, labels, label_widths),
             notes=(*self.notes, *notes),
             feature_spec=dict(feature_spec or {}),
         )
@@ -362,6 +358,21 @@ class GraphSet:
     def _numbers(self, indices: Indices) -> NDArray[np.int64]:
         index = indices.numpy() if isinstance(indices, Tensor) else indices
         return np.atleast_1d(np.arange(len(self))[index])
+
+
+def _check_signals(
+    node_ptr: NDArray[np.int64],
+    attributes: ArrayLike | Tensor | None,
+    labels: ArrayLike | Tensor | None,
+    label_widths: int | Sequence[int] | None,
+) -> dict[str, Any]:
+    """The fields of a set that hold the signals of its nodes."""
+    checked = None if labels is None else check_labels("labels", labels, int(node_ptr[-1]), "node")
+    return {
+        "attributes": None if attributes is None else check_attributes(attributes, node_ptr),
+        "labels": checked,
+        "label_widths": () if checked is None else check_widths(checked, label_widths),
+    }
 
 
 def _members(ptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64] | slice:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bankgcn.data.edges import flatten_edges
+import numpy as np
+
+from bankgcn.data.edges import normalized_shift
 from bankgcn.data.graphs import GraphSet
 
 
 def without_weights(graphs: GraphSet) -> GraphSet:
-    """The same graphs with weight 1 for every edge; the shift is normalised anew.
+    """The same graphs with weight 1 for every edge, and the shift that follows from it.
 
     Args:
-        graphs: The graphs; if they have no weights, they are returned as they are.
+        graphs: The graphs; a set without weights is returned unchanged.
     """
     if graphs.edge_weight is None:
         return graphs
-    edges = flatten_edges(graphs.node_ptr, graphs.batch().edge_index.numpy(), None, None, "refuse")
-    notes = (*graphs.notes, "the weights of the edges are ignored")
-    return replace(graphs, edge_weight=None, shift=edges.shift, notes=notes)
+    row, col = graphs.batch().edge_index.numpy()
+    shift = normalized_shift(row, col, np.ones_like(graphs.edge_weight), len(graphs.degree))
+    return replace(graphs, edge_weight=None, shift=shift, notes=(*graphs.notes, "the weights of the edges are ignored"))

@@ -1,113 +1,100 @@
-"""Named arrays in one file that can be read without copying and cannot run code.
+"""Named arrays and JSON fields in one safetensors file: mapped into memory without a copy, and checked by checksums.
 
-The layout, all integers little-endian: 8 bytes of magic, format version (uint32), CRC-32 of the header (uint32), length
-of the header (uint64), the header as JSON, then the arrays, each at a multiple of 64 bytes.
+The metadata of the file hold the fields and the CRC-32 of each array as JSON (``bankgcn.arrays``), and the CRC-32 of
+this JSON (``crc32``). Any safetensors library can read the arrays.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
-import struct
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import save
 
 from bankgcn.files.atomic import atomic_write
+from bankgcn.files.container import MAGIC, read_container
 from bankgcn.files.errors import FileError
+from bankgcn.files.tensors import map_tensors
 
-MAGIC = b"\x89BANKGS\n"  # not text, and damaged by whatever rewrites line ends
-VERSION = 1
-PREFIX = struct.Struct("<8sIIQ")
-ALIGNMENT = 64
-DTYPES = {"|u1", "<u2", "<u4", "<u8", "<i8", "<f4"}
+KEY = "bankgcn.arrays"
+FORMAT = 2  # format 1 is the container of version 0.1.0
+MAX_HEADER = 100_000_000  # bytes; safetensors refuses a longer header
 
 
 def write_arrays(path: str | os.PathLike[str], fields: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> None:
-    """Write arrays, and what JSON can say, atomically."""
-    content = {name: _little_endian(array) for name, array in arrays.items()}
-    members: dict[str, dict[str, Any]] = {}
-    end = 0
-    for name, array in content.items():
-        start = _aligned(end)
-        end = start + array.nbytes
-        members[name] = {
-            "dtype": array.dtype.str,
-            "shape": array.shape,
-            "offset": start,
-            "crc32": zlib.crc32(_bytes(array)),
-        }
-    header = json.dumps({"fields": fields, "arrays": members, "bytes": end}).encode()
-    origin = _aligned(PREFIX.size + len(header))
+    """Write arrays, and fields that JSON can hold, atomically."""
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    summaries = {name: [*_type_and_shape(array), _checksum(array)] for name, array in contiguous.items()}
+    header = json.dumps({"format": FORMAT, "fields": fields, "arrays": summaries})
     with atomic_write(path) as file:
-        file.write(PREFIX.pack(MAGIC, VERSION, zlib.crc32(header), len(header)) + header)
-        for name, array in content.items():
-            file.write(bytes(origin + members[name]["offset"] - file.tell()))
-            file.write(_bytes(array))
-        file.write(bytes(max(origin + end - file.tell(), 0)))
+        file.write(save(contiguous, {KEY: header, "crc32": str(zlib.crc32(header.encode()))}))
 
 
 def read_arrays(path: str | os.PathLike[str], verify: bool = False) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """What :func:`write_arrays` wrote; the arrays stay in the file until they are looked at.
+    """The fields and the arrays that :func:`write_arrays` wrote.
 
-    Changes to the arrays stay in memory: the file is never written.
+    The arrays are mapped into memory, see :func:`bankgcn.files.tensors.map_tensors`.
 
     Args:
         path: The file.
-        verify: Whether to read everything now and compare checksums.
+        verify: Whether to read all arrays now and compare their checksums.
 
     Raises:
         FileError: The file is of another kind, of a newer format, cut short or damaged.
     """
-    header, origin = _read_header(path)
-    size, expected = os.path.getsize(path), origin + header["bytes"]
-    if size < expected:
-        raise FileError(f"has {size} bytes, expected {expected}: it was cut short", path)
-    # Copy-on-write, so that torch may take the arrays as its own; and plain arrays, because memmap's are slow to index.
-    content = np.asarray(np.memmap(path, np.uint8, mode="c"))[origin:]
-    arrays = {}
-    for name, member in header["arrays"].items():
-        count = math.prod(member["shape"]) * np.dtype(member["dtype"]).itemsize
-        raw = content[member["offset"] : member["offset"] + count]
-        if member["dtype"] not in DTYPES or len(raw) != count:
-            raise FileError(f"has a header that does not fit its content ({name}: {member})", path)
-        if verify and zlib.crc32(raw.data) != member["crc32"]:
+    start = _start(path)
+    if start and MAGIC.startswith(start[: len(MAGIC)]):
+        return read_container(path, verify)
+    if not _starts_like_safetensors(start):
+        raise FileError("is not a set of graphs saved by bankgcn", path)
+    tensors, metadata = map_tensors(path)
+    header = _parse_header(metadata, path)
+    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    expected = {name: (dtype, tuple(shape)) for name, (dtype, shape, _) in header["arrays"].items()}
+    if {name: _type_and_shape(array) for name, array in arrays.items()} != expected:
+        raise FileError("is damaged: types and shapes of its arrays differ from those in its metadata", path)
+    for name, (_, _, checksum) in header["arrays"].items():
+        if verify and _checksum(arrays[name]) != checksum:
             raise FileError(f"is damaged: the checksum of {name!r} differs", path)
-        arrays[name] = raw.view(member["dtype"]).reshape(member["shape"])
     return header["fields"], arrays
 
 
-def _read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
-    """The header, and where the arrays begin."""
+def is_array_file(path: str | os.PathLike[str]) -> bool:
+    """Whether the first bytes of a file are those of a file of arrays."""
+    start = _start(path)
+    return start.startswith(MAGIC) or (len(start) == 9 and _starts_like_safetensors(start))
+
+
+def _start(path: str | os.PathLike[str]) -> bytes:
+    """The first nine bytes: in a safetensors file the length of the header and its opening brace."""
     with open(path, "rb") as file:
-        prefix = file.read(PREFIX.size)
-        if prefix[: len(MAGIC)] != MAGIC[: len(prefix)] or not prefix:
-            raise FileError("is not a set of graphs saved by bankgcn", path)
-        if len(prefix) < PREFIX.size:
-            raise FileError(f"has {len(prefix)} bytes: it was cut short", path)
-        _, version, checksum, length = PREFIX.unpack(prefix)
-        if version > VERSION:
-            raise FileError(f"has format {version}, but this version of bankgcn reads only up to {VERSION}", path)
-        header = file.read(min(length, os.path.getsize(path)))
-    if len(header) < length:
-        raise FileError(f"has {PREFIX.size + len(header)} bytes: it was cut short", path)
-    if zlib.crc32(header) != checksum:
-        raise FileError("is damaged: the checksum of its header differs", path)
-    return json.loads(header), _aligned(PREFIX.size + length)
+        return file.read(9)
 
 
-def _little_endian(array: NDArray) -> NDArray:
-    array = np.ascontiguousarray(array)
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+def _starts_like_safetensors(start: bytes) -> bool:
+    """Whether these may be the first bytes of a safetensors file, which may be cut short."""
+    return bool(start) and int.from_bytes(start[:8], "little") <= MAX_HEADER and start[8:] in (b"", b"{")
 
 
-def _bytes(array: NDArray) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
+def _parse_header(metadata: Mapping[str, str], path: str | os.PathLike[str]) -> dict[str, Any]:
+    if KEY not in metadata:
+        raise FileError("is not a set of graphs saved by bankgcn", path)
+    if metadata.get("crc32") != str(zlib.crc32(metadata[KEY].encode())):
+        raise FileError("is damaged: the checksum of its metadata differs", path)
+    header = json.loads(metadata[KEY])
+    if header["format"] > FORMAT:
+        raise FileError(f"has format {header['format']}, but this version of bankgcn reads only up to {FORMAT}", path)
+    return header
 
 
-def _aligned(position: int) -> int:
-    return -(-position // ALIGNMENT) * ALIGNMENT
+def _type_and_shape(array: NDArray) -> tuple[str, tuple[int, ...]]:
+    return array.dtype.name, array.shape
+
+
+def _checksum(array: NDArray) -> int:
+    return zlib.crc32(array.reshape(-1).view(np.uint8).data)

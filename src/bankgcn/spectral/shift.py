@@ -119,9 +119,7 @@ class GraphShift:
         degree = weight.new_zeros(num_nodes).index_add(0, row, weight)
         if not torch.compiler.is_compiling():
             check_degrees(degree)
-        connected = degree > 0
-        inv_sqrt = torch.where(connected, degree, 1).rsqrt() * connected  # D^{-1/2} := 0 for an isolated node
-        shifted = -inv_sqrt[row] * weight * inv_sqrt[col]  # diag(L - I) = 0, hence no self-loops
+        shifted = normalize(row, col, weight, degree)
         rowptr = torch.searchsorted(row, torch.arange(num_nodes + 1, device=row.device))
         return cls(rowptr, col, shifted.to(dtype), row)
 
@@ -211,6 +209,13 @@ class GraphShift:
 
     def __repr__(self) -> str:
         return f"GraphShift(num_nodes={self.num_nodes}, num_entries={self.num_entries}, dtype={self.dtype})"
+
+
+def normalize(row: Tensor, col: Tensor, weight: Tensor, degree: Tensor) -> Tensor:
+    r"""The entries of :math:`-D^{-1/2} A D^{-1/2}`, given those of :math:`A` and the degree of each node."""
+    connected = degree > 0
+    inv_sqrt = torch.where(connected, degree, 1).rsqrt() * connected  # D^{-1/2} := 0 for an isolated node
+    return -inv_sqrt[row] * weight * inv_sqrt[col]  # diag(L - I) = 0, hence no self-loops
 
 
 def _edge_list(edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int) -> tuple[Tensor, Tensor | None]:

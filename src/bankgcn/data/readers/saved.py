@@ -6,15 +6,12 @@ from pathlib import Path
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.reader import Reader
-from bankgcn.files.arrays import MAGIC
+from bankgcn.files.arrays import is_array_file
 
 
 def is_saved_set(path: Path) -> bool:
     """Whether a file begins as saved sets do, whatever it is called."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+    return path.is_file() and is_array_file(path)
 
 
 READER = Reader(

@@ -100,10 +100,10 @@ def _graph_of_nodes(files: TUFiles) -> Integers:
 
 def _targets(files: TUFiles, num_graphs: int, task: TaskName | None) -> Targets:
     """Classes or numbers from the graph labels, or numbers from the graph attributes; nothing where there are none."""
+    if not files.has("graph_labels") and not files.has("graph_attributes"):
+        return Targets()
     if task is None:
         task = "classes" if files.has("graph_labels") else "values"
-        if not files.has("graph_labels") and not files.has("graph_attributes"):
-            return Targets()
     rows = (num_graphs, "graphs in the indicator file")
     part = "graph_labels" if task == "classes" or not files.has("graph_attributes") else "graph_attributes"
     try:
