@@ -19,8 +19,8 @@ from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
 from bankgcn.training import Epoch, Evaluation, FitResult, TrainConfig, embed, evaluate, fit, fitting, predict_logits
 from bankgcn.training.fitting import Training
-from bankgcn.training.learner import Learner
 from bankgcn.training.objective import logits_of, objective
+from bankgcn.training.stepper import ProgramStepper
 
 CONFIG = TrainConfig(max_epochs=6, batch_size=8, learning_rate=1e-2, gamma=0.5, decay_patience=1)
 
@@ -201,24 +201,24 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path: Path, epoc
 
 def test_an_interrupt_within_an_epoch_loses_only_that_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = tmp_path / "training.safetensors"
-    monkeypatch.setattr(Learner, "steps_at_once", lambda *_: 1)
+    monkeypatch.setattr("bankgcn.training.stepper.MAX_CALL_NODES", 0)  # one batch per call
     net, result = run()
     calls = []
 
-    train = Learner.train
+    step = ProgramStepper.step
 
     def interrupted(*arguments):
         calls.append(1)
         if len(calls) == 13:  # five batches an epoch: in the middle of the third
             raise KeyboardInterrupt
-        return train(*arguments)
+        return step(*arguments)
 
-    monkeypatch.setattr(Learner, "train", interrupted)
+    monkeypatch.setattr(ProgramStepper, "step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(checkpoint=checkpoint)
     _, values = load_tensors(checkpoint)
     assert len(values["epochs"]) == 2
-    monkeypatch.setattr(Learner, "train", train)
+    monkeypatch.setattr(ProgramStepper, "step", step)
     resumed, again = run(checkpoint=checkpoint)
     assert again == result
     assert same_weights(resumed, net)

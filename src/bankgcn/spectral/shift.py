@@ -150,7 +150,7 @@ class GraphShift:
     def weight(self, weight: Tensor) -> None:
         self._check_size("weight", weight)
         self._weight = weight
-        self._arrays: ShiftArrays | None = None  # they hold the weights, too
+        self._csr: ShiftArrays | None = None  # they hold the weights, too
 
     @property
     def row(self) -> Tensor:
@@ -163,13 +163,13 @@ class GraphShift:
         return self._row
 
     @property
-    def arrays(self) -> ShiftArrays:
-        """The same matrix as the fused passes take it, made once."""
-        if self._arrays is None:
+    def csr(self) -> ShiftArrays:
+        """The same matrix as arrays for the kernels, made once."""
+        if self._csr is None:
             from bankgcn.kernels.layer.filter_bank import shift_arrays
 
-            self._arrays = shift_arrays(self.rowptr, self.col, self.weight)
-        return self._arrays
+            self._csr = shift_arrays(self.rowptr, self.col, self.weight)
+        return self._csr
 
     @property
     def num_nodes(self) -> int:
