@@ -130,9 +130,9 @@ def _cpp_filter(folder: Path) -> Filter:
     def arguments(shift: GraphShift, x: Tensor, coefficients: Tensor) -> tuple[tuple[int, ...], Tensor]:
         """What both passes start with, and the wide coefficients, which must stay alive as long."""
         wide = coefficients.repeat_interleave(x.size(1) // coefficients.size(1), dim=1)
-        arrays = [array.ctypes.data for array in shift.arrays]
+        arrays = [array.ctypes.data for array in shift.csr]
         sizes = (coefficients.size(0) - 1, x.size(1))
-        return (*arrays, len(shift.arrays.blocks) - 1, x.data_ptr(), wide.data_ptr(), *sizes), wide
+        return (*arrays, len(shift.csr.block_ptr) - 1, x.data_ptr(), wide.data_ptr(), *sizes), wide
 
     class CppFilter(torch.autograd.Function):
         @staticmethod

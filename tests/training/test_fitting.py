@@ -17,12 +17,15 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
+from bankgcn.tasks import Task
 from bankgcn.training import Epoch, Evaluation, FitResult, TrainConfig, embed, evaluate, fit, fitting, predict_logits
 from bankgcn.training.fitting import Training
-from bankgcn.training.learner import Learner
 from bankgcn.training.objective import logits_of, objective
+from bankgcn.training.stepper import ProgramStepper
 
 CONFIG = TrainConfig(max_epochs=6, batch_size=8, learning_rate=1e-2, gamma=0.5, decay_patience=1)
+
+TASK = Task(names=("smooth", "alternating"))
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +57,7 @@ def test_objective_is_cross_entropy_plus_weighted_diversity() -> None:
     omegas = [mutual_coherence(conv.alpha) for conv in net.convs]
     cross_entropy = F.cross_entropy(net(batch.x, batch.edge_index, batch.batch), batch.y)
     for coherence, omega in (("sum", sum(omegas)), ("mean", sum(omegas) / 2)):
-        loss, task = objective(net, batch, replace(CONFIG, gamma=10.0, coherence=coherence))
+        loss, task = objective(net, batch, replace(CONFIG, gamma=10.0, coherence=coherence), TASK)
         torch.testing.assert_close(task, cross_entropy)
         torch.testing.assert_close(loss, cross_entropy + 10.0 * omega)
 
@@ -201,24 +204,24 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path: Path, epoc
 
 def test_an_interrupt_within_an_epoch_loses_only_that_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = tmp_path / "training.safetensors"
-    monkeypatch.setattr(Learner, "steps_at_once", lambda *_: 1)
+    monkeypatch.setattr("bankgcn.training.stepper.MAX_CALL_NODES", 0)  # one batch per call
     net, result = run()
     calls = []
 
-    train = Learner.train
+    step = ProgramStepper.step
 
     def interrupted(*arguments):
         calls.append(1)
         if len(calls) == 13:  # five batches an epoch: in the middle of the third
             raise KeyboardInterrupt
-        return train(*arguments)
+        return step(*arguments)
 
-    monkeypatch.setattr(Learner, "train", interrupted)
+    monkeypatch.setattr(ProgramStepper, "step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(checkpoint=checkpoint)
     _, values = load_tensors(checkpoint)
     assert len(values["epochs"]) == 2
-    monkeypatch.setattr(Learner, "train", train)
+    monkeypatch.setattr(ProgramStepper, "step", step)
     resumed, again = run(checkpoint=checkpoint)
     assert again == result
     assert same_weights(resumed, net)

@@ -1,4 +1,4 @@
-"""Freed memory is kept where the C library can be told so, and nothing breaks where it cannot."""
+"""Freed memory is kept where the C library supports it, and nothing breaks elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bankgcn.training.memory import reuse_memory
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mallopt is glibc's")
-def test_glibc_can_be_told() -> None:
+def test_glibc_accepts_the_setting() -> None:
     assert reuse_memory()
 
 

@@ -12,10 +12,13 @@ import torch
 
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.nn import GraphNetwork
+from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, TrainedModel
 from bankgcn.training.fitting import Training
 from bankgcn.training.objective import objective
 from bankgcn.training.parallel import ProcessGroup
+
+TASK = Task(names=("smooth", "alternating"))
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +31,7 @@ def test_the_gradients_of_all_shards_add_up_to_that_of_the_batch(graphs: int, pr
     config = TrainConfig(gamma=0.5)
     batch = smooth_or_alternating(graphs).batch()
     net = GraphNetwork(1, 2, hidden_channels=16, num_layers=2)
-    objective(net, batch, config)[0].backward()
+    objective(net, batch, config, TASK)[0].backward()
     expected = [parameter.grad.clone() for parameter in net.parameters()]
     net.zero_grad()
     seen = []
@@ -36,7 +39,7 @@ def test_the_gradients_of_all_shards_add_up_to_that_of_the_batch(graphs: int, pr
         shard, share = ProcessGroup(rank, processes).shard(batch)
         seen += shard.indices.tolist()
         if shard.num_graphs:
-            (share * objective(net, shard, config)[0]).backward()
+            (share * objective(net, shard, config, TASK)[0]).backward()
     assert sorted(seen) == list(range(graphs))
     torch.testing.assert_close([parameter.grad for parameter in net.parameters()], expected)
 

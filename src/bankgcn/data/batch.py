@@ -15,7 +15,7 @@ from bankgcn.spectral.shift import GraphShift
 
 if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet
-    from bankgcn.kernels.network.executor import Graphs
+    from bankgcn.kernels.network.collate import CollatedGraphs
 
 
 def pointers(counts: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -86,11 +86,11 @@ class GraphBatch:
         return GraphShift(self._tensor(rowptr), self._tensor(self._col), self._tensor(weight))
 
     @cached_property
-    def arrays(self) -> Graphs:
-        """Signals and shift of all graphs, as compiled passes take them."""
+    def collated(self) -> CollatedGraphs:
+        """Signals and shift of the quotients of all graphs, as arrays for the kernels."""
         from bankgcn.kernels.network.collate import collate
 
-        return collate(self.source.arrays, self.indices)
+        return collate(self.source.quotient, self.indices)
 
     @cached_property
     def ptr(self) -> Tensor:

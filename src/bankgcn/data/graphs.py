@@ -224,11 +224,11 @@ class GraphSet:
         return np.diff(self.edge_ptr)
 
     @cached_property
-    def arrays(self) -> FlatArrays:
-        """The graphs as compiled passes take them, with one node for all that no network can tell apart."""
-        from bankgcn.kernels.network.quotient import fold
+    def quotient(self) -> FlatArrays:
+        """The quotient graphs: nodes that colour refinement cannot distinguish are merged."""
+        from bankgcn.kernels.network.quotient import quotient
 
-        return fold(self.flat, self.node_colors)
+        return quotient(self.flat, self.node_colors)
 
     @cached_property
     def node_colors(self) -> NodeColors:
@@ -239,7 +239,7 @@ class GraphSet:
 
     @property
     def flat(self) -> FlatArrays:
-        """The fields that a network looks at."""
+        """The fields that a network needs, as arrays for the kernels."""
         from bankgcn.kernels.network.flat_arrays import FlatArrays, read_only
 
         nodes = len(self.degree)

@@ -1,7 +1,10 @@
-"""Fused CPU passes: the same meaning as the plain operations, in one walk over each graph.
+"""Compiled CPU kernels: the same results as the plain PyTorch operations, in one traversal of each graph.
 
-Nothing here is a module of a network, and nothing has to be called by hand: the plain functions take these passes
-where they apply. Import costs nothing; the compiler is loaded when a pass is first used.
+Users need not call them: the functions of ``spectral``, ``nn`` and ``training`` use them where they apply. Importing
+this package is cheap; numba is loaded when a kernel is first used.
+
+``jit`` compiles, ``ops`` holds the steps of a network on a few rows, ``layer`` applies one layer to a batch, and
+``network`` takes small graphs through all layers.
 """
 
 from bankgcn.kernels.jit.switch import fused_for, operators_for, use_kernels

@@ -105,7 +105,7 @@ class _FusedFilter(torch.autograd.Function):
     def forward(ctx: Any, shift: GraphShift, x: Tensor, coefficients: Tensor) -> Tensor:
         from bankgcn.kernels.layer.filter_bank import filter_bank
 
-        out = filter_bank(shift.arrays, x, coefficients)
+        out = filter_bank(shift.csr, x, coefficients)
         ctx.shift = copy(shift)  # its weights may be replaced before the backward pass
         ctx.save_for_backward(x, coefficients)
         return out
@@ -118,7 +118,7 @@ class _FusedFilter(torch.autograd.Function):
         if torch.is_grad_enabled():  # the caller wants a second derivative: autograd must record the steps
             grad_x, wide = _adjoint(shift, x, _per_channel(coefficients, x.size(1)), gradient)
             return None, grad_x, wide.unflatten(1, (coefficients.size(1), -1)).sum(-1)
-        return None, *filter_bank_adjoint(shift.arrays, x, coefficients, gradient)
+        return None, *filter_bank_adjoint(shift.csr, x, coefficients, gradient)
 
 
 def _adjoint(shift: GraphShift, x: Tensor, coefficients: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:

@@ -147,7 +147,7 @@ class GraphShift:
     def weight(self, weight: Tensor) -> None:
         self._check_size("weight", weight)
         self._weight = weight
-        self._arrays: ShiftArrays | None = None  # a copy for the compiled passes, weights included
+        self._csr: ShiftArrays | None = None  # a copy for the compiled passes, weights included
 
     @property
     def row(self) -> Tensor:
@@ -160,13 +160,13 @@ class GraphShift:
         return self._row
 
     @property
-    def arrays(self) -> ShiftArrays:
+    def csr(self) -> ShiftArrays:
         """The same matrix in the form that the compiled passes take; built once."""
-        if self._arrays is None:
+        if self._csr is None:
             from bankgcn.kernels.layer.filter_bank import shift_arrays
 
-            self._arrays = shift_arrays(self.rowptr, self.col, self.weight)
-        return self._arrays
+            self._csr = shift_arrays(self.rowptr, self.col, self.weight)
+        return self._csr
 
     @property
     def num_nodes(self) -> int:

@@ -20,9 +20,9 @@ from bankgcn.tasks import Task
 from bankgcn.training.checks import check_selection, task_of
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
-from bankgcn.training.learner import Learner
 from bankgcn.training.memory import reuse_memory
 from bankgcn.training.parallel import ProcessGroup
+from bankgcn.training.stepper import make_stepper
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -46,7 +46,7 @@ class FitResult:
     best: Epoch | None
     epochs: tuple[Epoch, ...]
     ended: Literal["patience", "max_epochs", "diverged"]
-    path: str  # see Learner.path
+    path: str  # see Stepper.path
 
     @property
     def status(self) -> Literal["finished", "diverged"]:
@@ -74,9 +74,9 @@ class Training:
         self.generator, self.group = generator, group or ProcessGroup()
         if any(map(is_lazy, net.parameters())):
             predict_logits(net, train[:1])  # gives every parameter its shape
-        self.learner = Learner(net, config, self.task)
-        self.device = self.learner.parameters.vector.device
-        self.optimizer = self.learner.optimizer
+        self.stepper = make_stepper(net, train, config, self.task)
+        self.device = self.stepper.parameters.vector.device
+        self.optimizer = self.stepper.optimizer
         self.schedule = None
         if config.decay_patience is not None:
             self.schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
@@ -126,25 +126,25 @@ class Training:
     def result(self) -> FitResult:
         """The outcome, with the best weights restored."""
         self.net.load_state_dict(self.best_weights)
-        self.learner.parameters.release()
+        self.stepper.parameters.release()
         ended = self.ended
         assert ended is not None
-        return FitResult(self.best, tuple(self.epochs), ended, self.learner.path(self.train))
+        return FitResult(self.best, tuple(self.epochs), ended, self.stepper.path)
 
     def steps(self) -> Iterator[Tensor | float]:
         """One step for every batch; each yields the sum of this process's task losses, which nobody waits for."""
         self.net.train()
         if self.group.size == 1:
-            several = self.config.batch_size * self.learner.steps_at_once(self.train)
+            several = self.config.batch_size * self.stepper.batches_per_call
             for batches in self.train.batches(several, shuffle=True, generator=self.generator):
-                yield from self.learner.train(batches.to(self.device))
+                yield from self.stepper.step(batches.to(self.device))
             return
-        gradient = self.learner.parameters.gradient
+        gradient = self.stepper.parameters.gradient
         batch_size = self.config.batch_size * self.group.size
         for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
             batch, share = self.group.shard(whole.to(self.device))
             gradient.zero_()
-            total = self.learner.add_gradient(batch, share) if batch.num_graphs else 0.0
+            total = self.stepper.add_gradient(batch, share) if batch.num_graphs else 0.0
             self.group.all_reduce(gradient)
             self.optimizer.step()
             yield total

@@ -1,4 +1,4 @@
-"""Memory that a training step frees is kept for the next one, instead of going back to the system page by page."""
+"""Keeps the memory that a training step frees for the next step, instead of returning it to the system."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from functools import cache
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 KEPT_BYTES = 1 << 30
-LARGEST_KEPT = 32 << 20  # the most that glibc allows
+MAX_MMAP_THRESHOLD = 32 << 20  # the most that glibc allows
 
 
 @cache
 def reuse_memory() -> bool:
-    """Let the C library keep freed memory of this process, up to a gibibyte; returns whether it could be told.
+    """Let the C library keep up to a gibibyte of freed memory of this process; returns whether it accepts the setting.
 
-    Signals of a batch are larger than what glibc keeps by default, so each step would ask the system for fresh, zeroed
-    pages for every intermediate result: a quarter of the time of small steps.
+    The signals of a batch are larger than what glibc keeps by default, so each step would request fresh, zeroed pages
+    for every intermediate result, which takes a quarter of the time of small steps.
     """
     if not sys.platform.startswith("linux"):
         return False
     try:
         libc = ctypes.CDLL(None)
-        return bool(libc.mallopt(MMAP_THRESHOLD, LARGEST_KEPT) and libc.mallopt(TRIM_THRESHOLD, KEPT_BYTES))
+        return bool(libc.mallopt(MMAP_THRESHOLD, MAX_MMAP_THRESHOLD) and libc.mallopt(TRIM_THRESHOLD, KEPT_BYTES))
     except (OSError, AttributeError):  # another C library
         return False

@@ -1,4 +1,4 @@
-"""Compiled code is loaded from disk while all sources are the same, and a disk error is no reason to stop."""
+"""Compiled code is loaded from disk if no source has changed; a disk error does not stop a computation."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from numba.core.caching import IndexDataCacheFile
 
 from bankgcn.kernels.jit import compile_cache, compiler
 from bankgcn.kernels.jit.compile_cache import KernelCache, digest_of
-from bankgcn.kernels.jit.compiler import compiled
+from bankgcn.kernels.jit.compiler import jit_cached
 
-HELPER = "from bankgcn.kernels.jit.compiler import part\n\n@part\ndef helper(x):\n    return {} * x\n"
+HELPER = "from bankgcn.kernels.jit.compiler import jit_inner\n\n@jit_inner\ndef helper(x):\n    return {} * x\n"
 CALLER = """
-from bankgcn.kernels.jit.compiler import compiled
+from bankgcn.kernels.jit.compiler import jit_cached
 from bankgcn.kernels.below.helper import helper
 
-@compiled
+@jit_cached
 def caller(x):
     return helper(x)
 
@@ -33,8 +33,8 @@ if __name__ == "__main__":
 """
 
 
-def small_package(folder: Path) -> Path:
-    """A package of the same name, with our compiler, a compiled function, and what it calls in a folder of its own."""
+def write_package(folder: Path) -> Path:
+    """A package of the same name: our compiler, a compiled function, and its helper in a subfolder."""
     kernels = folder / "bankgcn" / "kernels"
     (kernels / "below").mkdir(parents=True)
     for package in (kernels.parent, kernels, kernels / "below"):
@@ -47,7 +47,7 @@ def small_package(folder: Path) -> Path:
 
 
 def call(folder: Path) -> tuple[int, int]:
-    """What the compiled function returns in a new process, and how often its code was found on disk."""
+    """The result of the compiled function in a new process, and the number of cache hits."""
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     command = [sys.executable, "-m", "bankgcn.kernels.caller"]
     ran = subprocess.run(
@@ -59,7 +59,7 @@ def call(folder: Path) -> tuple[int, int]:
 
 @pytest.mark.slow
 def test_a_change_in_a_file_that_a_compiled_function_calls_is_noticed(tmp_path: Path) -> None:
-    kernels = small_package(tmp_path)
+    kernels = write_package(tmp_path)
     assert call(tmp_path) == (42, 0)
     assert call(tmp_path) == (42, 1)
     before = set(kernels.glob("__pycache__/*.nbc"))
@@ -67,7 +67,7 @@ def test_a_change_in_a_file_that_a_compiled_function_calls_is_noticed(tmp_path: 
     assert call(tmp_path) == (63, 0)
     assert call(tmp_path) == (63, 1)
     after = set(kernels.glob("__pycache__/*.nbc"))
-    assert len(before) == len(after) == 1  # nothing is left of the older sources
+    assert len(before) == len(after) == 1  # the file of the older sources is removed
     assert before.isdisjoint(after)
 
 
@@ -95,10 +95,10 @@ def thrice(x):
 def compiled_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
     monkeypatch.setattr(KernelCache, "warned", False)
-    return compiled(thrice)
+    return jit_cached(thrice)
 
 
-def test_a_full_disk_is_named_once_and_the_code_is_used_without_saving_it(
+def test_a_full_disk_is_reported_once_and_the_code_is_used_without_saving_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def save(file: IndexDataCacheFile, key: Any, data: Any) -> None:
@@ -111,12 +111,12 @@ def test_a_full_disk_is_named_once_and_the_code_is_used_without_saving_it(
     (folder,) = tmp_path.iterdir()
     assert record.name == "bankgcn"
     assert record.message == (
-        f"cannot save compiled code in {folder} (No space left on device): every process compiles again; "
-        "make room there, or set NUMBA_CACHE_DIR to another folder"
+        f"cannot save compiled code in {folder} (No space left on device), so every process compiles it again; "
+        "free some disk space, or set NUMBA_CACHE_DIR to another folder"
     )
 
 
-def test_a_folder_that_is_gone_is_named_and_the_code_is_used_all_the_same(
+def test_a_missing_folder_is_named_and_the_code_is_still_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     function = compiled_in(tmp_path / "cache", monkeypatch)

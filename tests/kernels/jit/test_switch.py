@@ -1,4 +1,4 @@
-"""The environment variable switches the fused passes on and off; a value that it does not know is an error."""
+"""The environment variable switches the kernels on and off; an unknown value is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors in compiled code compute what their names say, in both precisions and widths."""
+"""The vector operations compute what NumPy computes, in both precisions and in two widths."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ NAN = float("nan")
 
 @numba.njit
 def operations(a, b, c, out):
-    strip = v.strip_of(a[0, 0])
-    x, y, z = v.load(strip, a, 0, 0), v.load(strip, b, 0, 0), v.load(strip, c, 0, 0)
+    like = v.broadcast4(a[0, 0])
+    x, y, z = v.load(like, a, 0, 0), v.load(like, b, 0, 0), v.load(like, c, 0, 0)
     number = a[0, 1]
     v.store(out, 0, 0, v.fma(x, y, z))
     v.store(out, 1, 0, v.fma(number, y, z))
-    v.store(out, 2, 0, v.minus(v.plus(x, y), v.times(z, number)))
-    v.store(out, 3, 0, v.over(x, v.plus(z, number)))
+    v.store(out, 2, 0, v.subtract(v.add(x, y), v.multiply(z, number)))
+    v.store(out, 3, 0, v.divide(x, v.add(z, number)))
     v.store(out, 4, 0, v.where_equal(x, y, z))
     v.store(out, 5, 0, v.where_positive(x, z))
-    v.store(out, 6, 0, v.rectified(x))
-    v.store(out, 7, 0, v.higher(v.rectified(x), v.rectified(y)))
-    return v.total(z)
+    v.store(out, 6, 0, v.relu(x))
+    v.store(out, 7, 0, v.maximum(v.relu(x), v.relu(y)))
+    return v.reduce_sum(z)
 
 
 @numba.njit
-def pairs(a, out):
-    pair = v.pair_of(a[0, 0])
-    v.store(out, 1, 2, v.plus(v.load(pair, a, 1, 3), pair))
-    return v.lanes(pair)
+def two_registers(a, out):
+    first = v.broadcast2(a[0, 0])
+    v.store(out, 1, 2, v.add(v.load(first, a, 1, 3), first))
+    return v.lanes(first)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_operations(dtype: type) -> None:
-    lanes = v.STRIP // np.dtype(dtype).itemsize
+    lanes = 4 * v.REGISTER_BYTES // np.dtype(dtype).itemsize
     random = np.random.default_rng(0)
     a, b, c = random.normal(size=(3, 1, lanes)).astype(dtype)
     b[0, ::3] = a[0, ::3]
@@ -61,8 +61,8 @@ def test_operations(dtype: type) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("not_a_number", [NAN, -NAN], ids=["NaN", "NaN with its sign bit set"])
-def test_what_is_not_a_number_stays_so(not_a_number: float, dtype: type) -> None:
-    lanes = v.STRIP // np.dtype(dtype).itemsize
+def test_nan_stays_nan(not_a_number: float, dtype: type) -> None:
+    lanes = 4 * v.REGISTER_BYTES // np.dtype(dtype).itemsize
     a, b, c = np.full((1, lanes), not_a_number, dtype), np.ones((1, lanes), dtype), np.full((1, lanes), 5, dtype)
     out = np.zeros((8, lanes), dtype)
     operations(a, b, c, out)
@@ -73,18 +73,18 @@ def test_what_is_not_a_number_stays_so(not_a_number: float, dtype: type) -> None
 
 
 def test_infinity_is_rectified_as_any_other_number() -> None:
-    a, out = np.full((1, v.STRIP // 8), -np.inf), np.zeros((8, v.STRIP // 8))
+    a, out = np.full((1, 4 * v.REGISTER_BYTES // 8), -np.inf), np.zeros((8, 4 * v.REGISTER_BYTES // 8))
     operations(a, -a, -a, out)
     assert (out[6] == 0).all()
     assert (out[7] == np.inf).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_pairs_begin_and_end_where_they_should(dtype: type) -> None:
-    lanes = v.PAIR // np.dtype(dtype).itemsize
+def test_vectors_begin_and_end_where_they_should(dtype: type) -> None:
+    lanes = 2 * v.REGISTER_BYTES // np.dtype(dtype).itemsize
     a = np.arange(4 * lanes, dtype=dtype).reshape(2, -1)
     out = np.zeros((3, lanes + 5), dtype)
-    assert pairs(a, out) == lanes
+    assert two_registers(a, out) == lanes
     expected = np.zeros_like(out)
     expected[1, 2 : 2 + lanes] = a[1, 3 : 3 + lanes] + a[0, 0]
     np.testing.assert_array_equal(out, expected)

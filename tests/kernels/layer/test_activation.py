@@ -28,7 +28,7 @@ def outcome(h: torch.Tensor, batch: torch.Tensor, normalize: str, with_max: bool
 def test_fused_equals_plain(normalize: str, with_max: bool, nodes: list[int], channels: int, repeated: bool) -> None:
     batch = torch.tensor(nodes)
     h = signals(len(nodes), channels)
-    if repeated:  # nodes that look alike share their graph's maximum and its gradient
+    if repeated:  # equal nodes share their graph's maximum and its gradient
         h = h[torch.arange(len(nodes)) // 3]
     h[0] = 0  # a node without a direction
     for dtype, tolerance in ((torch.float64, 1e-10), (torch.float32, 1e-5)):
@@ -45,7 +45,7 @@ def test_first_and_second_derivatives_pass_gradcheck(normalize: str) -> None:
         assert torch.autograd.gradgradcheck(lambda h: activate_and_read(h, batch, 2, normalize), h)
 
 
-def test_outputs_that_nobody_uses_cost_no_gradient() -> None:
+def test_unused_outputs_have_no_gradient() -> None:
     h, batch = signals(5, 3).requires_grad_(), torch.tensor([0, 0, 1, 1, 1])
     for used in range(3):
         gradients = {}
@@ -68,7 +68,7 @@ def test_rows_too_short_to_normalise_have_the_plain_gradient(normalize: str, dty
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
 
 
-def test_what_is_not_a_number_stays_so() -> None:
+def test_nan_stays_nan() -> None:
     h = signals(4, 3)
     h[1, 2] = float("nan")
     x, mean, highest = activate_and_read(h, torch.tensor([0, 0, 1, 1]), 2, "none")
@@ -80,9 +80,7 @@ def test_what_is_not_a_number_stays_so() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("normalize", ACTIVATIONS)
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_what_is_not_a_number_goes_where_it_goes_in_the_plain_operations(
-    sign: float, normalize: str, dtype: torch.dtype
-) -> None:
+def test_nan_spreads_as_in_the_plain_operations(sign: float, normalize: str, dtype: torch.dtype) -> None:
     h, batch = signals(7, 21), torch.tensor([0, 0, 1, 1, 1, 2, 2])
     h[1, 17] = torch.tensor(float("nan")).copysign(torch.tensor(sign))
     assert h[1, 17].signbit() == (sign < 0)

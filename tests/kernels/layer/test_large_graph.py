@@ -38,7 +38,7 @@ def on_threads(count: int) -> Iterator[None]:
 def every_graph_is_large(num_threads: int = 1) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, on_threads(num_threads):
         patch.setattr(large_graph, "LARGE_SIGNAL", 0)
-        patch.setattr(large_graph, "WORTH_THREADS", 0)
+        patch.setattr(large_graph, "MIN_THREADED_WORK", 0)
         yield
 
 
@@ -86,7 +86,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads(order: int) -> None
         assert all(torch.equal(one, two) for one, two in zip(results[0], other, strict=True))
 
 
-def test_what_is_not_a_number_stays_so() -> None:
+def test_nan_stays_nan() -> None:
     shift, x = GraphShift.from_edges(ring(6), num_nodes=6), signals(6, 4)
     x[2, 1] = float("nan")
     with every_graph_is_large():
@@ -94,9 +94,9 @@ def test_what_is_not_a_number_stays_so() -> None:
     assert out.isnan().nonzero().tolist() == [[1, 1], [2, 1], [3, 1]]
 
 
-def test_threads_are_for_much_work_and_large_blocks_for_any() -> None:
-    few, many = (GraphShift.from_edges(ring(n), num_nodes=n).arrays for n in (100, 40_000))
-    pieces = many._replace(blocks=np.arange(0, 40_001, 20))  # as if it were a batch of small graphs
+def test_only_much_work_is_threaded_and_only_large_blocks_go_hop_by_hop() -> None:
+    few, many = (GraphShift.from_edges(ring(n), num_nodes=n).csr for n in (100, 40_000))
+    pieces = many._replace(block_ptr=np.arange(0, 40_001, 20))  # as if it were a batch of small graphs
     coefficients = np.ones((3, 256))
     for num_threads, expected in ((1, [False, True, False]), (2, [False, True, True])):
         with on_threads(num_threads):
@@ -106,10 +106,10 @@ def test_threads_are_for_much_work_and_large_blocks_for_any() -> None:
     assert not is_large(many, np.zeros((40_000, 256)), coefficients[:1])  # order 0 moves nothing
 
 
-def test_several_threads_are_used_if_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_threads_are_used_if_available(monkeypatch: pytest.MonkeyPatch) -> None:
     hops = []
-    together = large_graph._forward_hop_together
-    monkeypatch.setattr(large_graph, "_forward_hop_together", lambda *a: (hops.append(a), together(*a)))
+    threaded = large_graph._forward_hop_threaded
+    monkeypatch.setattr(large_graph, "_forward_hop_threaded", lambda *a: (hops.append(a), threaded(*a)))
     for num_threads in (1, 2):
         with every_graph_is_large(num_threads):
             expected = 3 if threads.available_threads() > 1 else 0
@@ -117,18 +117,18 @@ def test_several_threads_are_used_if_there_are_any(monkeypatch: pytest.MonkeyPat
         assert len(hops) == expected
 
 
-def test_pytorch_keeps_its_threads_and_numba_gets_its_own_back() -> None:
+def test_the_numbers_of_threads_are_restored() -> None:
     import numba
 
-    numbas = numba.get_num_threads()
+    before = numba.get_num_threads()
     with every_graph_is_large(2):
         filtered(random_shift(8 * several_chunks), 2, 8, 8)
         assert torch.get_num_threads() == 2
     assert torch.get_num_threads() == 1
-    assert numba.get_num_threads() == numbas
+    assert numba.get_num_threads() == before
 
 
-def test_a_second_caller_goes_alone() -> None:
+def test_a_second_caller_gets_one_thread() -> None:
     with on_threads(2), threads.several_threads(threads.available_threads()) as first:
         assert first == (threads.available_threads() > 1)
         with threads.several_threads(2) as second:
@@ -138,7 +138,7 @@ def test_a_second_caller_goes_alone() -> None:
 
 
 @pytest.mark.slow
-def test_a_forked_process_goes_on_alone_instead_of_dying() -> None:
+def test_a_forked_process_continues_on_one_thread() -> None:
     code = """
 import os, numpy, torch
 torch.set_num_threads(2)

@@ -1,4 +1,4 @@
-"""The passes as operators: PyTorch's own checks, and graphs that hold them only where they should."""
+"""The kernels as operators pass PyTorch's own checks, and compiled graphs contain them where they should."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
-import bankgcn.kernels.layer.operators  # noqa: F401  # registers them
+import bankgcn.kernels.layer.operators  # noqa: F401  # registers the operators
 from bankgcn import BankConv, BankGCN, GraphShift
 from bankgcn.kernels import use_kernels
 from bankgcn.nn.activation import ACTIVATIONS, activate_and_read
 from bankgcn.spectral import chebyshev
 from strategies import disjoint_union, ring, signals
 
-pytestmark = pytest.mark.filterwarnings(  # compilers talk about their own insides
+pytestmark = pytest.mark.filterwarnings(  # warnings of torch.compile about itself
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"
 )
 ours = torch.ops.bankgcn
@@ -47,7 +47,7 @@ def test_the_activation_passes_pytorchs_checks(normalize: str, with_max: bool) -
 
 
 def compiled(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[str]]:
-    """The function as one graph, and the names of our operators that were put into it."""
+    """The function as one graph, and the names of our operators in it."""
     used: list[str] = []
 
     def backend(graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Callable[..., Any]:

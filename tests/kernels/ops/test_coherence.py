@@ -19,8 +19,8 @@ def by_autograd(banks: list[torch.Tensor], scale: float) -> np.ndarray:
     return torch.cat([bank.grad.reshape(-1) for bank in banks]).numpy()
 
 
-def at_once(banks: list[torch.Tensor], scale: float) -> np.ndarray:
-    between = 3  # other parameters stand between the banks
+def by_kernel(banks: list[torch.Tensor], scale: float) -> np.ndarray:
+    between = 3  # other parameters between the banks
     starts = np.cumsum([0] + [bank.numel() + between for bank in banks[:-1]])
     theta = torch.cat([torch.cat([bank.reshape(-1), torch.full((between,), 9.0)]) for bank in banks]).numpy()
     gradient = np.zeros_like(theta)
@@ -34,7 +34,7 @@ def at_once(banks: list[torch.Tensor], scale: float) -> np.ndarray:
 @given(st.integers(1, 4), st.lists(st.integers(1, 9), min_size=1, max_size=3), st.integers(0, 99))
 def test_equals_autograd(terms: int, filters: list[int], seed: int) -> None:
     banks = [signals(count, terms, seed + number) for number, count in enumerate(filters)]
-    np.testing.assert_allclose(at_once(banks, 0.7), by_autograd(banks, 0.7), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(by_kernel(banks, 0.7), by_autograd(banks, 0.7), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_equals_autograd(terms: int, filters: list[int], seed: int) -> None:
         [[0.0, 0.0], [0.0, 0.0]],
         [[1e-13, 0.0], [1.0, 0.0]],
     ],
-    ids=["orthogonal", "opposite", "two pairs alike", "one without direction", "none with direction", "almost zero"],
+    ids=["orthogonal", "opposite", "two equal pairs", "one without direction", "none with direction", "almost zero"],
 )
 def test_awkward_banks_equal_autograd(bank: list[list[float]]) -> None:
     banks = [torch.tensor(bank)]
-    np.testing.assert_allclose(at_once(banks, 1.0), by_autograd(banks, 1.0), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(by_kernel(banks, 1.0), by_autograd(banks, 1.0), rtol=1e-10, atol=1e-12)

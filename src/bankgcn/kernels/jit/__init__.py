@@ -1,1 +1,1 @@
-"""How functions are compiled, when compiled code is used, and vectors for it."""
+"""How kernels are compiled, when they are used, and the vector type that they compute with."""

@@ -1,4 +1,4 @@
-"""Compiled code on disk, named by the content of all kernel sources; a disk error never stops a computation."""
+"""The on-disk cache of compiled code; its files are named by a digest of all kernel sources."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 class KernelCache(FunctionCache):
     """numba's cache of one compiled function, with two differences.
 
-    A compiled function contains the functions that it calls from other files, but numba looks at the caller's file
-    alone. So the files here carry a digest of all sources in their names. And if the disk is full or a file is not
-    accessible, the function is compiled and used all the same; a warning names the folder, once in a process.
+    A compiled function contains the functions that it calls from other files, but numba checks the caller's file
+    alone. Therefore the names of the cache files contain a digest of all sources. And if the disk is full or a file
+    is not accessible, the function is still compiled and used; one warning per process names the folder.
     """
 
-    class _Named(CompileResultCacheImpl):
+    class _NamedByDigest(CompileResultCacheImpl):
         def get_filename_base(self, fullname: str, abiflags: str) -> str:
             return f"{super().get_filename_base(fullname, abiflags)}-{sources_digest()}"
 
-    _impl_class = _Named
+    _impl_class = _NamedByDigest
     warned: ClassVar[bool] = False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function for these types of arguments, or ``None``."""
+        """The compiled function for these argument types, or ``None``."""
         with self._without_disk_errors("read"):
             return super().load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save a compiled function, and remove those that were compiled from other sources."""
+        """Save a compiled function, and remove the files of older sources."""
         with self._without_disk_errors("save"):
             self._remove_outdated()
             super().save_overload(sig, data)
@@ -55,8 +55,8 @@ class KernelCache(FunctionCache):
             if not KernelCache.warned:
                 KernelCache.warned = True
                 logging.getLogger("bankgcn").warning(
-                    "cannot %s compiled code in %s (%s): every process compiles again; "
-                    "make room there, or set NUMBA_CACHE_DIR to another folder",
+                    "cannot %s compiled code in %s (%s), so every process compiles it again; "
+                    "free some disk space, or set NUMBA_CACHE_DIR to another folder",
                     action,
                     self.cache_path,
                     error.strerror or error,
@@ -65,12 +65,12 @@ class KernelCache(FunctionCache):
 
 @cache
 def sources_digest() -> str:
-    """A digest of all kernel sources, as they are when it is first asked for."""
+    """A digest of all kernel sources, computed once per process."""
     return digest_of(resources.files("bankgcn.kernels"))
 
 
 def digest_of(folder: Traversable) -> str:
-    """A digest of the names and contents of all Python files in a folder and in those below it."""
+    """A digest of the names and contents of all Python files in a folder and its subfolders."""
     digest = hashlib.sha256()
     for name, content in _python_files(folder, ""):
         for part in (name.encode(), content):

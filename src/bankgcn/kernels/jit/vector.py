@@ -1,10 +1,10 @@
-"""Vectors for compiled passes: numbers that lie side by side in registers and are computed with at once.
+"""Vectors for compiled kernels: a fixed number of values that the processor computes with in one instruction.
 
-numba leaves it to LLVM to find vectors in a loop, and LLVM does not find them where it matters here: in a product of
-matrices that keeps a tile of its result in registers, in a sum over neighbours that ends in further terms. With these a
-pass says what it means. Their widths suit registers of 32 bytes; LLVM splits them where a processor has smaller ones.
+LLVM vectorises most loops by itself, but not the two that matter here: a matrix product that keeps a tile of its result
+in registers, and a sum over neighbours that is used in further terms. With these intrinsics a kernel names its vectors.
+Their widths are multiples of a register of 32 bytes; LLVM splits them where a processor has smaller ones.
 
-A number may stand where a vector is expected, and counts as a vector that has it everywhere.
+Where an operation takes a vector, a scalar is broadcast.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
-ROW = 256  # bytes of eight registers
-STRIP = 128  # bytes of four
-PAIR = 64  # bytes of two
-FLAGS = ("reassoc", "contract", "nsz", "arcp")  # as those of ``compiled``
+from bankgcn.kernels.jit.compiler import FASTMATH
+
+REGISTER_BYTES = 32
+FLAGS = tuple(sorted(FASTMATH))
 
 
 class Vector(types.Type):
-    """The type of a vector.
+    """The numba type of a vector.
 
     Args:
-        element: The type of its numbers.
-        size: Its bytes.
+        element: Type of its values.
+        registers: Number of registers that it fills.
     """
 
-    def __init__(self, element: Any, size: int):
+    def __init__(self, element: Any, registers: int):
         self.element = element
-        self.lanes = size // (element.bitwidth // 8)
+        self.lanes = registers * REGISTER_BYTES // (element.bitwidth // 8)
         super().__init__(name=f"Vector({element} x {self.lanes})")
 
     @property
     def suffix(self) -> str:
-        """What LLVM calls functions of such vectors."""
+        """Suffix of LLVM's intrinsics for this type."""
         return f"v{self.lanes}f{self.element.bitwidth}"
 
 
@@ -49,7 +49,7 @@ class _VectorModel(models.PrimitiveModel):
 
 @intrinsic
 def load(typingctx, like, array, i, j):
-    """The vector that starts at ``array[i, j]``, as wide as the one it shall be like."""
+    """The vector that starts at ``array[i, j]``, of the type of ``like``."""
 
     def generate(context, builder, signature, arguments):
         pointer = _pointer(context, builder, signature.args[1], arguments[1:], arguments[0].type)
@@ -60,7 +60,7 @@ def load(typingctx, like, array, i, j):
 
 @intrinsic
 def store(typingctx, array, i, j, value):
-    """Write a vector to where ``array[i, j]`` starts."""
+    """Write a vector to the array, from ``array[i, j]`` on."""
 
     def generate(context, builder, signature, arguments):
         *place, vector = arguments
@@ -73,7 +73,7 @@ def store(typingctx, array, i, j, value):
 
 @intrinsic
 def lanes(typingctx, vector):
-    """How many numbers a vector has."""
+    """Number of values in a vector."""
 
     def generate(context, builder, signature, arguments):
         return context.get_constant(types.intp, vector.lanes)
@@ -82,8 +82,8 @@ def lanes(typingctx, vector):
 
 
 @intrinsic
-def none_of(typingctx, like):
-    """A vector of that width that is zero everywhere."""
+def zeros_like(typingctx, like):
+    """A vector of the type of ``like``, filled with 0."""
 
     def generate(context, builder, signature, arguments):
         return _zero(arguments[0])
@@ -92,28 +92,28 @@ def none_of(typingctx, like):
 
 
 @intrinsic
-def strip_of(typingctx, number):
-    """Four registers that have this number everywhere."""
-    return _filled(number, STRIP)
+def broadcast2(typingctx, number):
+    """A vector of two registers, filled with this number."""
+    return _broadcast(number, 2)
 
 
 @intrinsic
-def row_of(typingctx, number):
-    """Eight registers that have this number everywhere."""
-    return _filled(number, ROW)
+def broadcast4(typingctx, number):
+    """A vector of four registers, filled with this number."""
+    return _broadcast(number, 4)
 
 
 @intrinsic
-def pair_of(typingctx, number):
-    """Two registers that have this number everywhere."""
-    return _filled(number, PAIR)
+def broadcast8(typingctx, number):
+    """A vector of eight registers, filled with this number."""
+    return _broadcast(number, 8)
 
 
-def _filled(number: Any, size: int) -> Any:
-    vector = Vector(number, size)
+def _broadcast(number: Any, registers: int) -> Any:
+    vector = Vector(number, registers)
 
     def generate(context, builder, signature, arguments):
-        return _spread(builder, context.get_value_type(vector), arguments[0])
+        return _fill(builder, context.get_value_type(vector), arguments[0])
 
     return vector(number), generate
 
@@ -133,32 +133,32 @@ def fma(typingctx, a, b, c):
 
 
 @intrinsic
-def times(typingctx, a, b):
+def multiply(typingctx, a, b):
     """``a * b``."""
     return _elementwise(lambda builder, vector, arguments: builder.fmul(*arguments, flags=FLAGS), a, b)
 
 
 @intrinsic
-def plus(typingctx, a, b):
+def add(typingctx, a, b):
     """``a + b``."""
     return _elementwise(lambda builder, vector, arguments: builder.fadd(*arguments, flags=FLAGS), a, b)
 
 
 @intrinsic
-def minus(typingctx, a, b):
+def subtract(typingctx, a, b):
     """``a - b``."""
     return _elementwise(lambda builder, vector, arguments: builder.fsub(*arguments, flags=FLAGS), a, b)
 
 
 @intrinsic
-def over(typingctx, a, b):
+def divide(typingctx, a, b):
     """``a / b``."""
     return _elementwise(lambda builder, vector, arguments: builder.fdiv(*arguments, flags=FLAGS), a, b)
 
 
 @intrinsic
-def rectified(typingctx, a):
-    """``a`` where it is positive, else 0; NaN stays NaN, without its sign."""
+def relu(typingctx, a):
+    """``max(a, 0)``; NaN stays NaN, with its sign bit cleared."""
 
     def build(builder, vector, arguments):
         (value,) = arguments
@@ -171,10 +171,10 @@ def rectified(typingctx, a):
 
 
 @intrinsic
-def higher(typingctx, a, b):
-    """The larger one of each two numbers without a sign; NaN is larger than all others.
+def maximum(typingctx, a, b):
+    """The larger value of each pair, for values whose sign bit is 0; NaN counts as largest.
 
-    Their bits are compared: such floats are ordered as the integers of the same bits are.
+    Compares the bits: floats without a sign bit have the same order as the integers with the same bits.
     """
 
     def build(builder, vector, arguments):
@@ -208,8 +208,8 @@ def where_positive(typingctx, a, value):
 
 
 @intrinsic
-def total(typingctx, a):
-    """The sum of the numbers of a vector."""
+def reduce_sum(typingctx, a):
+    """The sum of the values of a vector."""
 
     def generate(context, builder, signature, arguments):
         (value,) = arguments
@@ -222,14 +222,14 @@ def total(typingctx, a):
 
 
 def _elementwise(build: Any, *operands: types.Type) -> Any:
-    """Signature and generator of an operation of vectors, some of which may be numbers."""
+    """Signature and code generator of an operation on vectors, some of which may be scalars."""
     vector = next(operand for operand in operands if isinstance(operand, Vector))
     taken = [operand if isinstance(operand, Vector) else vector.element for operand in operands]
 
     def generate(context, builder, signature, arguments):
         kind = context.get_value_type(vector)
         wide = [
-            value if isinstance(operand, Vector) else _spread(builder, kind, value)
+            value if isinstance(operand, Vector) else _fill(builder, kind, value)
             for operand, value in zip(taken, arguments, strict=True)
         ]
         return build(builder, vector, wide)
@@ -238,7 +238,7 @@ def _elementwise(build: Any, *operands: types.Type) -> Any:
 
 
 def _positive(builder: Any, value: Any) -> Any:
-    """Where a vector is positive or NaN."""
+    """Mask of the values that are positive or NaN."""
     return builder.fcmp_unordered(">", value, _zero(value))
 
 
@@ -246,14 +246,14 @@ def _zero(value: Any) -> ir.Constant:
     return ir.Constant(value.type, [0.0] * value.type.count)
 
 
-def _spread(builder: Any, kind: ir.VectorType, number: Any) -> Any:
+def _fill(builder: Any, kind: ir.VectorType, number: Any) -> Any:
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
     everywhere = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
     return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), everywhere)
 
 
 def _pointer(context: Any, builder: Any, kind: types.Array, place: Any, vector: ir.VectorType) -> Any:
-    """Where the vector lies that starts at ``array[i, j]``."""
+    """Pointer to the vector that starts at ``array[i, j]``."""
     array, i, j = place
     struct = context.make_array(kind)(context, builder, array)
     pointer = cgutils.get_item_pointer(context, builder, kind, struct, [i, j], wraparound=False, boundscheck=False)

@@ -1,1 +1,1 @@
-"""Compiled passes for one layer: the filter bank, the activation with readout, and one large graph."""
+"""One layer applied to all graphs of a batch, or to one large graph: filter bank, activation, PyTorch operators."""

@@ -1,7 +1,7 @@
-r"""All hops and all subspaces of a filter bank in one pass over each graph, forward and backward.
+r"""All hops and all subspaces of a filter bank, graph by graph, forward and backward.
 
-The signal of a small graph fits into the first cache, so the hops of one graph after another cost little more than
-reading and writing the signals once. Graphs that do not fit are left to :mod:`~bankgcn.kernels.layer.large_graph`.
+The signal of a small graph fits into the first-level cache, so all hops of a graph cost little more than reading and
+writing its signal once. :mod:`~bankgcn.kernels.layer.large_graph` filters graphs that do not fit.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bankgcn.kernels.jit.compiler import compiled
-from bankgcn.kernels.jit.vector import lanes, pair_of, row_of
+from bankgcn.kernels.jit.compiler import jit_cached
+from bankgcn.kernels.jit.vector import broadcast2, broadcast8, lanes
 from bankgcn.kernels.layer import large_graph
 from bankgcn.kernels.layer.shift_arrays import ShiftArrays, shift_arrays
-from bankgcn.kernels.ops.filter_rows import filter_rows, room_for_hops
+from bankgcn.kernels.ops.filter_rows import allocate_hops, filter_rows
 
 __all__ = ["ShiftArrays", "filter_bank", "filter_bank_adjoint", "shift_arrays"]
 
 
 def filter_bank(shift: ShiftArrays, x: Tensor, coefficients: Tensor) -> Tensor:
-    r""":math:`\sum_k c_k T_k(\tilde L) x`; the channels are divided among the columns of the coefficients."""
+    r""":math:`\sum_k c_k T_k(\tilde L) x`; each column of the coefficients is for an equal share of the channels."""
     x = x.contiguous()
     wide = _per_channel(coefficients, x)
     if large_graph.is_large(shift, x.numpy(), wide):
@@ -45,43 +45,56 @@ def filter_bank_adjoint(shift: ShiftArrays, x: Tensor, coefficients: Tensor, gra
 
 
 def _per_channel(coefficients: Tensor, x: Tensor) -> NDArray[np.floating]:
-    """The coefficients of each channel: those of the filter that it belongs to."""
+    """Coefficients of each channel: those of its subspace's filter."""
     return np.repeat(coefficients.numpy(), x.size(1) // coefficients.size(1), axis=1)
 
 
-@compiled
-def _filter(rowptr, col, weight, cuts, x, c, out, signal, grad_c):
-    """:func:`~bankgcn.kernels.ops.filter_rows.filter_rows` for all columns of one block of nodes after another."""
-    channels, back = x.shape[1], grad_c.shape[0] > 0
-    row, pair = row_of(x.dtype.type(0)), pair_of(x.dtype.type(0))
+@jit_cached
+def _filter(rowptr, col, weight, block_ptr, x, c, out, signal, grad_c):
+    """:func:`~bankgcn.kernels.ops.filter_rows.filter_rows` for all columns of each block of nodes."""
+    channels, adjoint = x.shape[1], grad_c.shape[0] > 0
+    zero8, zero2 = broadcast8(x.dtype.type(0)), broadcast2(x.dtype.type(0))
     largest = 0
-    for b in range(cuts.shape[0] - 1):
-        largest = max(largest, cuts[b + 1] - cuts[b])
-    hops = room_for_hops(c.shape[0] - 1, largest, lanes(row), x.dtype)
-    # The last columns, if they do not fill a vector, are laid beside zeros.
-    last_column = channels // lanes(pair) * lanes(pair)
+    for b in range(block_ptr.shape[0] - 1):
+        largest = max(largest, block_ptr[b + 1] - block_ptr[b])
+    hops = allocate_hops(c.shape[0] - 1, largest, lanes(zero8), x.dtype)
+    # The last columns, if they do not fill a vector, are copied and padded with zeros.
+    last_column = channels // lanes(zero2) * lanes(zero2)
     rest = channels - last_column
-    room = np.zeros((3, largest if rest else 0, lanes(pair)), x.dtype)
-    last_c, last_grad_c = np.zeros((len(c), lanes(pair)), c.dtype), np.zeros((len(grad_c), lanes(pair)), c.dtype)
+    padded = np.zeros((3, largest if rest else 0, lanes(zero2)), x.dtype)
+    last_c, last_grad_c = np.zeros((len(c), lanes(zero2)), c.dtype), np.zeros((len(grad_c), lanes(zero2)), c.dtype)
     last_c[:, :rest] = c[:, last_column:]
-    for b in range(cuts.shape[0] - 1):
-        first, rows, j = cuts[b], cuts[b + 1] - cuts[b], 0
-        while j + lanes(row) <= last_column:
-            filter_rows(row, rowptr, col, weight, 0, first, rows, x, j, c, hops, out, signal, grad_c)
-            j += lanes(row)
+    for b in range(block_ptr.shape[0] - 1):
+        first, rows, j = block_ptr[b], block_ptr[b + 1] - block_ptr[b], 0
+        while j + lanes(zero8) <= last_column:
+            filter_rows(zero8, rowptr, col, weight, 0, first, rows, x, j, c, hops, out, signal, grad_c)
+            j += lanes(zero8)
         while j < last_column:
-            filter_rows(pair, rowptr, col, weight, 0, first, rows, x, j, c, hops, out, signal, grad_c)
-            j += lanes(pair)
+            filter_rows(zero2, rowptr, col, weight, 0, first, rows, x, j, c, hops, out, signal, grad_c)
+            j += lanes(zero2)
         if rest:
             for i in range(rows):
                 for k in range(rest):
-                    room[0, i, k] = x[first + i, j + k]
-                    room[1, i, k] = signal[first + i, j + k]
+                    padded[0, i, k] = x[first + i, j + k]
+                    padded[1, i, k] = signal[first + i, j + k]
             filter_rows(
-                pair, rowptr, col, weight, first, 0, rows, room[0], 0, last_c, hops, room[2], room[1], last_grad_c
+                zero2,
+                rowptr,
+                col,
+                weight,
+                first,
+                0,
+                rows,
+                padded[0],
+                0,
+                last_c,
+                hops,
+                padded[2],
+                padded[1],
+                last_grad_c,
             )
             for i in range(rows):
                 for k in range(rest):
-                    out[first + i, j + k] = room[2, i, k]
-    if back:
+                    out[first + i, j + k] = padded[2, i, k]
+    if adjoint:
         grad_c[:, last_column:] = last_grad_c[:, :rest]

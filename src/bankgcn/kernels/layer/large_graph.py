@@ -1,14 +1,14 @@
 r"""A filter bank over one large graph: hop by hop over all nodes, on one thread or several.
 
-Where the signal of a graph does not fit into the cache, time goes into moving it. The forward pass therefore runs
+Where the signal of a graph does not fit into the cache, memory traffic dominates. The forward pass therefore uses
 Clenshaw's recurrence
 
 .. math::
     b_k = c_k x + 2 \tilde L b_{k+1} - b_{k+2}, \qquad \sum_k c_k T_k(\tilde L) x = c_0 x + \tilde L b_1 - b_2,
 
-which has no sum of its own to carry along, and every recurrence overwrites its term before last, of which a row needs
-only itself. Nodes are taken in chunks of a fixed size, each with sums of its own that are added in order, so the result
-does not depend on the number of threads.
+which needs no array for the sum, and every step overwrites the term before the last: a row needs only its own entry
+there. Nodes are divided into chunks of a fixed size. Each chunk has its own partial sums, which are added in order, so
+the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.kernels.jit.compiler import compiled, compiled_parallel
+from bankgcn.kernels.jit.compiler import jit_cached, jit_cached_parallel
 from bankgcn.kernels.jit.threads import available_threads, several_threads
 from bankgcn.kernels.layer.shift_arrays import ShiftArrays
 
 CHUNK = 512  # nodes
-LARGE_SIGNAL = 2**19  # bytes of a block's signal that no longer stay in the cache of a core
-# Multiplications of a hop, some ten milliseconds of them: after each hop the threads wait for the last one, and on a
-# busy machine that one may have to wait for its turn, which takes almost as long.
-WORTH_THREADS = 2**24
+LARGE_SIGNAL = 2**19  # bytes: a larger signal of a block does not stay in the cache of a core
+# Multiplications of a hop, about ten milliseconds: with fewer, waiting for the slowest thread after each hop takes
+# almost as long on a busy machine.
+MIN_THREADED_WORK = 2**24
 
 Floats = NDArray[np.floating]
 
 
 def is_large(shift: ShiftArrays, x: Floats, c: Floats) -> bool:
-    """Whether a filter is better done hop by hop over all nodes than block by block."""
-    if c.shape[0] == 1:  # without hops nothing is gathered
+    """Whether filtering hop by hop over all nodes is faster than block by block."""
+    if c.shape[0] == 1:  # order 0 has no hops
         return False
     if _threads_for(shift, x) > 1:
         return True
-    return x.nbytes > LARGE_SIGNAL and np.diff(shift.blocks).max() * x[0].nbytes > LARGE_SIGNAL
+    return x.nbytes > LARGE_SIGNAL and np.diff(shift.block_ptr).max() * x[0].nbytes > LARGE_SIGNAL
 
 
 def forward(shift: ShiftArrays, x: Floats, c: Floats) -> Floats:
     """Sum of c[k] * T_k(L~) x, for an order of at least 1."""
     order = c.shape[0] - 1
-    out = np.empty_like(x)  # by NumPy, which asks the system for huge pages where numba does not
+    out = np.empty_like(x)  # NumPy asks the system for huge pages, numba does not
     terms = (out, np.empty_like(x) if order > 1 else out)
     following = x
-    with several_threads(_threads_for(shift, x)) as together:
-        one_hop = _forward_hop_together if together else _forward_hop
+    with several_threads(_threads_for(shift, x)) as threaded:
+        one_hop = _forward_hop_threaded if threaded else _forward_hop
         for k in reversed(range(order)):
             one_hop(0, _num_chunks(x), *shift[:3], k, following, x, c, terms[k % 2])
             following = terms[k % 2]
@@ -57,12 +57,12 @@ def backward(shift: ShiftArrays, x: Floats, c: Floats, g: Floats) -> tuple[Float
     """Gradients of the signals and, channel by channel, of the coefficients, for an order of at least 1."""
     order = c.shape[0] - 1
     grad_x = np.empty_like(x)
-    # Two terms are kept; the last is used as it is made, so low orders need less.
+    # Two terms are stored; the last one is used at once, so low orders need fewer arrays.
     terms = (np.empty_like(x) if order > 2 else grad_x, np.empty_like(x) if order > 1 else grad_x)
     sums = np.empty((_num_chunks(x), *c.shape), x.dtype)
     previous = g
-    with several_threads(_threads_for(shift, x)) as together:
-        one_hop = _backward_hop_together if together else _backward_hop
+    with several_threads(_threads_for(shift, x)) as threaded:
+        one_hop = _backward_hop_threaded if threaded else _backward_hop
         for k in range(1, order + 1):
             one_hop(0, len(sums), *shift[:3], k, previous, x, c, g, terms[k % 2], grad_x, sums)
             previous = terms[k % 2]
@@ -70,7 +70,7 @@ def backward(shift: ShiftArrays, x: Floats, c: Floats, g: Floats) -> tuple[Float
 
 
 def _threads_for(shift: ShiftArrays, x: Floats) -> int:
-    return available_threads() if shift.col.size * x.shape[1] >= WORTH_THREADS else 1
+    return available_threads() if shift.col.size * x.shape[1] >= MIN_THREADED_WORK else 1
 
 
 def _num_chunks(x: Floats) -> int:
@@ -79,7 +79,7 @@ def _num_chunks(x: Floats) -> int:
 
 @numba.njit(inline="always")
 def _shift_row(rowptr, col, weight, i, x, out):
-    """Row i of L~ x; up to four neighbours, which most meshes have, are summed without an intermediate result."""
+    """Row i of L~ x. The first four neighbours, all that most nodes of a mesh have, need no intermediate result."""
     start, end = rowptr[i], rowptr[i + 1]
     channels = x.shape[1]
     count = end - start
@@ -114,7 +114,7 @@ def _shift_row(rowptr, col, weight, i, x, out):
                 out[k] += w0 * x[j0, k]
 
 
-@compiled
+@jit_cached
 def _forward_hop(first, last, rowptr, col, weight, k, following, x, c, term):
     """Rows of b_k, or of the result if k is 0, for some chunks; ``term`` holds b_{k+2}."""
     order, channels = c.shape[0] - 1, x.shape[1]
@@ -122,7 +122,7 @@ def _forward_hop(first, last, rowptr, col, weight, k, following, x, c, term):
     twice = x.dtype.type(1 if k == 0 else 2)
     for i in range(first * CHUNK, min(last * CHUNK, x.shape[0])):
         _shift_row(rowptr, col, weight, i, following, row)
-        if k == order - 1:  # b_{k+1} is c_{k+1} x, of which only x was shifted
+        if k == order - 1:  # b_{k+1} = c_{k+1} x; only x was shifted
             for j in range(channels):
                 term[i, j] = c[k, j] * x[i, j] + twice * c[order, j] * row[j]
         elif k == order - 2:
@@ -133,9 +133,9 @@ def _forward_hop(first, last, rowptr, col, weight, k, following, x, c, term):
                 term[i, j] = c[k, j] * x[i, j] + twice * row[j] - term[i, j]
 
 
-@compiled
+@jit_cached
 def _backward_hop(first, last, rowptr, col, weight, k, previous, x, c, g, term, grad_x, sums):
-    """Rows of T_k(L~) g for some chunks, and what they add to the gradients; ``term`` holds T_{k-2}(L~) g."""
+    """Rows of T_k(L~) g for some chunks, and their terms of the gradients; ``term`` holds T_{k-2}(L~) g."""
     order, channels = c.shape[0] - 1, x.shape[1]
     row = np.empty(channels, x.dtype)
     for chunk in range(first, last):
@@ -155,7 +155,7 @@ def _backward_hop(first, last, rowptr, col, weight, k, previous, x, c, g, term, 
                     row[j] = 2 * row[j] - term[i, j]
             for j in range(channels):
                 sums[chunk, k, j] += row[j] * x[i, j]
-            # The second hop adds the first three terms at once: the gradient is written and read once less.
+            # The second hop adds the first three terms at once, which saves one write and one read of the gradient.
             if k == 1 and order == 1:
                 for j in range(channels):
                     grad_x[i, j] = c[0, j] * g[i, j] + c[1, j] * row[j]
@@ -170,13 +170,13 @@ def _backward_hop(first, last, rowptr, col, weight, k, previous, x, c, g, term, 
                     term[i, j] = row[j]
 
 
-@compiled_parallel
-def _forward_hop_together(first, last, rowptr, col, weight, k, following, x, c, term):
+@jit_cached_parallel
+def _forward_hop_threaded(first, last, rowptr, col, weight, k, following, x, c, term):
     for chunk in numba.prange(first, last):
         _forward_hop(chunk, chunk + 1, rowptr, col, weight, k, following, x, c, term)
 
 
-@compiled_parallel
-def _backward_hop_together(first, last, rowptr, col, weight, k, previous, x, c, g, term, grad_x, sums):
+@jit_cached_parallel
+def _backward_hop_threaded(first, last, rowptr, col, weight, k, previous, x, c, g, term, grad_x, sums):
     for chunk in numba.prange(first, last):
         _backward_hop(chunk, chunk + 1, rowptr, col, weight, k, previous, x, c, g, term, grad_x, sums)

@@ -1,7 +1,7 @@
-"""The passes as operators of PyTorch, which ``torch.compile`` takes into its graph as they are.
+"""The kernels as PyTorch operators, which ``torch.compile`` puts into its graph as they are.
 
-A traced graph holds tensors and no Python objects, so the operators take the arrays of a shift one by one. Without a
-compiler the same passes are called directly, which costs less for each call.
+A traced graph holds tensors and no Python objects, so the operators take the arrays of a shift one by one. Outside
+``torch.compile`` the kernels are called directly, which costs less per call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _library.define(
     " -> (Tensor, Tensor, Tensor, Tensor)"
 )
 _library.define(
-    "activate_and_read_adjoint(Tensor h, Tensor batch, str normalize, Tensor x, Tensor scale, Tensor highest,"
+    "activate_and_read_adjoint(Tensor h, Tensor batch, str normalize, Tensor x, Tensor scale, Tensor largest,"
     " Tensor grad_x, Tensor grad_mean, Tensor grad_max) -> Tensor"
 )
 
@@ -61,7 +61,7 @@ _library.impl("activate_and_read", _activate_and_read, "CPU")
 _library.impl("activate_and_read_adjoint", _activate_and_read_adjoint, "CPU")
 
 
-# What a compiler has to know of the results: their shapes.
+# Shapes of the results, for the compiler.
 
 
 @torch.library.register_fake("bankgcn::filter_bank", lib=_library)
@@ -81,8 +81,8 @@ def _(
     h: Tensor, batch: Tensor, num_graphs: int, normalize: str, with_max: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     num_nodes, channels = h.shape
-    highest = h.new_empty(num_graphs, channels if with_max else 0)
-    return h.new_empty(h.shape), h.new_empty(num_nodes), h.new_empty(num_graphs, channels), highest
+    largest = h.new_empty(num_graphs, channels if with_max else 0)
+    return h.new_empty(h.shape), h.new_empty(num_nodes), h.new_empty(num_graphs, channels), largest
 
 
 @torch.library.register_fake("bankgcn::activate_and_read_adjoint", lib=_library)
@@ -93,7 +93,7 @@ def _(h: Tensor, batch: Tensor, normalize: str, *tensors: Tensor) -> Tensor:
 # Their derivatives.
 
 
-def _keep_filter(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+def _save_filter(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
     ctx.save_for_backward(*inputs)
 
 
@@ -101,9 +101,9 @@ def _filter_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     return None, None, None, *torch.ops.bankgcn.filter_bank_adjoint(*ctx.saved_tensors, gradient)
 
 
-def _keep_activation(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    (h, batch, _, ctx.normalize, _), (x, scale, _, highest) = inputs, output
-    ctx.save_for_backward(h, batch, x, scale, highest)
+def _save_activation(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    (h, batch, _, ctx.normalize, _), (x, scale, _, largest) = inputs, output
+    ctx.save_for_backward(h, batch, x, scale, largest)
     ctx.mark_non_differentiable(scale)
 
 
@@ -115,7 +115,7 @@ def _activation_backward(
     return grad_h, None, None, None, None
 
 
-torch.library.register_autograd("bankgcn::filter_bank", _filter_backward, setup_context=_keep_filter, lib=_library)
+torch.library.register_autograd("bankgcn::filter_bank", _filter_backward, setup_context=_save_filter, lib=_library)
 torch.library.register_autograd(
-    "bankgcn::activate_and_read", _activation_backward, setup_context=_keep_activation, lib=_library
+    "bankgcn::activate_and_read", _activation_backward, setup_context=_save_activation, lib=_library
 )

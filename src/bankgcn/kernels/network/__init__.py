@@ -1,1 +1,1 @@
-"""Small graphs through a whole network and back, in compiled code."""
+"""Takes small graphs through all layers of a network and back, block by block."""

@@ -1,4 +1,4 @@
-"""A set of graphs as compiled passes take it."""
+"""The arrays of a set of graphs, and of the colours of its nodes, for compiled code."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from numpy.typing import NDArray
 
 
 class FlatArrays(NamedTuple):
-    """The fields of a ``GraphSet`` that a network looks at; ``label_start`` is the first column of each one-hot block.
+    """G graphs with N nodes and E directed edges: the fields of a ``GraphSet`` that a network needs.
 
-    ``alike`` says how many nodes each one stands for: it is empty if that is always one. A field that a set lacks is
-    empty. All are read-only, so that it makes no difference for the compiler whether they lie in a file or in memory.
+    A field that a set lacks has no columns. All are read-only, so that the compiler sees the same types whether an
+    array is in memory or in a file.
     """
 
-    node_ptr: NDArray[np.int64]
-    entry_ptr: NDArray[np.int64]
-    degree: NDArray[np.unsignedinteger]
-    neighbor: NDArray[np.unsignedinteger]
-    shift: NDArray[np.float32]
-    attributes: NDArray[np.float32]
-    labels: NDArray[np.unsignedinteger]
-    label_start: NDArray[np.int64]
-    alike: NDArray[np.float32]
+    node_ptr: NDArray[np.int64]  # (G + 1,): start of each graph's nodes
+    edge_ptr: NDArray[np.int64]  # (G + 1,): start of each graph's edges
+    degree: NDArray[np.unsignedinteger]  # (N,)
+    neighbor: NDArray[np.unsignedinteger]  # (E,): counted within the graph, node by node
+    shift: NDArray[np.float32]  # (E,): entries of L~
+    attributes: NDArray[np.float32]  # (N, attributes)
+    labels: NDArray[np.unsignedinteger]  # (N, labels)
+    label_start: NDArray[np.int64]  # (labels + 1,): first column of each one-hot block
+    multiplicity: NDArray[np.float32]  # (N,): nodes that each one represents; empty if that is 1 for all
 
 
 class NodeColors(NamedTuple):
-    """The colours of the nodes of a set, which its subsets share: each graph is coloured once, when it is first needed.
+    """The colours of the nodes of a set. Its subsets share them; each graph is coloured once, on first use.
 
-    ``graphs`` are the numbers of a subset's graphs in the set; all other fields are those of the set.
+    ``graphs`` are the numbers of a subset's graphs in the set; the other fields belong to the set.
     """
 
-    node_ptr: NDArray[np.int64]  # (G + 1,): where the nodes of each graph start
-    color: NDArray[np.int32]  # (N,): from 0 in the order of a graph's nodes
-    num_colors: NDArray[np.int64]  # (G,): -1 if the graph has not been coloured yet
-    graphs: NDArray[np.int64]
+    node_ptr: NDArray[np.int64]  # (G + 1,): start of each graph's nodes
+    color: NDArray[np.int32]  # (N,): numbered from 0 in each graph, in the order of first appearance
+    num_colors: NDArray[np.int64]  # (G,): -1 if the graph is not coloured yet
+    graphs: NDArray[np.int64]  # (graphs of the subset,)
 
     @classmethod
     def unknown(cls, node_ptr: NDArray[np.int64]) -> NodeColors:
-        """No graph of the set has been coloured yet."""
+        """Colours of a set of which no graph is coloured yet."""
         graphs = np.arange(len(node_ptr) - 1)
         return cls(read_only(node_ptr), np.empty(node_ptr[-1], np.int32), np.full_like(graphs, -1), graphs)
 
     def of(self, chosen: NDArray[np.int64]) -> NodeColors:
-        """Those of a subset."""
+        """The colours of a subset."""
         return self._replace(graphs=self.graphs[chosen])
 
 
 def read_only(array: NDArray) -> NDArray:
-    """A view of the array that cannot be written to."""
+    """A read-only view of the array."""
     view = np.ascontiguousarray(array).view(np.ndarray)
     view.flags.writeable = False
     return view

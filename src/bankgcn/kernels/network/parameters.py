@@ -1,4 +1,4 @@
-"""The parameters of a network as its pass takes them: padded to whole vectors, a gap behind each row, both zero."""
+"""The parameters of a network as padded matrices, and as one vector ``theta`` in torch's order."""
 
 from __future__ import annotations
 
@@ -7,130 +7,124 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.kernels.jit.compiler import part
-from bankgcn.kernels.jit.vector import STRIP
-
-GAP = 192  # bytes behind each row: an odd number of lines of the cache, and what a row of registers may reach beyond
-ROWS = 4  # of a tile of a matrix product: with two registers each, enough to keep the processor busy
+from bankgcn.kernels.jit.compiler import jit_inner
+from bankgcn.kernels.ops.padding import TILE_ROWS, allocated_width, padded_width, round_up
 
 
 class Parameters(NamedTuple):
-    """Parameters of a network, or gradients of them, padded.
+    """Padded parameters of a network, or their gradients.
 
-    ``entry`` is the first matrix, input by output; ``back`` are the others, output by input, as torch has them, and
-    ``onward`` their transposes. The last row of ``bias`` is zero.
+    L layers, K order, R readouts of a layer; rows have padding and gap, see :mod:`bankgcn.kernels.ops.padding`.
     """
 
-    entry: NDArray[np.floating]
-    onward: NDArray[np.floating]
-    back: NDArray[np.floating]
-    bias: NDArray[np.floating]
-    c: NDArray[np.floating]
-    head: NDArray[np.floating]
-    head_bias: NDArray[np.floating]
+    input_weight: NDArray[np.floating]  # (in_channels, hidden): of the first layer
+    weight: NDArray[np.floating]  # (L, hidden out, hidden in): of the others, as torch stores them
+    weight_t: NDArray[np.floating]  # (L, hidden in, hidden out): transposed; unused in gradients
+    bias: NDArray[np.floating]  # (L + 1, hidden): the last row is 0
+    coefficients: NDArray[np.floating]  # (L, K + 1, hidden): Chebyshev coefficients of each channel
+    classifier: NDArray[np.floating]  # (classes * L * R, hidden)
+    classifier_bias: NDArray[np.floating]  # (1, classes): not padded
 
 
-@part
-def round_up(count, multiple):
-    """The next multiple that is not less."""
-    return (count + multiple - 1) // multiple * multiple
-
-
-@part
-def padded_widths(shape, dtype):
-    """Columns of a row without and with the gap behind them."""
-    itemsize = np.empty(0, dtype).itemsize
-    width = round_up(shape.hidden, STRIP // itemsize)
-    return width, width + GAP // itemsize
-
-
-@part
-def room_for_parameters(shape, dtype):
-    """Parameters that are zero."""
-    width, wide = padded_widths(shape, dtype)
+@jit_inner
+def allocate_parameters(shape, dtype):
+    """Parameters filled with 0."""
+    layers, padded = shape.num_layers, padded_width(shape.hidden_channels, dtype)
+    columns = allocated_width(shape.hidden_channels, dtype)
     return Parameters(
-        entry=np.zeros((round_up(shape.inputs, ROWS), wide), dtype),
-        onward=np.zeros((shape.layers, width, wide), dtype),
-        back=np.zeros((shape.layers, width, wide), dtype),
-        bias=np.zeros((shape.layers + 1, wide), dtype),
-        c=np.zeros((shape.layers, shape.order + 1, wide), dtype),
-        head=np.zeros((shape.classes * shape.layers * shape.parts, wide), dtype),
-        head_bias=np.zeros((1, shape.classes), dtype),
+        input_weight=np.zeros((round_up(shape.in_channels, TILE_ROWS), columns), dtype),
+        weight=np.zeros((layers, padded, columns), dtype),
+        weight_t=np.zeros((layers, padded, columns), dtype),
+        bias=np.zeros((layers + 1, columns), dtype),
+        coefficients=np.zeros((layers, shape.order + 1, columns), dtype),
+        classifier=np.zeros((shape.num_classes * layers * shape.num_readouts, columns), dtype),
+        classifier_bias=np.zeros((1, shape.num_classes), dtype),
     )
 
 
-@part
-def read_parameters(shape, banks, basis, theta, net):
-    """Lay the parameters out as the passes take them, from all of them one after another, in torch's order."""
-    hidden, at = shape.hidden, 0
-    for layer in range(shape.layers):
-        terms, share = basis.shape[0], hidden // banks[layer, 1]
-        for j in range(hidden):
-            alpha = at + j // share * terms
-            for k in range(shape.order + 1):
-                net.c[layer, k, j] = 1 if k == 0 and shape.shortcut else 0
-                for m in range(terms):
-                    net.c[layer, k, j] += theta[alpha + m] * basis[m, k]
-        at += banks[layer, 1] * terms
-        inner = shape.inputs if layer == 0 else hidden
+@jit_inner
+def unpack_parameters(shape, banks, basis, theta, parameters):
+    """Copy all parameters from ``theta`` to their padded matrices."""
+    hidden, at = shape.hidden_channels, 0
+    for layer in range(shape.num_layers):
+        _expand_alpha(shape, banks[layer, 1], basis, theta[at:], parameters.coefficients[layer])
+        at += banks[layer, 1] * basis.shape[0]
+        inner = shape.in_channels if layer == 0 else hidden
         for j in range(hidden):
             for q in range(inner):
                 value = theta[at + j * inner + q]
                 if layer == 0:
-                    net.entry[q, j] = value
+                    parameters.input_weight[q, j] = value
                 else:
-                    net.onward[layer, q, j] = value
-                    net.back[layer, j, q] = value
+                    parameters.weight_t[layer, q, j] = value
+                    parameters.weight[layer, j, q] = value
         at += hidden * inner
         if shape.bias:
             for j in range(hidden):
-                net.bias[layer, j] = theta[at + j]
+                parameters.bias[layer, j] = theta[at + j]
             at += hidden
-    rows = shape.classes * shape.layers * shape.parts
+    rows = shape.num_classes * shape.num_layers * shape.num_readouts
     for row in range(rows):
         for j in range(hidden):
-            net.head[row, j] = theta[at + row * hidden + j]
+            parameters.classifier[row, j] = theta[at + row * hidden + j]
     at += rows * hidden
-    for k in range(shape.classes):
-        net.head_bias[0, k] = theta[at + k]
+    for k in range(shape.num_classes):
+        parameters.classifier_bias[0, k] = theta[at + k]
 
 
-@part
-def write_gradient(shape, banks, basis, gradient, out):
-    """Add the gradients to those of all parameters one after another."""
-    hidden, at = shape.hidden, 0
-    for layer in range(shape.layers):
-        terms, share = basis.shape[0], hidden // banks[layer, 1]
-        for j in range(hidden):
-            alpha = at + j // share * terms
+@jit_inner
+def _expand_alpha(shape, filters, basis, alpha, coefficients):
+    """Write the Chebyshev coefficients of each channel; ``alpha`` holds those of each filter in the learned basis."""
+    terms, channels = basis.shape[0], shape.hidden_channels // filters
+    for j in range(shape.hidden_channels):
+        for k in range(shape.order + 1):
+            coefficients[k, j] = 1 if k == 0 and shape.shortcut else 0
             for m in range(terms):
-                for k in range(shape.order + 1):
-                    out[alpha + m] += gradient.c[layer, k, j] * basis[m, k]
-        at += banks[layer, 1] * terms
-        inner = shape.inputs if layer == 0 else hidden
+                coefficients[k, j] += alpha[j // channels * terms + m] * basis[m, k]
+
+
+@jit_inner
+def add_packed_gradient(shape, banks, basis, gradient, grad_theta):
+    """Add the gradients to those of ``theta``: the transpose of :func:`unpack_parameters`."""
+    hidden, at = shape.hidden_channels, 0
+    for layer in range(shape.num_layers):
+        _add_alpha_gradient(shape, banks[layer, 1], basis, gradient.coefficients[layer], grad_theta[at:])
+        at += banks[layer, 1] * basis.shape[0]
+        inner = shape.in_channels if layer == 0 else hidden
         for j in range(hidden):
             for q in range(inner):
-                out[at + j * inner + q] += gradient.entry[q, j] if layer == 0 else gradient.back[layer, j, q]
+                value = gradient.input_weight[q, j] if layer == 0 else gradient.weight[layer, j, q]
+                grad_theta[at + j * inner + q] += value
         at += hidden * inner
         if shape.bias:
             for j in range(hidden):
-                out[at + j] += gradient.bias[layer, j]
+                grad_theta[at + j] += gradient.bias[layer, j]
             at += hidden
-    rows = shape.classes * shape.layers * shape.parts
+    rows = shape.num_classes * shape.num_layers * shape.num_readouts
     for row in range(rows):
         for j in range(hidden):
-            out[at + row * hidden + j] += gradient.head[row, j]
+            grad_theta[at + row * hidden + j] += gradient.classifier[row, j]
     at += rows * hidden
-    for k in range(shape.classes):
-        out[at + k] += gradient.head_bias[0, k]
+    for k in range(shape.num_classes):
+        grad_theta[at + k] += gradient.classifier_bias[0, k]
 
 
-@part
-def clear(gradient):
-    """Set gradients to zero."""
-    gradient.entry[:] = 0
-    gradient.back[:] = 0
+@jit_inner
+def _add_alpha_gradient(shape, filters, basis, grad_coefficients, grad_alpha):
+    """The adjoint of :func:`_expand_alpha`."""
+    terms, channels = basis.shape[0], shape.hidden_channels // filters
+    for j in range(shape.hidden_channels):
+        for m in range(terms):
+            for k in range(shape.order + 1):
+                grad_alpha[j // channels * terms + m] += grad_coefficients[k, j] * basis[m, k]
+
+
+@jit_inner
+def zero_gradient(gradient):
+    """Set the gradients to 0."""
+    gradient.input_weight[:] = 0
+    gradient.weight[:] = 0
     gradient.bias[:] = 0
-    gradient.c[:] = 0
-    gradient.head[:] = 0
-    gradient.head_bias[:] = 0
+    gradient.coefficients[:] = 0
+    gradient.classifier[:] = 0
+    gradient.classifier_bias[:] = 0

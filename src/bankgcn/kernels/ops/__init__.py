@@ -1,1 +1,1 @@
-"""What one step of the compiled network pass does, forward and backward."""
+"""The steps of a network on the rows of a few graphs, forward and backward."""

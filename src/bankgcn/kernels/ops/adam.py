@@ -1,35 +1,41 @@
-"""A step of Adam for all parameters in one vector."""
+"""A step of Adam on all parameters in one vector."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from bankgcn.kernels.jit.compiler import part
+from bankgcn.kernels.jit.compiler import jit_inner
 
 
-@part
-def adam_step(theta, gradient, mean, square, constants, steps):
-    """Change the parameters and both moments as ``torch.optim.Adam`` does.
+class Adam(NamedTuple):
+    """State and settings of ``torch.optim.Adam``. Every step changes the arrays; they are empty if no step is taken."""
 
-    Args:
-        theta: The parameters.
-        gradient: Of what is minimised.
-        mean: Moving mean of the gradients.
-        square: Moving mean of their squares.
-        constants: Number of the first step from 1, rate, both betas, epsilon and weight decay.
-        steps: How many there were since the first.
-    """
-    number, rate, first, second, epsilon, weight_decay = constants
-    number += steps
+    mean: NDArray[np.floating]  # (P,): moving mean of the gradients
+    square: NDArray[np.floating]  # (P,): moving mean of the squared gradients
+    step: int  # number of the next step, from 1
+    learning_rate: float
+    beta1: float
+    beta2: float
+    epsilon: float
+    weight_decay: float
+
+
+@jit_inner
+def adam_step(theta, gradient, adam, step):
+    """Update the parameters and both moments; ``step`` counts from 1."""
     kind = theta.dtype.type
-    size, root = kind(rate / (1 - first**number)), kind(np.sqrt(1 - second**number))
-    keep, new = kind(first), kind(1 - first)
-    keep_square, new_square = kind(second), kind(1 - second)
-    floor, decay = kind(epsilon), kind(weight_decay)
+    rate = kind(adam.learning_rate / (1 - adam.beta1**step))
+    correction = kind(np.sqrt(1 - adam.beta2**step))
+    beta1, rest1 = kind(adam.beta1), kind(1 - adam.beta1)
+    beta2, rest2 = kind(adam.beta2), kind(1 - adam.beta2)
+    epsilon, decay = kind(adam.epsilon), kind(adam.weight_decay)
     for i in range(theta.shape[0]):
         g = gradient[i] + decay * theta[i]
-        m = keep * mean[i] + new * g
-        v = keep_square * square[i] + new_square * g * g
-        theta[i] -= size * m / (np.sqrt(v) / root + floor)
-        mean[i] = m
-        square[i] = v
+        m = beta1 * adam.mean[i] + rest1 * g
+        v = beta2 * adam.square[i] + rest2 * g * g
+        theta[i] -= rate * m / (np.sqrt(v) / correction + epsilon)
+        adam.mean[i] = m
+        adam.square[i] = v

@@ -1,4 +1,4 @@
-"""A step's gradient is the same by one pass and by autograd, and lands in one vector that the network shares."""
+"""Gradients and steps are the same by program and by autograd; the parameters of a network share one vector."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import torch
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import CONVS, GraphNetwork
+from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, embed
 from bankgcn.training.flat import FlatParameters
-from bankgcn.training.learner import Learner
+from bankgcn.training.stepper import ProgramStepper, Stepper, make_stepper
+
+TASK = Task(names=("smooth", "alternating"))
 
 
 @pytest.fixture(autouse=True)
@@ -27,14 +30,15 @@ def network(conv: str = "bank") -> GraphNetwork:
 
 @pytest.mark.parametrize("coherence", ["sum", "mean"])
 @pytest.mark.parametrize("gamma", [0.0, 0.1, 10.0])
-def test_one_pass_and_autograd_agree(gamma: float, coherence: str) -> None:
+def test_program_and_autograd_have_the_same_gradient(gamma: float, coherence: str) -> None:
     config = TrainConfig(gamma=gamma, coherence=coherence)
-    batch, outcomes = smooth_or_alternating(20).batch(), []
+    graphs, outcomes = smooth_or_alternating(20), []
     for on in (True, False):
-        learner = Learner(network(), config)
         with use_kernels(on):
-            loss = learner.add_gradient(batch, share=0.5)
-        outcomes.append((loss, learner.parameters.gradient))
+            stepper = make_stepper(network(), graphs, config, TASK)
+            loss = stepper.add_gradient(graphs.batch(), share=0.5)
+        assert isinstance(stepper, ProgramStepper) == on
+        outcomes.append((loss, stepper.parameters.gradient))
     (loss, gradient), (expected_loss, expected) = outcomes
     torch.testing.assert_close(torch.tensor(loss), expected_loss)
     torch.testing.assert_close(gradient, expected, rtol=1e-5, atol=1e-5 * expected.abs().max().item())
@@ -42,16 +46,16 @@ def test_one_pass_and_autograd_agree(gamma: float, coherence: str) -> None:
 
 
 @pytest.mark.parametrize("weight_decay", [0.0, 0.01])
-def test_steps_by_passes_and_by_autograd_agree(weight_decay: float) -> None:
+def test_program_and_autograd_take_the_same_steps(weight_decay: float) -> None:
     config = TrainConfig(batch_size=8, gamma=0.3, weight_decay=weight_decay, learning_rate=0.01)
     graphs, outcomes = smooth_or_alternating(20), []
     for on in (True, False):
-        learner = Learner(network(), config)
         with use_kernels(on):
-            at_once = learner.steps_at_once(graphs)
-            losses = [loss for batch in graphs.batches(8 * at_once) for loss in learner.train(batch)]
-        state = learner.optimizer.state[learner.parameters.vector]
-        outcomes.append((at_once, torch.tensor(losses), learner.parameters.vector.detach(), state))
+            stepper = make_stepper(network(), graphs, config, TASK)
+            per_call = stepper.batches_per_call
+            losses = [loss for batch in graphs.batches(8 * per_call) for loss in stepper.step(batch)]
+        state = stepper.optimizer.state[stepper.parameters.vector]
+        outcomes.append((per_call, torch.tensor(losses), stepper.parameters.vector.detach(), state))
     (many, losses, vector, state), (one, expected_losses, expected, expected_state) = outcomes
     assert many > one == 1
     torch.testing.assert_close(losses, expected_losses)
@@ -61,14 +65,18 @@ def test_steps_by_passes_and_by_autograd_agree(weight_decay: float) -> None:
     assert state["step"] == expected_state["step"] == 3
 
 
-def test_either_way_goes_on_where_the_other_stopped() -> None:
-    config, batch, outcomes = TrainConfig(batch_size=20), smooth_or_alternating(20).batch(), []
+def test_a_stepper_of_either_kind_continues_from_the_state_of_the_other() -> None:
+    config, graphs, outcomes = TrainConfig(batch_size=20), smooth_or_alternating(20), []
     for order in ((True, False), (False, True), (True, True)):
-        learner = Learner(network(), config)
+        net, state = network(), None
         for on in order:
             with use_kernels(on):
-                learner.train(batch)
-        outcomes.append(learner.parameters.vector.detach())
+                stepper = make_stepper(net, graphs, config, TASK)
+                if state is not None:
+                    stepper.optimizer.load_state_dict(state)
+                stepper.step(graphs.batch())
+            state = stepper.optimizer.state_dict()
+        outcomes.append(stepper.parameters.vector.detach())
     torch.testing.assert_close(outcomes[0], outcomes[2], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(outcomes[1], outcomes[2], rtol=1e-4, atol=1e-5)
 
@@ -80,27 +88,28 @@ def test_representations_agree() -> None:
     torch.testing.assert_close(embed(net, graphs, batch_size=7), expected)
 
 
-def test_only_filter_banks_that_learn_altogether_take_the_pass() -> None:
-    assert Learner(network(), TrainConfig())._whole is not None
-    assert Learner(network("sage"), TrainConfig())._whole is None
+def test_programs_are_for_filter_banks_of_which_all_parameters_learn() -> None:
+    graphs = smooth_or_alternating(5)
+    assert type(make_stepper(network(), graphs, TrainConfig(), TASK)) is ProgramStepper
+    assert type(make_stepper(network("sage"), graphs, TrainConfig(), TASK)) is Stepper
     frozen = network()
     frozen.predict.bias.requires_grad_(False)
-    learner = Learner(frozen, TrainConfig())
-    assert learner._whole is None
-    learner.add_gradient(smooth_or_alternating(5).batch())
-    assert learner.parameters.gradient.numel() == sum(p.numel() for p in frozen.parameters()) - 2
+    stepper = make_stepper(frozen, graphs, TrainConfig(), TASK)
+    assert type(stepper) is Stepper
+    stepper.add_gradient(graphs.batch())
+    assert stepper.parameters.gradient.numel() == sum(p.numel() for p in frozen.parameters()) - 2
 
 
 @pytest.mark.parametrize("conv", [conv for conv in CONVS if conv != "bank"])
-def test_gradients_of_a_baseline_land_in_the_vector(conv: str) -> None:
+def test_the_vector_holds_the_gradients_of_a_baseline(conv: str) -> None:
     batch = smooth_or_alternating(10).batch()
-    learner, alone = Learner(network(conv), TrainConfig()), network(conv)
-    learner.add_gradient(batch)
+    stepper, alone = make_stepper(network(conv), batch.source, TrainConfig(), TASK), network(conv)
+    stepper.add_gradient(batch)
     from bankgcn.training.objective import objective
 
-    objective(alone, batch, TrainConfig())[0].backward()
+    objective(alone, batch, TrainConfig(), TASK)[0].backward()
     expected = torch.cat([parameter.grad.reshape(-1) for parameter in alone.parameters()])
-    torch.testing.assert_close(learner.parameters.gradient, expected)
+    torch.testing.assert_close(stepper.parameters.gradient, expected)
 
 
 def test_a_network_shares_the_vector_until_it_is_released() -> None:
@@ -118,20 +127,24 @@ def test_a_network_shares_the_vector_until_it_is_released() -> None:
     assert net.convs[1].alpha.grad is None
 
 
-def test_a_share_of_nothing_is_no_step() -> None:
-    learner = Learner(network(), replace(TrainConfig(), gamma=0.0))
-    learner.add_gradient(smooth_or_alternating(4).batch(), share=0.0)
-    assert not learner.parameters.gradient.any()
+def test_a_share_of_zero_has_no_gradient() -> None:
+    graphs = smooth_or_alternating(4)
+    stepper = make_stepper(network(), graphs, replace(TrainConfig(), gamma=0.0))
+    stepper.add_gradient(graphs.batch(), share=0.0)
+    assert not stepper.parameters.gradient.any()
 
 
 def test_the_path_is_the_one_that_the_steps_take(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs, config = smooth_or_alternating(4), TrainConfig()
-    assert Learner(network(), config).path(graphs) == "whole network"
-    assert Learner(network("mlp"), config).path(graphs) == "fused layers"
-    assert Learner(network().double(), config).path(graphs) == "fused layers"  # graphs are in single precision
-    assert Learner(network().bfloat16(), config).path(graphs) == "plain"
-    learner = Learner(network(), config)
+
+    def path(net: GraphNetwork) -> str:
+        return make_stepper(net, graphs, config, TASK).path
+
+    assert path(network()) == "whole network"
+    assert path(network("mlp")) == "fused layers"
+    assert path(network().double()) == "fused layers"  # graphs are in single precision
+    assert path(network().bfloat16()) == "plain"
     with use_kernels(False):
-        assert learner.path(graphs) == "plain"
-    monkeypatch.setattr("bankgcn.training.objective.LARGEST_WHOLE", graphs.largest - 1)
-    assert learner.path(graphs) == "fused layers"
+        assert path(network()) == "plain"
+    monkeypatch.setattr("bankgcn.training.objective.MAX_PROGRAM_NODES", graphs.largest - 1)
+    assert path(network()) == "fused layers"

@@ -1,4 +1,4 @@
-"""A network of filter banks as a whole: graphs go through all of it at once."""
+"""Lowers a network to a program: from torch modules to what the compiled executor runs."""
 
 from __future__ import annotations
 
@@ -14,33 +14,15 @@ from bankgcn.nn.activation import COMPILED_READOUTS
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.network import BankGCN, GraphNetwork
 
-if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
-    from bankgcn.kernels.network.executor import Graphs, Plan
+if TYPE_CHECKING:  # numba is loaded when a kernel is first used
+    from bankgcn.kernels.network.collate import CollatedGraphs
+    from bankgcn.kernels.network.program import Program
 
 
-class WholeNetwork:
-    """The passes through a network; make one with :func:`whole`.
+def lower(net: GraphNetwork) -> Program | None:
+    """The program of a network; ``None`` if the executor does not support it or kernels are switched off.
 
-    Args:
-        net: The network.
-        plan: What it is made of.
-    """
-
-    def __init__(self, net: GraphNetwork, plan: Plan):
-        self.net, self.plan = net, plan
-
-    def embedding(self, graphs: Graphs) -> Tensor:
-        r"""The representation :math:`h_{\mathcal G}` of every graph, without a record for a backward pass."""
-        from bankgcn.kernels.network.executor import readouts
-
-        theta = torch.cat([parameter.detach().reshape(-1) for parameter in self.net.parameters()])
-        return torch.from_numpy(readouts(graphs, self.plan, theta.numpy()))
-
-
-def whole(net: GraphNetwork) -> WholeNetwork | None:
-    """The network as a whole; ``None`` if it has parts that the pass does not know, or fused passes are switched off.
-
-    Known are filter banks with a linear projection, without pooling, an encoder, or hooks that would not be called.
+    Supported are filter banks with a linear projection, without pooling, encoder, or hooks (which would not be called).
     """
     if type(net) not in (GraphNetwork, BankGCN) or net.encoder is not None or net.pools or _has_hooks(net):
         return None
@@ -57,7 +39,15 @@ def whole(net: GraphNetwork) -> WholeNetwork | None:
     in_order = len(given) == len(expected) and all(map(operator.is_, given, expected))
     if len(kinds) > 1 or not in_order or len({parameter.dtype for parameter in given}) > 1:
         return None
-    return WholeNetwork(net, _plan(net))
+    return _program(net)
+
+
+def run_embedding(program: Program, net: GraphNetwork, graphs: CollatedGraphs) -> Tensor:
+    r"""The representation :math:`h_{\mathcal G}` of every graph, computed by the program without autograd."""
+    from bankgcn.kernels.network.executor import readouts
+
+    theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()])
+    return torch.from_numpy(readouts(graphs, program, theta.numpy()))
 
 
 def _has_hooks(net: nn.Module) -> bool:
@@ -67,20 +57,20 @@ def _has_hooks(net: nn.Module) -> bool:
     )
 
 
-def _plan(net: GraphNetwork) -> Plan:
-    from bankgcn.kernels.layer.activation import MODES
-    from bankgcn.kernels.network.executor import Plan, Shape
+def _program(net: GraphNetwork) -> Program:
+    from bankgcn.kernels.network.program import NetworkShape, Program
+    from bankgcn.kernels.ops.graph_activation import NORMALIZE_MODES
 
     first = cast(BankConv, net.convs[0])
     basis = first.chebyshev_coefficients.to(net.predict.weight.dtype).contiguous().numpy()
-    shape = Shape(
-        layers=len(net.convs),
+    shape = NetworkShape(
+        num_layers=len(net.convs),
         order=basis.shape[1] - 1,
-        hidden=first.out_channels,
-        inputs=first.in_channels,
-        classes=net.predict.out_features,
-        parts=len(net.readout),
-        mode=MODES[net.normalize],
+        hidden_channels=first.out_channels,
+        in_channels=first.in_channels,
+        num_classes=net.predict.out_features,
+        num_readouts=len(net.readout),
+        normalize=NORMALIZE_MODES[net.normalize],
         bias=first.project.bias is not None,
         shortcut=first.shortcut,
     )
@@ -88,4 +78,4 @@ def _plan(net: GraphNetwork) -> Plan:
     for conv in net.convs:
         banks.append((start, conv.num_subspaces))
         start += sum(parameter.numel() for parameter in conv.parameters())  # alpha is the first of them
-    return Plan(shape, np.array(banks), basis)
+    return Program(shape, np.array(banks), basis)

@@ -1,4 +1,4 @@
-"""Which networks graphs can go through as a whole."""
+"""Which networks can be lowered to a program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import nn
 
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import BankConv, BankGCN, GraphNetwork
-from bankgcn.nn.whole import whole
+from bankgcn.nn.lowering import lower, run_embedding
 
 
 class Doubled(BankGCN):
@@ -41,10 +41,10 @@ def normalised() -> BankGCN:
     [BankGCN(3, 2), GraphNetwork(3, 2), BankGCN(3, 2, basis="jacobi", bias=False), BankGCN(1, 2)],
     ids=["bank", "generic", "other basis", "one channel"],
 )
-def test_filter_banks_with_linear_projections(net: GraphNetwork) -> None:
-    assert whole(net) is not None
+def test_filter_banks_with_linear_projections_are_lowered(net: GraphNetwork) -> None:
+    assert lower(net) is not None
     with use_kernels(False):
-        assert whole(net) is None
+        assert lower(net) is None
 
 
 @pytest.mark.parametrize(
@@ -76,19 +76,19 @@ def test_filter_banks_with_linear_projections(net: GraphNetwork) -> None:
         "parametrised",
     ],
 )
-def test_anything_else_goes_layer_by_layer(net: GraphNetwork) -> None:
-    assert whole(net) is None
+def test_other_networks_are_not_lowered(net: GraphNetwork) -> None:
+    assert lower(net) is None
 
 
-def test_the_parameters_are_looked_up_when_they_are_needed() -> None:
+def test_a_program_uses_the_parameters_of_the_moment() -> None:
     from bankgcn.data.builtin.generated import smooth_or_alternating
 
     torch.set_default_dtype(torch.float32)
     net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(3).batch()
-    passes = whole(net)
-    before = passes.embedding(batch.arrays)
+    program = lower(net)
+    before = run_embedding(program, net, batch.collated)
     with torch.no_grad():
         net.convs[0].project.weight.mul_(2)
-    after = passes.embedding(batch.arrays)
+    after = run_embedding(program, net, batch.collated)
     assert not torch.equal(before, after)
     torch.testing.assert_close(after, net.graph_embedding(batch.x, batch.shift, batch.batch).detach())

@@ -1,0 +1,156 @@
+"""Training steps: a :class:`Stepper` computes gradients by autograd or by program, and updates the parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bankgcn.data.batch import GraphBatch
+from bankgcn.data.graphs import GraphSet
+from bankgcn.kernels import fused_for
+from bankgcn.nn.network import GraphNetwork
+from bankgcn.tasks import Task
+from bankgcn.training.config import TrainConfig
+from bankgcn.training.flat import FlatParameters
+from bankgcn.training.objective import objective, program_for
+
+if TYPE_CHECKING:  # numba is loaded when a kernel is first used
+    from bankgcn.kernels.network.program import Program
+    from bankgcn.kernels.ops.adam import Adam
+
+MAX_CALL_NODES = 1 << 15  # of the batches that one call of the executor trains on; it cannot be interrupted
+
+
+class Stepper:
+    """Takes training steps by autograd.
+
+    Args:
+        net: The network; its parameters share memory with one vector from now on.
+        config: The protocol.
+        task: What is learned.
+    """
+
+    batches_per_call = 1  # number of batches that :meth:`step` expects as one
+
+    def __init__(self, net: GraphNetwork, config: TrainConfig, task: Task):
+        self.net, self.config, self.task = net, config, task
+        self.parameters = FlatParameters(parameter for parameter in net.parameters() if parameter.requires_grad)
+        self.optimizer = torch.optim.Adam(
+            [self.parameters.vector], lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
+        )
+
+    @property
+    def path(self) -> Literal["whole network", "fused layers", "plain"]:
+        """How the steps are computed, as records name it."""
+        return "fused layers" if fused_for(self.parameters.vector) else "plain"
+
+    def step(self, graphs: GraphBatch) -> list[Tensor | float]:
+        """Take a step for each ``batch_size`` graphs; return the sum of the task losses of each batch."""
+        self.parameters.gradient.zero_()
+        loss = self.add_gradient(graphs)
+        self.optimizer.step()
+        return [loss]
+
+    def add_gradient(self, batch: GraphBatch, share: float = 1.0) -> Tensor | float:
+        """Add the gradient of a batch's objective, times its share of a larger batch.
+
+        Returns:
+            The sum of the task losses; as a tensor on the device, so that the caller decides when to wait for it.
+        """
+        loss, task = objective(self.net, batch, self.config, self.task)
+        (loss if share == 1 else loss * share).backward()
+        return task * batch.num_graphs
+
+
+class ProgramStepper(Stepper):
+    """Takes training steps with the compiled executor, several batches per call.
+
+    Args:
+        net: The network; its parameters share memory with one vector from now on.
+        config: The protocol.
+        task: What is learned: classes, by cross-entropy.
+        program: The lowered network.
+        batch_nodes: Mean number of nodes in a batch.
+    """
+
+    def __init__(self, net: GraphNetwork, config: TrainConfig, task: Task, program: Program, batch_nodes: float):
+        super().__init__(net, config, task)
+        self.program = program
+        self.batches_per_call = max(1, int(MAX_CALL_NODES / max(batch_nodes, 1)))
+        # Omega is a sum over the layers, or their mean.
+        self._gamma = config.gamma / (len(net.convs) if config.coherence == "mean" else 1)
+
+    @property
+    def path(self) -> Literal["whole network"]:
+        """How the steps are computed, as records name it."""
+        return "whole network"
+
+    def step(self, graphs: GraphBatch) -> list[Tensor | float]:
+        """Take a step for each ``batch_size`` graphs; return the sum of the task losses of each batch."""
+        from bankgcn.kernels.network.executor import train
+
+        batch_ptr = np.append(np.arange(0, graphs.num_graphs, self.config.batch_size), graphs.num_graphs)
+        vector, gradient = self.parameters.vector.detach().numpy(), self.parameters.gradient.numpy()
+        losses = train(
+            graphs.collated,
+            batch_ptr,
+            self.program,
+            vector,
+            _classes(graphs),
+            gradient,
+            self._adam(),
+            gamma=self._gamma,
+        )
+        self.optimizer.state[self.parameters.vector]["step"] += len(losses)
+        return (losses * np.diff(batch_ptr)).tolist()
+
+    def add_gradient(self, batch: GraphBatch, share: float = 1.0) -> float:
+        """Add the gradient of a batch's objective, times its share; return the sum of the task losses."""
+        from bankgcn.kernels.network.executor import add_gradient
+
+        vector, gradient = self.parameters.vector.detach().numpy(), self.parameters.gradient.numpy()
+        mean = add_gradient(
+            batch.collated, self.program, vector, _classes(batch), gradient, scale=share, gamma=self._gamma
+        )
+        return mean * batch.num_graphs
+
+    def _adam(self) -> Adam:
+        """State of the optimiser, in its own memory; zeros before the first step."""
+        from bankgcn.kernels.ops.adam import Adam
+
+        vector = self.parameters.vector
+        state = self.optimizer.state[vector]
+        if not state:
+            moments = {name: torch.zeros_like(vector, requires_grad=False) for name in ("exp_avg", "exp_avg_sq")}
+            state |= {"step": torch.zeros(())} | moments
+        (group,) = self.optimizer.param_groups
+        return Adam(
+            mean=state["exp_avg"].numpy(),
+            square=state["exp_avg_sq"].numpy(),
+            step=int(state["step"]) + 1,
+            learning_rate=group["lr"],
+            beta1=group["betas"][0],
+            beta2=group["betas"][1],
+            epsilon=group["eps"],
+            weight_decay=group["weight_decay"],
+        )
+
+
+def make_stepper(net: GraphNetwork, graphs: GraphSet, config: TrainConfig, task: Task) -> Stepper:
+    """The fastest stepper for a network on these training graphs: by program where the executor supports both."""
+    program = program_for(net, graphs)
+    if (
+        program is None
+        or task.loss != "cross_entropy"
+        or not all(parameter.requires_grad for parameter in net.parameters())
+    ):
+        return Stepper(net, config, task)
+    return ProgramStepper(net, config, task, program, config.batch_size * len(graphs.degree) / len(graphs))
+
+
+def _classes(batch: GraphBatch) -> NDArray[np.int64]:
+    return cast("NDArray[np.int64]", batch.source.y)[batch.indices]

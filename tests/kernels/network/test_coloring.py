@@ -1,0 +1,47 @@
+"""Colour refinement works in bounded calls and checks its partition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bankgcn.kernels.network import coloring
+from bankgcn.kernels.network.coloring import MAX_ROUNDS, WORK_PER_CALL, _is_equitable
+from bankgcn.kernels.network.quotient import quotient
+from flat_graphs import chains, ring
+
+
+def test_much_work_is_divided_into_several_calls_so_that_it_can_be_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = []
+
+    def watched(arrays, attribute_bits, shift_bits, graph, colors):
+        calls.append(graph)
+        return color(arrays, attribute_bits, shift_bits, graph, colors)
+
+    color = coloring._color
+    monkeypatch.setattr(coloring, "_color", watched)
+    arrays = chains(6, 20_000).flat
+    assert quotient(arrays) is arrays
+    rounds = MAX_ROUNDS + 1
+    per_call = -(-WORK_PER_CALL // (rounds * (3 * 20_000 - 2)))  # graphs until the work of a call is done
+    assert calls == list(range(0, 6, per_call))
+    assert len(calls) > 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "colors", "expected"),
+    [
+        ([0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], True),
+        ([0, 1, 0, 1, 0, 1], [0, 1, 0, 1, 0, 1], True),
+        ([0, 1, 0, 1, 0, 1], [0, 0, 0, 0, 0, 0], False),
+        ([0, 0, 0, 0, 0, 0], [0, 1, 1, 0, 1, 1], True),
+        ([0, 0, 0, 0, 0, 0], [0, 1, 1, 1, 1, 1], False),
+    ],
+)
+def test_a_partition_that_is_not_equitable_is_rejected(labels: list[int], colors: list[int], expected: bool) -> None:
+    arrays, sums = ring(6, labels), np.zeros(6)
+    rowptr = np.arange(0, 14, 2)
+    assert _is_equitable(arrays, 0, rowptr, np.array(colors), np.empty(2, np.int64), sums) is expected
+    assert not sums.any()
