@@ -56,7 +56,7 @@ def test_a_training_is_resumed_by_as_many_processes_as_began_it() -> None:
     def training(group: ProcessGroup) -> Training:
         net = GraphNetwork(1, 2, hidden_channels=16, num_layers=2)
         graphs = smooth_or_alternating(8)
-        return Training(net, graphs, graphs, TrainConfig(), torch.Generator(), group)
+        return Training(net, graphs, graphs, TrainConfig(), torch.Generator(), group=group)
 
     with pytest.raises(ValueError, match="started by 2 processes and can only be resumed by as many, not by 1"):
         training(ProcessGroup()).restore(*training(ProcessGroup(0, 2)).state())

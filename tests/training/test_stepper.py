@@ -129,7 +129,7 @@ def test_a_network_shares_the_vector_until_it_is_released() -> None:
 
 def test_a_share_of_zero_has_no_gradient() -> None:
     graphs = smooth_or_alternating(4)
-    stepper = make_stepper(network(), graphs, replace(TrainConfig(), gamma=0.0))
+    stepper = make_stepper(network(), graphs, replace(TrainConfig(), gamma=0.0), TASK)
     stepper.add_gradient(graphs.batch(), share=0.0)
     assert not stepper.parameters.gradient.any()
 
