@@ -14,7 +14,7 @@ from bankgcn.data.builtin.digits import digits
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.cache import cached, data_roots, download_root
-from bankgcn.data.catalog import CATALOG, Entry, find_entry
+from bankgcn.data.catalog import CATALOG, Dataset, find_in_catalog
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.refit import conform, refit
 from bankgcn.data.features.spec import FeatureSpec
@@ -99,7 +99,7 @@ class Source:
     name: str
     reader: str
     path: Path | None = None
-    entry: Entry | None = None
+    entry: Dataset | None = None
 
     @property
     def kind(self) -> str:
@@ -218,7 +218,7 @@ def find_source(source: str | Path, data_root: str | Path | None = None) -> Sour
     path = Path(source).expanduser()
     if not path.exists():
         near = difflib.get_close_matches(str(source).lower(), {name.lower(): name for name in CATALOG}, n=1)
-        hint = f"; did you mean {find_entry(near[0]).name}?" if near else ""
+        hint = f"; did you mean {find_in_catalog(near[0]).name}?" if near else ""
         raise ValueError(f"{str(source)!r} is neither a dataset nor a file or folder: expected {EXPECTED}{hint}")
     return Source(path.resolve().stem, _reader_of(path), path)
 
@@ -229,7 +229,7 @@ def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
     Raises:
         ValueError: There is no such dataset, or it is in none of the places; the message says how to get it.
     """
-    entry = find_entry(name)
+    entry = find_in_catalog(name)
     if not entry.places:
         return Source(entry.name, entry.reader, entry=entry)
     path = locate(entry, data_root)
@@ -238,13 +238,13 @@ def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
     return Source(entry.name, entry.reader, path, entry)
 
 
-def locate(entry: Entry, data_root: str | Path | None = None) -> Path | None:
+def locate(entry: Dataset, data_root: str | Path | None = None) -> Path | None:
     """Where a dataset lies under the first data root that has it."""
     candidates = (root / place for root in data_roots(data_root) for place in entry.places)
     return next((path for path in candidates if path.exists()), None)
 
 
-def how_to_get(entry: Entry, data_root: str | Path | None = None) -> str:
+def how_to_get(entry: Dataset, data_root: str | Path | None = None) -> str:
     """What a user can do to have a dataset that is not here."""
     target = download_root(data_root) / entry.places[0]
     searched = ", ".join(str(root) for root in data_roots(data_root))
@@ -270,7 +270,7 @@ def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Prog
     Raises:
         ValueError: It cannot be downloaded.
     """
-    entry = find_entry(name)
+    entry = find_in_catalog(name)
     if not entry.places:
         raise ValueError(f"{entry.name} comes with the package and needs no download")
     root = download_root(data_root)

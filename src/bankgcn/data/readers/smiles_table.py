@@ -15,7 +15,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.molecules import Features, Molecules, Policy, left_out, molecule_graphs, parse_smiles
 from bankgcn.data.targets import TargetError, TargetKind, encode_targets, scalar
 from bankgcn.files.errors import FileError
-from bankgcn.files.tables import Table, read_table
+from bankgcn.files.tables import TextTable, read_table
 
 TARGET_NAMES = ("target", "label", "class", "y")
 
@@ -68,7 +68,7 @@ def read_smiles_table(
     return molecule_graphs(molecules, y, known, features=features, name=table.path.stem, notes=notes)
 
 
-def _smiles_column(table: Table) -> str:
+def _smiles_column(table: TextTable) -> str:
     """The one column called "smiles", in any case."""
     found = [name for name in table.header if name.lower() == "smiles"]
     if len(found) != 1:
@@ -79,7 +79,7 @@ def _smiles_column(table: Table) -> str:
     return found[0]
 
 
-def _target_column(table: Table, smiles: str) -> str | None:
+def _target_column(table: TextTable, smiles: str) -> str | None:
     """The column with the targets, by its name or because there is no other; ``None`` if there is none at all."""
     others = [name for name in table.header if name != smiles]
     usual = [name for name in others if name.lower() in TARGET_NAMES]
@@ -92,7 +92,7 @@ def _target_column(table: Table, smiles: str) -> str | None:
     return candidates[0] if candidates else None
 
 
-def _with_targets(table: Table, target: str, missing: Policy) -> tuple[Table, tuple[str, ...]]:
+def _with_targets(table: TextTable, target: str, missing: Policy) -> tuple[TextTable, tuple[str, ...]]:
     """The rows that have a target, and a note on those that have none."""
     pick(dict.fromkeys(("refuse", "skip")), missing, "way to treat missing targets")
     has_target = [scalar(cell) is not None for cell in table.column(target)]
@@ -108,7 +108,7 @@ def _with_targets(table: Table, target: str, missing: Policy) -> tuple[Table, tu
 
 
 def _encoded(
-    table: Table, target: str, molecules: Molecules, kind: TargetKind, classes: Sequence[str] | None
+    table: TextTable, target: str, molecules: Molecules, kind: TargetKind, classes: Sequence[str] | None
 ) -> tuple[NDArray, tuple[str, ...] | None]:
     """Targets of the molecules that could be read."""
     cells = table.column(target)
