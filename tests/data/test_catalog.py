@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.data.builtin import BUILTIN
-from bankgcn.data.catalog import CATALOG, find_entry
+from bankgcn.data.catalog import CATALOG, find_in_catalog
 from bankgcn.data.readers import READERS
 from bankgcn.data.sources import find_dataset, locate
 from bankgcn.data.statistics import Statistics
@@ -74,12 +74,18 @@ def test_a_row_is_complete(name: str) -> None:
 
 
 def test_a_name_is_found_in_any_case_and_a_slip_gets_a_hint() -> None:
-    assert find_entry("enzymes").name == "ENZYMES"
+    assert find_in_catalog("enzymes").name == "ENZYMES"
     with pytest.raises(ValueError, match="unknown dataset 'PROTEIN', expected one of .*; did you mean 'PROTEINS'"):
-        find_entry("PROTEIN")
+        find_in_catalog("PROTEIN")
 
 
 def test_features_are_said_in_words() -> None:
     assert str(CATALOG["ENZYMES"].features) == "node attributes scaled to [0, 1] by column and one-hot node labels"
     assert str(CATALOG["NCI1"].features) == "one-hot node labels"
     assert str(CATALOG["FRANKENSTEIN"].features) == "node attributes"
+
+
+def test_the_protocol_of_the_paper_differs_on_the_large_datasets_alone() -> None:
+    large = {"batch_size": 256, "patience": 50, "decay_patience": 20}
+    protocols = {name: dict(dataset.protocol) for name, dataset in CATALOG.items() if dataset.protocol}
+    assert protocols == {"CIFAR-10": large, "ogbg-molhiv": {**large, "metric": "roc_auc", "readout": "mean"}}

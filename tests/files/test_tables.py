@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bankgcn.files.errors import FileError
-from bankgcn.files.tables import Table, read_table
+from bankgcn.files.tables import TextTable, read_table
 
 
-def _table(folder: Path, content: bytes) -> Table:
+def _table(folder: Path, content: bytes) -> TextTable:
     path = folder / "table.csv"
     path.write_bytes(content)
     return read_table(path)

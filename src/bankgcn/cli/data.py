@@ -17,7 +17,7 @@ from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.settings import PLACES, READING
 from bankgcn.data.cache import data_roots
-from bankgcn.data.catalog import CATALOG, Entry
+from bankgcn.data.catalog import CATALOG, Dataset
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, fetch_dataset, find_source, locate
 from bankgcn.data.statistics import Statistics
@@ -80,7 +80,7 @@ def fetch_by_name(
     Console().print(Text(f"{name} is at {path}"), soft_wrap=True)
 
 
-def _presence(entry: Entry, data_root: Path | None) -> str:
+def _presence(entry: Dataset, data_root: Path | None) -> str:
     if not entry.places:
         return "built in"
     if locate(entry, data_root) is not None:

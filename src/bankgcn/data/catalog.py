@@ -1,10 +1,10 @@
-"""The datasets that are known by name, as rows of data."""
+"""The catalogue: one row for each dataset that has a name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from bankgcn.choices import pick
 from bankgcn.data.readers.tu import TUFeatures
@@ -45,26 +45,24 @@ HU = (
     "machine learning on graphs. NeurIPS 2020"
 )
 
-LARGE = {"batch_size": 256, "patience": 50, "decay_patience": 20}
-
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
-    """What is known of a dataset before it is read.
+class Dataset:
+    """A row of the catalogue: what is known of a dataset before it is read.
 
     Args:
-        name: Its name here.
-        summary: What the graphs are and what is asked of them.
-        reader: Which reader reads it; see :data:`bankgcn.data.readers.READERS`.
-        features: What the nodes carry: a policy for the TU reader, or a sentence.
-        split: Whether training, validation and test are drawn by seed, 8:1:1 and stratified, or fixed by its authors.
-        places: Where it may be under a data root, the place of a download first (a folder, if it must be unpacked);
-            none if it comes with the package.
+        name: Its name on the command line.
+        summary: What the graphs are, and what is predicted.
+        reader: The reader that reads it; see :data:`bankgcn.data.readers.READERS`.
+        features: The node features: a choice for the TU reader, or a sentence.
+        split: ``"stratified"`` (8:1:1, drawn by seed) or ``"official"`` (fixed by the authors of the dataset).
+        protocol: Settings that the paper changes for this dataset, by the names of their fields.
+        places: Paths under a data root where it may be. A download goes to the first (a folder, if it is unpacked).
+            Empty if the dataset comes with the package.
         url: Its official address.
-        sha256: Checksum of the official file, where we have that file.
-        published: Its statistics as the paper prints them, with which ours are compared.
-        protocol: Settings of a run that the paper changes for this dataset, by the names of their fields.
-        citation: Whom to cite.
+        sha256: Checksum of the official file, if known.
+        published: Its statistics in the paper, for comparison with ours.
+        citation: The publications to cite.
         notes: What a user must know.
     """
 
@@ -73,11 +71,11 @@ class Entry:
     reader: str
     features: TUFeatures | str
     split: Literal["stratified", "official"] = "stratified"
+    protocol: Mapping[str, str | int] = field(default_factory=dict)
     places: tuple[str, ...] = ()
     url: str | None = None
     sha256: str | None = None
     published: Statistics | None = None
-    protocol: Mapping[str, Any] = field(default_factory=dict)
     citation: str = ""
     notes: tuple[str, ...] = ()
 
@@ -89,10 +87,10 @@ def _tu(
     statistics: tuple[int, float, float, int, int],
     citation: str,
     sha256: str | None = None,
-) -> Entry:
-    """A set of the TU collection that the paper uses, with its row of the paper's table of datasets."""
+) -> Dataset:
+    """The row of a TU dataset that the paper uses; ``statistics`` is its row in the paper's table of datasets."""
     graphs, nodes, edges, width, classes = statistics
-    return Entry(
+    return Dataset(
         name=name,
         summary=summary,
         reader="tu",
@@ -110,6 +108,7 @@ def _tu_places(name: str) -> tuple[str, ...]:
 
 
 LABELS = TUFeatures(labels=True)
+LARGE = {"batch_size": 256, "patience": 50, "decay_patience": 20}  # the protocol of the two large datasets
 
 # Statistics: the paper's Table "Dataset statistics and properties". Checksums: of files known to be the original ones.
 _ROWS = (
@@ -161,7 +160,7 @@ _ROWS = (
         (4337, 16.90, 17.88, 780, 2),
         ORSINI,
     ),
-    Entry(
+    Dataset(
         name="FRANKENSTEIN-rebuilt",
         summary="a stand-in for FRANKENSTEIN, not that dataset",
         reader="tu",
@@ -173,45 +172,45 @@ _ROWS = (
             "an MNIST digit; its results must not be compared with published ones of FRANKENSTEIN",
         ),
     ),
-    Entry(
+    Dataset(
         name="CIFAR-10",
         summary="images as graphs of superpixels; which of ten kinds of things they show",
         reader="cifar10",
         features="mean colour and position of each superpixel",
         split="official",
+        protocol=LARGE,
         places=("CIFAR10/CIFAR10_v2.zip", "CIFAR10/raw/CIFAR10_v2.pt", "CIFAR10/superpixels.npz"),
         url="https://data.pyg.org/datasets/benchmarking-gnns/CIFAR10_v2.zip",
         published=Statistics(graphs=60_000, nodes=117.63, edges=564.86, features=5, classes=10),
-        protocol=LARGE,
         citation=DWIVEDI,
     ),
-    Entry(
+    Dataset(
         name="ogbg-molhiv",
         summary="molecules; whether they inhibit the replication of HIV",
         reader="molhiv",
         features="nine integers of each atom, as they are",
         split="official",
+        protocol={**LARGE, "metric": "roc_auc", "readout": "mean"},
         places=("ogbg_molhiv", "hiv"),
         url="https://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download/hiv.zip",
         published=Statistics(graphs=41_127, nodes=25.51, edges=27.47, features=9, classes=2),
-        protocol={**LARGE, "metric": "roc_auc", "readout": "mean"},
         citation=HU,
     ),
-    Entry(
+    Dataset(
         name="MUTAG",
         summary="nitro compounds; mutagenic or not",
         reader="mutag",
         features=LABELS,
         citation=DEBNATH,
     ),
-    Entry(
+    Dataset(
         name="digits",
         summary="handwritten digits of 8 x 8 pixels as grids",
         reader="digits",
         features="the intensity of each pixel",
         citation="E. Alpaydin, C. Kaynak: Optical recognition of handwritten digits. UCI repository, 1998",
     ),
-    Entry(
+    Dataset(
         name="smooth-or-alternating",
         summary="generated graphs; whether their signal is smooth or alternates",
         reader="smooth-or-alternating",
@@ -219,14 +218,14 @@ _ROWS = (
     ),
 )
 
-CATALOG: dict[str, Entry] = {entry.name: entry for entry in _ROWS}
+CATALOG: dict[str, Dataset] = {dataset.name: dataset for dataset in _ROWS}
 
 
-def find_entry(name: str) -> Entry:
-    """The dataset of that name, in upper or lower case.
+def find_in_catalog(name: str) -> Dataset:
+    """The dataset with that name; upper and lower case are the same.
 
     Raises:
-        ValueError: There is none; the message lists those there are, and the one that was probably meant.
+        ValueError: There is no such dataset; the message lists all names, and suggests the most similar one.
     """
-    by_lower = {known.lower(): entry for known, entry in CATALOG.items()}
+    by_lower = {known.lower(): dataset for known, dataset in CATALOG.items()}
     return by_lower.get(name.lower()) or pick(CATALOG, name, "dataset")

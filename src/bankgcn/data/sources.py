@@ -10,7 +10,7 @@ from typing import Any
 
 from bankgcn.data.builtin import BUILTIN
 from bankgcn.data.cache import cached, data_roots, download_root
-from bankgcn.data.catalog import CATALOG, Entry, find_entry
+from bankgcn.data.catalog import CATALOG, Dataset, find_in_catalog
 from bankgcn.data.features.refit import conform, refit
 from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.graphs import GraphSet, Indices
@@ -37,7 +37,7 @@ class Source:
     name: str
     reader: str
     path: Path | None = None
-    entry: Entry | None = None
+    entry: Dataset | None = None
 
     @property
     def kind(self) -> str:
@@ -149,7 +149,7 @@ def find_source(source: str | Path, data_root: str | Path | None = None) -> Sour
     path = Path(source).expanduser()
     if not path.exists():
         near = difflib.get_close_matches(str(source).lower(), {name.lower(): name for name in CATALOG}, n=1)
-        hint = f"; did you mean {find_entry(near[0]).name}?" if near else ""
+        hint = f"; did you mean {find_in_catalog(near[0]).name}?" if near else ""
         raise ValueError(
             f"{str(source)!r} is neither a dataset nor a file or folder: expected a dataset's name, {_accepted()}{hint}"
         )
@@ -162,7 +162,7 @@ def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
     Raises:
         ValueError: There is no such dataset, or its files are missing; the message says how to get them.
     """
-    entry = find_entry(name)
+    entry = find_in_catalog(name)
     if not entry.places:
         return Source(entry.name, entry.reader, entry=entry)
     path = locate(entry, data_root)
@@ -171,13 +171,13 @@ def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
     return Source(entry.name, entry.reader, path, entry)
 
 
-def locate(entry: Entry, data_root: str | Path | None = None) -> Path | None:
+def locate(entry: Dataset, data_root: str | Path | None = None) -> Path | None:
     """Path of a dataset under the first data root that has it; ``None`` if none has it."""
     candidates = (root / place for root in data_roots(data_root) for place in entry.places)
     return next((path for path in candidates if path.exists()), None)
 
 
-def how_to_get(entry: Entry, data_root: str | Path | None = None) -> str:
+def how_to_get(entry: Dataset, data_root: str | Path | None = None) -> str:
     """How to get a dataset whose files are missing."""
     target = download_root(data_root) / entry.places[0]
     searched = ", ".join(str(root) for root in data_roots(data_root))
@@ -203,7 +203,7 @@ def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Down
     Raises:
         ValueError: It cannot be downloaded.
     """
-    entry = find_entry(name)
+    entry = find_in_catalog(name)
     if not entry.places:
         raise ValueError(f"{entry.name} comes with the package and needs no download")
     root = download_root(data_root)

@@ -14,8 +14,8 @@ DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True)
-class Table:
-    """The cells of a file, and the line of the file on which each row ends."""
+class TextTable:
+    """The cells of a CSV file, and the line of the file on which each row ends."""
 
     path: Path
     header: tuple[str, ...]
@@ -30,17 +30,18 @@ class Table:
         return [row[place] for row in self.rows]
 
     def listed(self) -> str:
-        """The names of the columns, for a message."""
+        """The names of the columns, for an error message."""
         return ", ".join(map(repr, self.header))
 
 
-def read_table(path: Path) -> Table:
-    """The table in a file of text, its cells separated by commas, semicolons or tabs: whichever the header has most.
+def read_table(path: Path) -> TextTable:
+    """Read a CSV file. Commas, semicolons or tabs separate its cells: whichever is most frequent in the header.
 
-    Blank lines count as lines but are no rows, so line ends of ``CR LF LF`` do no harm.
+    Blank lines are skipped, so line ends of ``CR LF LF`` do no harm.
 
     Raises:
-        FileError: The file cannot be read, is empty, names a column twice, or has a row of another length.
+        FileError: The file cannot be read, is empty, names a column twice, or has a row of another length than the
+            header.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -59,7 +60,7 @@ def read_table(path: Path) -> Table:
     for line, row in rest:
         if len(row) != len(header):
             raise FileError(f"has {len(row)} cell(s) where the header has {len(header)}", path, line)
-    return Table(path, header, [row for _, row in rest], [line for line, _ in rest])
+    return TextTable(path, header, [row for _, row in rest], [line for line, _ in rest])
 
 
 def _numbered_rows(file: TextIO, path: Path) -> list[tuple[int, list[str]]]:

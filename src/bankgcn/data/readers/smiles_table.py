@@ -22,7 +22,7 @@ from bankgcn.data.readers.molecules import (
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets, scalar
 from bankgcn.files.errors import FileError
-from bankgcn.files.tables import Table, read_table
+from bankgcn.files.tables import TextTable, read_table
 
 TARGET_NAMES = ("target", "label", "class", "y")
 
@@ -77,7 +77,7 @@ def read_smiles_table(
     return molecule_graphs(molecules, encoded, features=features, name=table.path.stem, notes=notes)
 
 
-def _smiles_column(table: Table) -> str:
+def _smiles_column(table: TextTable) -> str:
     """The only column called "smiles", in upper or lower case."""
     found = [name for name in table.header if name.lower() == "smiles"]
     if len(found) != 1:
@@ -89,7 +89,7 @@ def _smiles_column(table: Table) -> str:
     return found[0]
 
 
-def _target_columns(table: Table, smiles: str, target: str | None) -> list[str]:
+def _target_columns(table: TextTable, smiles: str, target: str | None) -> list[str]:
     """The columns with the targets: those that ``target`` names, or the only candidate."""
     if target in table.header:  # before splitting, because a name may contain a comma
         return [target]
@@ -111,7 +111,7 @@ def _target_columns(table: Table, smiles: str, target: str | None) -> list[str]:
     return candidates
 
 
-def _with_targets(table: Table, targets: Sequence[str], missing: Policy) -> tuple[Table, tuple[str, ...]]:
+def _with_targets(table: TextTable, targets: Sequence[str], missing: Policy) -> tuple[TextTable, tuple[str, ...]]:
     """The rows that have a known target, and a note on those that have none."""
     pick(dict.fromkeys(("refuse", "skip")), missing, "missing")
     cells = zip(*(table.column(name) for name in targets), strict=True)
@@ -129,7 +129,7 @@ def _with_targets(table: Table, targets: Sequence[str], missing: Policy) -> tupl
 
 
 def _encode(
-    table: Table, names: Sequence[str], molecules: Molecules, task: TaskName | None, classes: Sequence[str] | None
+    table: TextTable, names: Sequence[str], molecules: Molecules, task: TaskName | None, classes: Sequence[str] | None
 ) -> Targets:
     """Targets of the readable molecules."""
     columns = {name: table.column(name) for name in names}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bankgcn.data.catalog import CATALOG, Entry, find_entry
+from bankgcn.data.catalog import CATALOG, Dataset, find_in_catalog
 from bankgcn.data.sources import find_dataset, locate
 from bankgcn.data.statistics import Statistics
 
@@ -32,16 +32,16 @@ class Description:
 
 def describe(names: Iterable[str] = PAPER_DATASETS, data_root: Path | None = None) -> list[Description]:
     """Statistics of datasets by name, computed from the data on this machine."""
-    return [_described(find_entry(name), data_root) for name in names]
+    return [_described(find_in_catalog(name), data_root) for name in names]
 
 
 def is_here(name: str, data_root: Path | None = None) -> bool:
     """Whether a dataset of the catalogue can be read without a download."""
-    entry = find_entry(name)
+    entry = find_in_catalog(name)
     return not entry.places or locate(entry, data_root) is not None
 
 
-def _described(entry: Entry, data_root: Path | None) -> Description:
+def _described(entry: Dataset, data_root: Path | None) -> Description:
     published = asdict(entry.published) if entry.published else None
     if not is_here(entry.name, data_root):
         return Description(name=entry.name, here=None, published=published)
