@@ -1,4 +1,4 @@
-"""Some graphs of a set as one block-diagonal graph, ready for a network."""
+"""Some graphs of a set as one block-diagonal graph, the input of a network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def pointers(counts: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Where each run starts if runs of these lengths follow one another, and last where they end."""
+    """Start of each run if runs of these lengths follow one another, and the end of the last."""
     ptr = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=ptr[1:])
     return ptr
@@ -43,14 +43,12 @@ def spans(starts: NDArray[np.integer], counts: NDArray[np.integer], ptr: NDArray
 
 
 class GraphBatch:
-    """Some graphs of a set, their nodes numbered one after another; every field is made when it is first asked for.
-
-    A network that works on the shift never pays for ``edge_index``, and a structure-blind one pays for neither.
+    """Some graphs of a set, their nodes numbered one after another; each field is computed when it is first used.
 
     Args:
         source: The set that holds the graphs.
         indices: Numbers of the graphs in it, from 0.
-        device: Where the fields are made.
+        device: Device of the fields.
     """
 
     def __init__(self, source: GraphSet, indices: NDArray[np.integer], device: torch.device | str = "cpu"):
@@ -94,7 +92,7 @@ class GraphBatch:
 
     @cached_property
     def ptr(self) -> Tensor:
-        """Where the nodes of each graph start, and last their number: shape ``(num_graphs + 1,)``."""
+        """Where the nodes of each graph start, and the number of nodes: shape ``(num_graphs + 1,)``."""
         return self._tensor(self._node_ptr)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Arrays that describe graphs: brought to one type, refused with the value and its place if they cannot be right."""
+"""Convert the arrays of a user to one type each, or raise an error that names the wrong value and its place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def as_array(values: ArrayLike | Tensor) -> NDArray:
 
 
 def check_rows(name: str, array: NDArray, count: int, what: str) -> None:
-    """Raise unless there is a row for each of ``count`` things."""
+    """Raise an error unless the array has ``count`` rows."""
     if array.ndim < 1 or len(array) != count:
         raise GraphError(f"{name} has shape {array.shape}, expected ({count}, ...): one row per {what}")
 
@@ -40,7 +40,7 @@ def check_num_nodes(num_nodes: ArrayLike | Tensor) -> NDArray[np.int64]:
 
 
 def check_edge_index(edge_index: ArrayLike | Tensor) -> NDArray[np.integer]:
-    """The edge list as integers; which nodes there are is checked with the graphs."""
+    """The edge list as integers; ``flatten_edges`` checks that the nodes exist."""
     edges = _integers("edge_index", as_array(edge_index))
     if edges.ndim != 2 or len(edges) != 2:
         raise GraphError(f"edge_index has shape {edges.shape}, expected (2, num_edges)")
@@ -94,7 +94,7 @@ def check_labels(name: str, labels: ArrayLike | Tensor, count: int, what: str) -
 
 
 def check_widths(labels: NDArray[np.unsignedinteger], widths: int | Sequence[int] | None) -> tuple[int, ...]:
-    """How many values each column of labels may have; by default as many as reach to its largest."""
+    """Number of values of each column of labels; by default one more than the largest."""
     columns = labels.shape[1]
     needed = tuple(int(labels[:, column].max(initial=0)) + 1 for column in range(columns))
     if widths is None:

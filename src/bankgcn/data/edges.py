@@ -1,4 +1,4 @@
-"""From an edge list over many graphs to flat, checked, symmetric entries, sorted as a CSR matrix wants them."""
+"""From the edge list of many graphs to flat edges in CSR order: checked, merged, symmetric and normalised."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from bankgcn.spectral.shift import normalize
 
 Asymmetric = Literal["refuse", "symmetrise"]
 
-EDGES_AT_ONCE = 1 << 18  # the sorting of one piece fits into the cache, and the memory beside the result stays small
-TOLERANCE = 3e-4  # summing duplicates in another order rounds the two directions of an edge apart; as in GraphShift
+EDGES_AT_ONCE = 1 << 18  # one piece is sorted in the cache, with little additional memory
+TOLERANCE = 3e-4  # between the two directions of an edge: sums of duplicates are rounded; as in GraphShift
 
 
 @dataclass(frozen=True)
 class FlatEdges:
-    """The entries of all graphs, one graph after another, by row and then column; no self-loops, no duplicates."""
+    """The directed edges of all graphs, sorted by graph, row and column; no self-loops, no duplicates."""
 
     edge_ptr: NDArray[np.int64]  # (G + 1,): where the edges of each graph start
-    degree: NDArray[np.unsignedinteger]  # (N,): number of entries in each row
-    neighbor: NDArray[np.unsignedinteger]  # (E,): column of each entry, counted within its graph
-    shift: NDArray[np.float32]  # (E,): value of each entry of L~
-    weight: NDArray[np.float32] | None  # (E,): weight of each edge, where they are not all 1
+    degree: NDArray[np.unsignedinteger]  # (N,): number of neighbours of each node
+    neighbor: NDArray[np.unsignedinteger]  # (E,): target node of each edge, numbered within its graph
+    shift: NDArray[np.float32]  # (E,): entry of L~
+    weight: NDArray[np.float32] | None  # (E,): weight of each edge; None if all are 1
     labels: NDArray[np.unsignedinteger] | None  # (E, c)
-    notes: tuple[str, ...]  # what had to be changed
+    notes: tuple[str, ...]  # what was changed
 
 
 @dataclass
 class _Edges:
-    """A piece of the edge list: node numbers from 0 to num_nodes - 1 and what belongs to each edge."""
+    """Some edges of the list: their two nodes, numbered from 0, weights and labels."""
 
     row: NDArray[np.int64]
     col: NDArray[np.int64]
@@ -50,7 +50,7 @@ class _Edges:
 
 @dataclass
 class _Counts:
-    """What was changed on the way, in directed edges."""
+    """Numbers of directed edges that were changed."""
 
     loops: int = 0
     duplicates: int = 0
@@ -58,13 +58,13 @@ class _Counts:
     unequal: int = 0
 
     def notes(self) -> tuple[str, ...]:
-        told = {
+        counts = {
             f"{self.loops:,} self-loops removed": self.loops,
             f"{self.duplicates:,} duplicate edges merged by adding their weights": self.duplicates,
             f"symmetrised: {self.alone:,} edges had no reverse": self.alone,
             f"symmetrised: {self.unequal:,} edges weighed less than their reverse and took its weight": self.unequal,
         }
-        return tuple(note for note, count in told.items() if count)
+        return tuple(note for note, count in counts.items() if count)
 
 
 def flatten_edges(
@@ -74,13 +74,13 @@ def flatten_edges(
     labels: NDArray[np.unsignedinteger] | None,
     asymmetric: Asymmetric,
 ) -> FlatEdges:
-    """Check, sort, merge and normalise the edges of all graphs, a bounded piece at a time.
+    """Check, sort, merge and normalise the edges of all graphs, about ``EDGES_AT_ONCE`` at a time.
 
     Args:
         node_ptr: Where the nodes of each graph start, shape ``(G + 1,)``.
         edge_index: Node numbers over the whole set, shape ``(2, E)``, in any order.
         weight: Weight of each edge; ``None`` means 1.
-        labels: Integers of each edge, shape ``(E, c)``. Of merged edges the first one's are kept.
+        labels: Integers of each edge, shape ``(E, c)``. Merged edges keep the labels of the first.
         asymmetric: What to do with an edge whose reverse is missing or differs: ``"refuse"``, or ``"symmetrise"``,
             which gives both directions the larger weight.
     """
@@ -199,7 +199,7 @@ def _merge(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
 
 
 def _match_reverses(edges: _Edges, node_ptr: NDArray[np.int64], first_graph: int) -> None:
-    """Raise if an edge has no reverse, or one of another weight; else let both have the very same."""
+    """Raise an error if an edge has no reverse or one of another weight; then make both weights exactly equal."""
     num_nodes = int(node_ptr[-1])
     key, mirrored = edges.row * num_nodes + edges.col, edges.col * num_nodes + edges.row
     reverse = np.argsort(mirrored, kind="stable")
@@ -209,12 +209,12 @@ def _match_reverses(edges: _Edges, node_ptr: NDArray[np.int64], first_graph: int
         wrong = ~np.isclose(edges.weight, edges.weight[reverse], rtol=TOLERANCE, atol=0)
     for edge in np.flatnonzero(wrong)[:1]:
         raise GraphError(_asymmetry(edges, edge, node_ptr, first_graph))
-    # Adding the weights of duplicates in another order may have rounded the two directions apart.
+    # Sums of duplicates in different order may differ by rounding.
     edges.weight = np.maximum(edges.weight, edges.weight[reverse])
 
 
 def _check_degrees(edges: _Edges, node_ptr: NDArray[np.int64], first_graph: int) -> None:
-    """Raise if the weights of a node add up to infinity in float32: the shift would take it for an isolated node."""
+    """Raise an error if the weights of a node add up to infinity in float32: D^-1/2 would be 0."""
     degree = np.bincount(edges.row, edges.weight, minlength=int(node_ptr[-1]))  # in float64
     for node in np.flatnonzero(degree > np.finfo(np.float32).max)[:1]:
         piece = int(np.searchsorted(node_ptr, node, side="right")) - 1
@@ -255,7 +255,7 @@ def _symmetrise(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
 
 
 def _join(pieces: list[FlatEdges], notes: tuple[str, ...]) -> FlatEdges:
-    """The pieces as one, in the smallest types that hold them."""
+    """All pieces joined, integers in the smallest type that holds them."""
     degree = np.concatenate([piece.degree for piece in pieces])
     labels = [piece.labels for piece in pieces if piece.labels is not None]
     return FlatEdges(

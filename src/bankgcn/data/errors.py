@@ -1,7 +1,7 @@
-"""What can be wrong with graphs."""
+"""The error of invalid graphs."""
 
 from __future__ import annotations
 
 
 class GraphError(ValueError):
-    """Graphs that contradict themselves: an edge to a missing node, a signal that is not a number."""
+    """Invalid graphs: for example an edge to a missing node, or an attribute that is not a number."""

@@ -1,4 +1,4 @@
-"""A name for the content of a set of graphs: the same graphs have the same one on any machine."""
+"""A hash of the content of a set of graphs: the same on every machine."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ VALUES_AT_ONCE = 1 << 20
 def fingerprint(graphs: GraphSet) -> str:
     """Counts of graphs, nodes and edges, and the SHA-256 of structure, signals, targets and names of classes.
 
-    The entries of the shift are left out, because they follow from the rest and round differently from one processor
-    to another; so are the names of the set and of the graphs, and the notes, which change nothing that is learned.
+    It ignores the shift, which follows from the rest and is rounded differently by different processors, and names and
+    notes, which do not affect training.
     """
     digest = hashlib.sha256(json.dumps([graphs.label_widths, graphs.classes]).encode())
     content = {

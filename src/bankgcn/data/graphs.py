@@ -29,7 +29,6 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.fingerprint import fingerprint
 from bankgcn.data.invariants import check_invariants
-from bankgcn.files.arrays import read_arrays, write_arrays
 from bankgcn.files.errors import FileError
 
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
@@ -55,7 +54,7 @@ class GraphSet:
     node_ptr: NDArray[np.int64]  # (G + 1,): where the nodes of each graph start
     edge_ptr: NDArray[np.int64]  # (G + 1,): where the edges of each graph start
     degree: NDArray[np.unsignedinteger]  # (N,): number of neighbours
-    neighbor: NDArray[np.unsignedinteger]  # (E,): neighbours of each node in turn, counted within their graph
+    neighbor: NDArray[np.unsignedinteger]  # (E,): neighbours of each node, numbered within their graph
     shift: NDArray[np.float32]  # (E,): entries of L~
     edge_weight: NDArray[np.float32] | None = None  # (E,): None means 1
     edge_labels: NDArray[np.unsignedinteger] | None = None  # (E, columns)
@@ -93,10 +92,10 @@ class GraphSet:
         notes: Sequence[str] = (),
         feature_spec: FeatureSpec | None = None,
     ) -> GraphSet:
-        """The one way in for graphs from any source.
+        """A set of graphs from an edge list; all readers use it.
 
-        Self-loops are removed, and duplicate edges are merged by adding their weights, as ``GraphShift`` does; the
-        notes of the set count both. Arrays that have the right type are taken as they are, not copied.
+        Self-loops are removed, and duplicate edges are merged by adding their weights, as in ``GraphShift``; the notes
+        of the set count both. Arrays of the right type are not copied.
 
         Args:
             num_nodes: Number of nodes of each graph, shape ``(G,)``.
@@ -104,8 +103,8 @@ class GraphSet:
                 a graph follow those of the graph before it.
             attributes: Numbers of each node, shape ``(N, d)`` or ``(N,)``.
             labels: Categories of each node as integers from 0, shape ``(N, c)`` or ``(N,)``.
-            label_widths: Number of categories, for each column of labels or for all of them alike; by default one more
-                than the largest.
+            label_widths: Number of categories, for each column of labels, or one for all; by default one more than the
+                largest label.
             edge_weight: Weight of each edge, shape ``(E,)``.
             edge_labels: Integers of each edge, shape ``(E, c)`` or ``(E,)``; kept, but not used by the networks.
             y: Class of each graph as an integer from 0, shape ``(G,)``; or numbers (values, or labels 0 and 1), shape
@@ -117,7 +116,7 @@ class GraphSet:
             asymmetric: What to do with an edge whose reverse is missing or differs in weight: ``"refuse"``, or
                 ``"symmetrise"``, which gives both directions the larger weight and counts in the notes.
             notes: What a user of these graphs must know.
-            feature_spec: How the signals were made, if a reader made them; see :mod:`bankgcn.data.features.spec`.
+            feature_spec: How the signals were made, if known; see :mod:`bankgcn.data.features.spec`.
 
         Raises:
             GraphError: The arrays contradict each other; the message names the value and where it stands.
@@ -174,7 +173,9 @@ class GraphSet:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the set to one file, atomically; see :mod:`bankgcn.files.arrays` for its layout."""
+        """Write the set to one safetensors file, atomically; see :mod:`bankgcn.files.arrays`."""
+        from bankgcn.files.arrays import write_arrays  # loads safetensors, which a layer alone does not need
+
         members = {member.name: getattr(self, member.name) for member in fields(self)}
         arrays = {name: value for name, value in members.items() if isinstance(value, np.ndarray)}
         rest = {name: value for name, value in members.items() if name not in arrays}
@@ -182,27 +183,29 @@ class GraphSet:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], verify: bool = False) -> GraphSet:
-        """A saved set; its arrays stay in the file until they are used, and processes that load it share them.
+        """A saved set. Its arrays are mapped into memory: read when they are used, and shared by all processes.
 
-        Degrees, neighbours, labels and targets are read at once, to check that they are in range.
+        Degrees, neighbours, labels and targets are read now, to check that they are in range.
 
         Args:
             path: The file.
-            verify: Whether to read all of it now and compare checksums.
+            verify: Whether to read all arrays now and compare their checksums.
 
         Raises:
             FileError: The file is of another kind, of a newer format, cut short or damaged, or its arrays
                 contradict each other.
         """
+        from bankgcn.files.arrays import read_arrays
+
         rest, arrays = read_arrays(path, verify)
-        known = rest.pop("fingerprint", None)
+        stored_fingerprint = rest.pop("fingerprint", None)
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in rest.items()} | arrays
         members: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in values.items()}
         try:
             loaded = cls(**members)
         except (TypeError, AttributeError, GraphError) as error:
             raise FileError(f"holds no set of graphs ({error})", path) from error
-        loaded.__dict__["fingerprint"] = known  # computed when it was saved
+        loaded.__dict__["fingerprint"] = stored_fingerprint
         return loaded
 
     @cached_property
@@ -287,7 +290,7 @@ class GraphSet:
     def __getitem__(self, indices: Indices) -> GraphSet:
         """The graphs with these numbers, in this order: an integer, a slice, a list, an array or a mask.
 
-        Graphs that follow one another are not copied, so a range of a set that lies in a file stays there.
+        Consecutive graphs are not copied: a range of a mapped set stays in its file.
         """
         chosen = self._numbers(indices)
         nodes, edges = _members(self.node_ptr, chosen), _members(self.edge_ptr, chosen)
@@ -319,8 +322,8 @@ class GraphSet:
 
         Args:
             batch_size: Number of graphs in a batch.
-            shuffle: Whether they come in random order, drawn anew by every call.
-            generator: Where the order comes from; torch's global one by default.
+            shuffle: Whether to draw a new random order.
+            generator: Source of the random order; torch's global one by default.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size={batch_size}: expected at least 1")
@@ -349,11 +352,11 @@ class GraphSet:
         return {name: value for name, value in self.__dict__.items() if name != "node_colors"}
 
     def __repr__(self) -> str:
-        known = [self.name] if self.name else []
-        known += [f"{len(self):,} graphs", f"{len(self.degree):,} nodes", f"{len(self.neighbor) // 2:,} edges"]
-        known += [f"{self.num_features:,} features"]
-        known += [f"{self.num_classes} classes"] if self.classes else []
-        return f"GraphSet({', '.join(known)})"
+        parts = [self.name] if self.name else []
+        parts += [f"{len(self):,} graphs", f"{len(self.degree):,} nodes", f"{len(self.neighbor) // 2:,} edges"]
+        parts += [f"{self.num_features:,} features"]
+        parts += [f"{self.num_classes} classes"] if self.classes else []
+        return f"GraphSet({', '.join(parts)})"
 
     def _numbers(self, indices: Indices) -> NDArray[np.int64]:
         index = indices.numpy() if isinstance(indices, Tensor) else indices
@@ -376,7 +379,7 @@ def _check_signals(
 
 
 def _members(ptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64] | slice:
-    """Positions of what belongs to the chosen graphs in a flat array, given where each graph starts there."""
+    """Positions of the chosen graphs' values in a flat array, given where each graph starts."""
     if len(chosen) and (np.diff(chosen) == 1).all():
         return slice(int(ptr[chosen[0]]), int(ptr[chosen[-1] + 1]))
     counts = ptr[chosen + 1] - ptr[chosen]

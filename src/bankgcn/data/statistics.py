@@ -1,4 +1,4 @@
-"""The five figures by which papers describe a set of graphs."""
+"""The five numbers in a paper's table of datasets."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from bankgcn.data.graphs import GraphSet
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
-    """How many graphs of which size a set has, rounded as papers print them.
+    """Number and size of the graphs of a set, rounded as in papers.
 
     Args:
         graphs: Number of graphs.
         nodes: Mean number of nodes of a graph, to two decimals.
         edges: Mean number of undirected edges, to two decimals.
         features: Width of the node signals.
-        classes: Number of classes; 0 where the targets are no classes.
+        classes: Number of classes; 0 if the targets are not classes.
     """
 
     graphs: int
@@ -37,5 +37,5 @@ class Statistics:
         )
 
     def differing(self, other: Statistics) -> list[str]:
-        """Names of the figures in which two sets differ."""
+        """Names of the fields in which two statistics differ."""
         return [field.name for field in fields(self) if getattr(self, field.name) != getattr(other, field.name)]

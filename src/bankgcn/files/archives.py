@@ -1,4 +1,4 @@
-"""Reading the files of a data set from a zip or a folder, into memory and under limits."""
+"""Read the files of a dataset from a zip or a folder into memory, with limits on their size."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bankgcn.files.errors import FileError
 
 MAX_MEMBERS = 10_000
 MAX_BYTES = 4 << 30  # of all members together, unpacked; the largest TU set stays far below
-MAX_RATIO = 200  # a bomb packs a thousandfold; indicator files of real sets reach 100
-RATIO_MATTERS_FROM = 64 << 20  # a small member may be as repetitive as it likes
+MAX_RATIO = 200  # zip bombs exceed 1000; indicator files of real datasets reach 100
+RATIO_MATTERS_FROM = 64 << 20  # smaller members may have any ratio
 
 _DRIVE = re.compile(r"^[A-Za-z]:")
-# What zipfile and its decompressors raise on damaged input.
+# The errors of zipfile and its decompressors for damaged input.
 _READ_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -36,25 +36,25 @@ _READ_ERRORS = (
 
 
 class Files(Protocol):
-    """A set of named files, wherever they are."""
+    """Named files in a folder or an archive."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names relative to the root, with single forward slashes."""
 
     def read(self, name: str) -> bytes:
-        """The content of one of them."""
+        """The content of a file."""
 
     def where(self, name: str) -> Path:
-        """What a message calls that file."""
+        """The path of a file in messages."""
 
 
 class Folder:
-    """The files of a folder and, if it has them, of its subfolders of the given names; not of any other.
+    """The files of a folder, and of its subfolders with the given names.
 
     Args:
         path: The folder.
-        inside: Subfolders to look into as well, such as the ``raw`` of PyG.
+        inside: Names of subfolders, such as PyG's ``raw``.
     """
 
     def __init__(self, path: Path, inside: Sequence[str] = ()):
@@ -146,7 +146,7 @@ class Archive:
 
 
 def unpack(archive: Archive, folder: Path) -> None:
-    """Write all members to a new folder, without the one top folder that they may share; all of them or nothing."""
+    """Write all members to a new folder, atomically, without the top folder that they share, if any."""
     tops = {name.partition("/")[0] for name in archive.names}
     top = f"{tops.pop()}/" if len(tops) == 1 else ""
     folder.parent.mkdir(parents=True, exist_ok=True)

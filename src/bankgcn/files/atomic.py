@@ -1,4 +1,4 @@
-"""Files that are either whole or absent."""
+"""Atomic writes: a file is either complete or absent."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _UNFINISHED = re.compile(r"\..+\.(\d{1,9})-[0-9a-f]+\.part")
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which takes its place at ``path`` only when the block ends well.
+    """A file to write to, which is renamed to ``path`` when the block ends without an error.
 
-    Until then nobody sees it, and what stood at ``path`` before stays; an error leaves no trace. Folders are made as
-    needed. A symbolic link stays: the file that it points to is replaced. A pipe or a device cannot be replaced and is
-    written to directly.
+    Until then an older file at ``path`` stays, and after an error nothing is left behind. Missing folders are created.
+    A symbolic link stays: the file that it points to is replaced. A pipe or a device cannot be replaced and is written
+    to directly.
     """
     if _is_stream(path):
         with _naming(path), open(path, "wb") as stream:
@@ -52,7 +52,7 @@ def is_unfinished(path: Path) -> bool:
 
 
 def remove_unfinished(folder: Path, min_age: float = 0.0) -> None:
-    """Remove what killed processes left of their writes. Files of processes that still run stay.
+    """Remove the unfinished files of killed processes. Files of running processes stay.
 
     Args:
         folder: Where to look.
@@ -70,7 +70,7 @@ def remove_unfinished(folder: Path, min_age: float = 0.0) -> None:
 
 @contextmanager
 def _naming(path: str | os.PathLike[str], unfinished: Path | None = None) -> Iterator[None]:
-    """Errors of the system name the file that the caller asked for; a full disk names none by itself."""
+    """Make system errors name the file that the caller asked for; the error of a full disk names none."""
     try:
         yield
     except OSError as error:
@@ -80,7 +80,7 @@ def _naming(path: str | os.PathLike[str], unfinished: Path | None = None) -> Ite
 
 
 def _is_stream(path: str | os.PathLike[str]) -> bool:
-    """Whether there is something that can be written to, but not replaced by a file."""
+    """Whether ``path`` is a pipe or a device, which can be written to but not replaced."""
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -93,7 +93,7 @@ def _is_stream(path: str | os.PathLike[str]) -> bool:
 def _is_alive(process: int) -> bool:
     """Whether a process of this number runs on this machine."""
     if sys.platform == "win32":
-        return True  # os.kill would end it; an unfinished file is rather left there
+        return True  # os.kill would end the process, so unfinished files stay
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Downloading a file: checked, resumed where it broke off, and under its name only when it is whole."""
+"""Download a file: resumed after a broken connection, checked, and renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all if th
 
 CHUNK = 1 << 16
 MAX_BYTES = 8 << 30
-TRANSIENT = {408, 425, 429}  # and all of 5xx: the server's trouble, which may pass
+TRANSIENT = {408, 425, 429}  # and all of 5xx: errors of the server that may be temporary
 
 
 class FetchError(ValueError):
@@ -31,12 +31,12 @@ class FetchError(ValueError):
 
 
 class _Retry(Exception):
-    """A fault that may be gone the next time."""
+    """An error after which another attempt may succeed."""
 
 
 @dataclass
 class _Partial:
-    """What has arrived so far, and the server's mark of the version it belongs to."""
+    """The bytes received so far, and the server's ETag of the version they belong to."""
 
     stream: BufferedRandom
     version: str | None = None
@@ -63,22 +63,22 @@ def fetch(
 ) -> Path:
     """Download ``url`` to ``target``, unless it is there already.
 
-    Nothing appears under the name ``target`` before the whole file has arrived, and nothing is left behind if it does
-    not. Certificates are checked. A connection that breaks is taken up where it broke, if the server can.
+    The file gets its name when it is complete; a failed download leaves nothing behind. Certificates are checked.
+    After a broken connection the download resumes, if the server supports it.
 
     Args:
         url: An ``https`` or ``http`` address.
-        target: The file to write. Its folder is made if needed.
+        target: The file to write. Missing folders are created.
         sha256: The checksum that the file must have, in hexadecimal, if known.
-        check: Called with the whole file before it takes its name; a ``FileError`` from it refuses the file.
-            A page that asks for a password is a whole file, too.
+        check: Called with the complete file before it is renamed; a ``FileError`` refuses the file, for example a
+            login page instead of a zip.
         progress: Called with the number of bytes so far and in all.
-        timeout: Seconds without a sign of the server after which an attempt is given up.
-        attempts: How often to try before giving up.
+        timeout: Seconds without data after which an attempt fails.
+        attempts: Number of attempts.
         wait: Seconds to wait before the second attempt, doubled before each further one.
 
     Raises:
-        FetchError: It did not work; the message says why, and which file to put where by hand.
+        FetchError: The download failed; the message says why, and where to put a copy by hand.
     """
     if not url.startswith(("https://", "http://")):
         raise FetchError(f"{url!r} is not an https or http address")
@@ -133,7 +133,7 @@ def _try_repeatedly(
 
 
 def _download(url: str, partial: _Partial, progress: Progress | None, timeout: float) -> None:
-    """One attempt: the rest of the file if some of it is here, else all of it."""
+    """One attempt: download the rest of the file, or all of it."""
     try:
         with urllib.request.urlopen(_request(url, partial), timeout=timeout) as response:
             if url.startswith("https://") and not response.url.startswith("https://"):
@@ -141,7 +141,7 @@ def _download(url: str, partial: _Partial, progress: Progress | None, timeout: f
             _receive(response, partial, progress)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == 416:  # there is no such rest: what is here belongs to another file
+        if error.code == 416:  # range not satisfiable: the bytes received belong to another file
             partial.restart()
         elif error.code < 500 and error.code not in TRANSIENT:
             raise FetchError(f"the server answers {error.code} {error.reason}") from error
@@ -185,7 +185,7 @@ def _receive(response: http.client.HTTPResponse, partial: _Partial, progress: Pr
 
 
 def _strong_version(response: http.client.HTTPResponse) -> str | None:
-    """The mark by which a server promises the very same bytes; a weak one does not."""
+    """The strong ETag, by which a server promises identical bytes; a weak one does not."""
     mark = response.headers.get("ETag", "")
     return mark if mark.startswith('"') else None
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a file."""
+"""The error of an invalid file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from os import PathLike, fspath
 
 
 class FileError(ValueError):
-    """A file that cannot be read as what it should be.
+    """A file that cannot be read, or whose content is invalid.
 
     Args:
         message: What is wrong.

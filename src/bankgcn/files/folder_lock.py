@@ -15,15 +15,15 @@ from bankgcn.files.errors import FileError
 LOCK = ".lock"
 
 _held: dict[Path, int] = {}
-"""The thread of this process that holds the lock of a folder."""
+"""The thread of this process that holds the lock of each folder."""
 
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which is made if needed.
+    """Hold the lock of a folder, which is created if needed.
 
-    The system releases the lock when the process ends, however it ends: the lock file of a killed process stops nobody.
-    Who holds the lock may take it once more. Windows, and file systems without locks, let everybody through.
+    The system releases the lock when the process ends, even if it is killed. A thread that holds the lock may acquire
+    it again. On Windows, and on file systems without locks, nothing is locked.
 
     Raises:
         FileError: Another process, or another thread of this one, holds it.

@@ -1,4 +1,4 @@
-"""Tables of numbers in text: parsed by NumPy block by block, and line by line only to name what is wrong."""
+"""Tables of numbers in text: NumPy parses them in blocks; only a block with an error is parsed line by line."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def parse_table(content: bytes, where: Path, dtype: type[Number], *, columns: in
 
     Args:
         content: The text.
-        where: What an error calls it.
+        where: Its path in error messages.
         dtype: ``np.int64`` or ``np.float32``; real numbers must be finite.
         columns: How many numbers each line has; as many as the first one if not given.
 
     Raises:
-        FileError: There is nothing, a blank line, a line of another length, or something that is not a number of
-            that kind; with the line.
+        FileError: The text is empty, or a line is blank, has another length, or holds no number of that type. The
+            error names the line.
 
     Example:
         >>> parse_table(b"1, 2\n3, 4\n", Path("A.txt"), np.int64)
@@ -53,7 +53,7 @@ def parse_table(content: bytes, where: Path, dtype: type[Number], *, columns: in
 
 
 def _parse(lines: list[str], dtype: type[Number], columns: int) -> NDArray[Number] | None:
-    """The numbers of some lines, or ``None`` if any is not as it should be."""
+    """The numbers of some lines, or ``None`` if any line is wrong."""
     if not any(line.strip() for line in lines):  # loadtxt would warn of an empty input
         return None
     try:

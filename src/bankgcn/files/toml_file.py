@@ -1,4 +1,4 @@
-"""Flat TOML: a line a setting, read and written."""
+"""Read and write flat TOML: one setting a line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read_toml(path: Path) -> dict[str, Value]:
     """The settings of a file.
 
     Raises:
-        FileError: It is not there, no TOML, or says more than a value a key.
+        FileError: The file is missing, is not TOML, or has a value that is a table or a list.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -32,7 +32,7 @@ def read_toml(path: Path) -> dict[str, Value]:
 
 
 def write_toml(path: Path, settings: Mapping[str, Value], comment: str) -> None:
-    """Write settings, under a comment."""
+    """Write settings, below a comment."""
     lines = [f"# {comment}", *(f"{key} = {_written(value)}" for key, value in settings.items())]
     with atomic_write(path) as file:
         file.write("\n".join([*lines, ""]).encode())
@@ -41,6 +41,6 @@ def write_toml(path: Path, settings: Mapping[str, Value], comment: str) -> None:
 def _written(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, str):  # a JSON string is one of TOML, but for one character that TOML wants escaped
+    if isinstance(value, str):  # TOML escapes strings as JSON does, and one further character
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(value)

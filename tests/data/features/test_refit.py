@@ -88,7 +88,9 @@ def test_a_model_gets_its_own_columns_for_the_words_of_other_graphs() -> None:
     train = molecules("CNO")
     new = conform(molecules("O"), through_json(train), "new")
     assert new.signals().tolist() == [[0, 0, 0, 1]]
-    with pytest.raises(GraphError, match="new: element of node 1 of graph 1 is 'P', which no graph that the model was"):
+    with pytest.raises(
+        GraphError, match="new: element of node 1 of graph 1 is 'P', but no training graph of the model has"
+    ):
         conform(molecules("O", "CPS"), through_json(train), "new")
 
 

@@ -199,7 +199,7 @@ def test_an_edge_without_its_reverse_is_refused_or_completed_with_a_count(write:
         ("graph_labels", "1\nactive\n", ":2: 'active' is not a whole number"),
         ("node_labels", "3\n3\n5\n3\n", ":4: 4 lines for 5 nodes in the indicator file"),
         ("node_labels", "3\n3\n5\n3\n4\n4\n", ":6: 6 lines for 5 nodes in the indicator file"),
-        ("node_labels", "3\n3\n50000\n3\n4\n", ":3: label 50000 is out of the ordinary: labels from 3 to 50000"),
+        ("node_labels", "3\n3\n50000\n3\n4\n", ":3: label 50000 is far from the others: labels from 3 to 50000"),
         ("node_attributes", "1\n2\nnan\n4\n5\n", ":3: 'nan' is not a finite number"),
         ("node_attributes", "1\n2\n3\ninf\n5\n", ":4: 'inf' is not a finite number"),
         ("node_attributes", "1, 2\n1\n3, 4\n5, 6\n7, 8\n", ":2: has 1 value(s) where 2 should be"),

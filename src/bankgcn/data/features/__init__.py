@@ -1,1 +1,1 @@
-"""What a node carries: signals, how they were made, and how other graphs get the same columns."""
+"""Node features: how they are made, and how other graphs get the same columns."""

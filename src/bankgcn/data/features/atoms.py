@@ -1,6 +1,6 @@
 """The nine integer features that the Open Graph Benchmark gives an atom, and the bonds between atoms.
 
-Each feature is the place of its value in a published list; whatever the list does not have takes the last place.
+Each feature is the index of its value in a published list; a value that is not in the list has the last index.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AtomFeature:
-    """One of the nine: what RDKit is asked, and where each answer stands in the list."""
+    """One of the nine features: the list of its values, and how RDKit computes it."""
 
     name: str
-    values: tuple[object, ...]  # a value's place is its feature
+    values: tuple[object, ...]  # the index of a value is the feature
     read: Callable[[Atom], object]
-    has_other: bool = True  # one more place, for any other value
+    has_other: bool = True  # one more index, for any other value
 
     @property
     def width(self) -> int:
-        """How many values the feature can take."""
+        """Number of values that the feature can have."""
         return len(self.values) + self.has_other
 
 
@@ -67,13 +67,12 @@ def bonds(molecule: Mol) -> list[tuple[int, int]]:
 
 
 def atom_signals(features: NDArray[np.integer], kind: str) -> dict[str, Any]:
-    """The features as ``GraphSet.from_edges`` takes them.
+    """Keyword arguments of ``GraphSet.from_edges`` for the features of atoms.
 
     Args:
         features: The nine integers of each atom, shape ``(num_atoms, 9)``.
-        kind: ``"raw"``: nine channels that hold the integers themselves, for the network as they are or for its
-            ``AtomEncoder``, which embeds them column by column. ``"onehot"``: one channel for each value of each
-            feature, 174 in all, stored as integers and expanded batch by batch.
+        kind: ``"raw"``: nine columns of integers, which the network takes directly or through its ``AtomEncoder``.
+            ``"onehot"``: one column for each value of each feature, 174 in all, expanded batch by batch.
     """
     signals = pick(_SIGNALS, kind, "kind of atom features")(features)
     return {**signals, "feature_spec": {"kind": "atoms", "features": kind}}

@@ -1,4 +1,4 @@
-"""Node data by name, as NetworkX and JSON hold it, to columns of signals: always the same columns."""
+"""From named node data, as in NetworkX and JSON, to columns of signals: always the same columns."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NodeData = Mapping[str, Any]
 class NodeSchema:
     """Which keys of the nodes are numbers, and which are words that stand for categories.
 
-    The columns follow from the schema alone, so graphs that are read later with the schema of the graphs that a model
-    was trained on have its columns, whatever order their keys and words come in.
+    The schema alone fixes the columns: graphs that are read with the schema of the training graphs have the same
+    columns, whatever the order of their keys and words.
 
     Args:
         attributes: Keys with numbers, or lists of numbers, and how many numbers each has.
-        categories: Keys with words, and the words that each may have.
-        unseen: Further words of these keys that are known, but which no training graph has. They have no column: a node
-            with such a word has 0 in all columns of the key.
+        categories: Keys with words, and the words of each; every word has a column.
+        unseen: Known words of these keys that no training graph has. They have no column: a node with such a word has
+            0 in all columns of the key.
 
     Example:
         >>> schema = NodeSchema.infer([{"element": "C", "charge": 0.5}, {"element": "N", "charge": 0.0}])
@@ -57,19 +57,19 @@ class NodeSchema:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> NodeSchema:
-        """What :attr:`spec` gave."""
+        """The schema of a feature spec; the inverse of :attr:`spec`."""
         words = {key: tuple(words) for key, words in spec["words"].items()}
         unseen = {key: tuple(words) for key, words in spec.get("unseen", {}).items()}
         return cls(dict(spec["numbers"]), words, unseen)
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The same as JSON holds it; see :mod:`bankgcn.data.features.spec`."""
+        """The schema as a feature spec; see :mod:`bankgcn.data.features.spec`."""
         spec = {"kind": "named", "numbers": dict(self.attributes), "words": _lists(self.categories)}
         return {**spec, "unseen": _lists(self.unseen)} if self.unseen else spec
 
     def refitted(self, attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None) -> NodeSchema:
-        """With a column for each word that the training graphs have, given their signals; other words are unseen."""
+        """The schema with a column for each word of the training graphs, given their signals; others are unseen."""
         if labels is None:
             return self
         words, unseen = {}, {}
@@ -80,7 +80,7 @@ class NodeSchema:
 
     @property
     def widened(self) -> NodeSchema:
-        """The same, with a column for every word that is known."""
+        """The schema with a column for each known word."""
         return NodeSchema(self.attributes, {key: tuple(sorted({*words, *more})) for key, words, more in self.blocks})
 
     @property
@@ -89,14 +89,14 @@ class NodeSchema:
         return tuple(CategoryBlock(key, words, self.unseen.get(key, ())) for key, words in self.categories.items())
 
     def accepts(self, other: NodeSchema) -> bool:
-        """Whether signals by the other schema can be turned into those by this one: all keys are the same."""
+        """Whether signals of the other schema can be converted to this one: all keys are the same."""
         same_numbers = list(self.attributes.items()) == list(other.attributes.items())
         return same_numbers and list(self.categories) == list(other.categories)
 
     def rescaled(
         self, attributes: NDArray[np.float32] | None, other: NodeSchema
     ) -> tuple[NDArray[np.float32] | None, tuple[str, ...]]:
-        """Attributes by this schema, from those by the other: numbers are never scaled, so there is no note either."""
+        """The attributes unchanged, and no note: a schema does not scale attributes."""
         return attributes, ()
 
     @property
@@ -122,7 +122,7 @@ class NodeSchema:
         return np.stack(columns, axis=1)
 
     def signals(self, attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None) -> dict[str, Any]:
-        """What :meth:`matrix` and :meth:`labels` gave, as ``GraphSet.from_edges`` takes it."""
+        """Keyword arguments of ``GraphSet.from_edges`` for the results of :meth:`matrix` and :meth:`labels`."""
         spec = self.spec if self.attributes or self.categories else None
         return {**signal_arrays(attributes, labels, self.label_widths), "feature_spec": spec}
 

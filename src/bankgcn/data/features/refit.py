@@ -1,7 +1,7 @@
-"""Signals fitted to the training graphs of a split, and other graphs described as those were.
+"""Fit features to the training graphs of a split, and give other graphs the same features.
 
-Three specs hold what is learned from graphs: the words of ``"named"`` nodes, labels and ranges of ``"tu"`` sets, and
-the largest degree of ``"structure"``. The other specs learn nothing from the graphs.
+Three kinds of features are fitted: ``"named"`` (the words that have a column), ``"tu"`` (labels and ranges) and
+``"structure"`` (the largest degree). The other kinds do not depend on the graphs.
 """
 
 from __future__ import annotations
@@ -24,19 +24,18 @@ _UNKNOWN = -2
 _ONLY_COLUMNS = (
     "how these signals were made is not recorded: only the number of columns was compared with the training graphs"
 )
-_MAKERS = {"tu": TUSignals, "named": NodeSchema}  # what makes the signals of each kind; both have the same methods
+_MAKERS = {"tu": TUSignals, "named": NodeSchema}  # both classes have the same methods
 
 
 def refit(graphs: GraphSet, train: Indices) -> GraphSet:
-    """The same graphs, with signals that are learned from the training graphs alone.
+    """The same graphs with features that are fitted to the training graphs alone.
 
-    One-hot columns stand for the values that the training graphs have. A node of another graph with another value has 0
-    in all of them. Attributes that are scaled to [0, 1] may lie outside this range in other graphs, and higher degrees
-    count as the largest one of the training graphs. Notes count these nodes.
+    Each value in the training graphs has a one-hot column; a node with any other value has 0 in all columns. Scaled
+    attributes of other graphs may lie outside [0, 1], and degrees above the largest degree in the training graphs count
+    as the largest. Notes count these nodes.
 
     Args:
-        graphs: The graphs. Where their spec learns nothing from graphs, or is not known, they are returned as they
-            are.
+        graphs: The graphs. They are returned unchanged if the kind of their features is not fitted, or unknown.
         train: The training graphs.
 
     Example:
@@ -49,22 +48,22 @@ def refit(graphs: GraphSet, train: Indices) -> GraphSet:
         return graphs
     part = graphs[train]
     spec = _fitted(part) if len(part.degree) else graphs.feature_spec
-    return graphs if spec == graphs.feature_spec else _described(graphs, spec, graphs.name or "the set")
+    return graphs if spec == graphs.feature_spec else _with_features(graphs, spec, graphs.name or "the set")
 
 
 def conform(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
-    """The same graphs, with signals made as those that are described, for a model that was trained on those.
+    """The same graphs with the features that a model expects.
 
     Args:
         graphs: The graphs.
-        expected: The :func:`~bankgcn.data.features.spec.describe_features` of the training graphs.
-        name: What a message calls the graphs.
+        expected: :func:`~bankgcn.data.features.spec.describe_features` of the training graphs.
+        name: Name of the graphs in error messages.
 
     Raises:
-        ValueError: The signals are of another kind, or have a value that is not known from training.
+        ValueError: The features are of another kind, or a node has a value that is unknown to the model.
     """
-    if describe_features(graphs) != expected and _can_be_described(graphs, expected):
-        graphs = _described(graphs, expected, name)
+    if describe_features(graphs) != expected and _can_conform(graphs, expected):
+        graphs = _with_features(graphs, expected, name)
     check_same_features(graphs, expected, name)
     if "kind" in expected and "kind" not in graphs.feature_spec and _ONLY_COLUMNS not in graphs.notes:
         return replace(graphs, notes=(*graphs.notes, _ONLY_COLUMNS))
@@ -72,7 +71,7 @@ def conform(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
 
 
 def widened(expected: FeatureSpec) -> FeatureSpec:
-    """A description of graphs before :func:`refit`: with a column for each value that is known."""
+    """The description with a column for each known value, as it is before :func:`refit`."""
     if expected.get("kind") not in _MAKERS:
         return expected
     spec = _maker(expected).widened.spec
@@ -80,7 +79,7 @@ def widened(expected: FeatureSpec) -> FeatureSpec:
 
 
 def same_before_fit(one: FeatureSpec, other: FeatureSpec) -> bool:
-    """Whether two descriptions differ at most in what :func:`refit` learns, as those of two splits of one set do."""
+    """Whether two descriptions are equal apart from what :func:`refit` fits, as for two splits of one set."""
     learned = {"structure": ("max_degree", "label_widths"), "tu": ("low", "high")}.get(one.get("kind", ""), ())
     kept = [{key: value for key, value in widened(each).items() if key not in learned} for each in (one, other)]
     return kept[0] == kept[1] and bool(one.get("low")) == bool(other.get("low"))
@@ -92,28 +91,28 @@ def _maker(spec: FeatureSpec) -> Any:
 
 
 def _lacks_categories(graphs: GraphSet) -> bool:
-    """Whether one-hot columns are stored as numbers: then nobody knows the values of nodes that have 0 in all."""
+    """Whether one-hot columns are stored as attributes: then the value of a node with 0 in all columns is lost."""
     return graphs.labels is None and bool(layout(graphs.feature_spec).get("label_widths"))
 
 
 def _fitted(part: GraphSet) -> FeatureSpec:
-    """The spec of these graphs, fitted to them."""
+    """The feature spec, fitted to these graphs."""
     if part.feature_spec["kind"] == "structure":
         return {"kind": "structure", "max_degree": int(part.degree.max())}
     labels = None if part.labels is None else part.labels.astype(np.int64)
     return _maker(part.feature_spec).refitted(part.attributes, labels).spec
 
 
-def _can_be_described(graphs: GraphSet, expected: FeatureSpec) -> bool:
-    """Whether the columns of that spec can be made of what these graphs have."""
+def _can_conform(graphs: GraphSet, expected: FeatureSpec) -> bool:
+    """Whether the expected columns can be computed from the features of these graphs."""
     kind = expected.get("kind")
     if kind not in _MAKERS or graphs.feature_spec.get("kind") != kind:
         return kind == "structure"
     return not _lacks_categories(graphs) and _maker(expected).accepts(_maker(graphs.feature_spec))
 
 
-def _described(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
-    """The graphs with the columns of that spec."""
+def _with_features(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
+    """The graphs with the expected columns."""
     if expected["kind"] == "structure":
         return structural_signals(graphs, expected["max_degree"])
     own, wanted = _maker(graphs.feature_spec), _maker(expected)
@@ -126,7 +125,7 @@ def _described(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
 def _places(
     graphs: GraphSet, own: Sequence[CategoryBlock], wanted: Sequence[CategoryBlock], name: str
 ) -> NDArray[np.int64]:
-    """The labels of the nodes as places in other blocks."""
+    """The labels of the nodes as column numbers in the expected one-hot blocks."""
     assert graphs.labels is not None
     places = np.empty(graphs.labels.shape, np.int64)
     for column, (before, after) in enumerate(zip(own, wanted, strict=True)):
@@ -137,7 +136,7 @@ def _places(
             graph = int(np.searchsorted(graphs.node_ptr, node, side="right")) - 1
             value = before.values[int(graphs.labels[node, column])]
             raise GraphError(
-                f"{name}: {after.name} of node {node - graphs.node_ptr[graph]} of graph {graph} is {value!r}, which no "
-                "graph that the model was trained with has"
+                f"{name}: {after.name} of node {node - graphs.node_ptr[graph]} of graph {graph} is {value!r}, but no "
+                "training graph of the model has this value"
             )
     return places

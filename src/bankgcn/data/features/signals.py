@@ -1,4 +1,4 @@
-"""Node signals made from what a dataset gives: labels over their range, scaled attributes, and the structure itself."""
+"""Node signals: one-hot labels, scaled attributes, degrees and clustering coefficients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CategoryBlock(NamedTuple):
     """The one-hot columns of one category of the nodes, such as their element.
 
     Args:
-        name: What a message calls the category.
+        name: Name of the category in error messages.
         values: The value of each column.
         unseen: Known values that no training graph has: all columns of a node with such a value are 0.
     """
@@ -34,10 +34,10 @@ class CategoryBlock(NamedTuple):
 def signal_arrays(
     attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None, label_widths: Sequence[int]
 ) -> dict[str, Any]:
-    """Signals as ``GraphSet.from_edges`` takes them, where labels may be ``UNSEEN``: all their columns are 0.
+    """Keyword arguments of ``GraphSet.from_edges`` for signals in which some labels may be ``UNSEEN``.
 
-    Labels of a set always name a column. If one is ``UNSEEN``, all one-hot columns are therefore stored as numbers,
-    after the attributes. The network sees the same columns in the same order; they take more memory.
+    An ``UNSEEN`` label has 0 in all its columns, which a label of a set cannot express. If there is one, all one-hot
+    columns are stored as attributes, after the others. The network gets the same columns; they take more memory.
 
     Args:
         attributes: Numbers of each node, shape ``(N, d)``.
@@ -59,9 +59,9 @@ def signal_arrays(
 
 
 def labels_from_range(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Labels that count from the smallest value of each column, and the widths that reach to the largest.
+    """Labels counted from the smallest value of each column, and the width of each column.
 
-    A value between the two that never occurs keeps its place: the 82 labels of DD lie in 1..89, a width of 89.
+    Values that never occur have a column, too: the 82 labels of DD lie in 1..89, so the width is 89.
 
     Args:
         values: Integers, shape ``(N,)`` or ``(N, c)``.
@@ -82,12 +82,12 @@ def labels_from_range(values: NDArray[np.integer]) -> tuple[NDArray[np.int64], t
 def scale_to_unit_range(
     attributes: NDArray, low: NDArray | None = None, high: NDArray | None = None
 ) -> NDArray[np.float32]:
-    """Each column moved and stretched to [0, 1]; a column that is constant becomes 0.
+    """Each column scaled to [0, 1]; a constant column becomes 0.
 
     Args:
         attributes: Numbers, shape ``(N, d)``.
-        low: What becomes 0 in each column, shape ``(d,)``; by default its smallest number.
-        high: What becomes 1; by default its largest number.
+        low: The value of each column that becomes 0, shape ``(d,)``; by default its minimum.
+        high: The value that becomes 1; by default its maximum.
 
     Example:
         >>> scale_to_unit_range(np.array([[1.0, 7.0], [3.0, 7.0], [2.0, 7.0]]))
@@ -101,7 +101,7 @@ def scale_to_unit_range(
 
 
 def unit_span(low: NDArray, high: NDArray) -> NDArray:
-    """What :func:`scale_to_unit_range` divides each column by: its range, or 1 if it is constant."""
+    """The divisor of each column in :func:`scale_to_unit_range`: its range, or 1 if it is constant."""
     return np.where(high > low, high - low, 1)
 
 
@@ -111,9 +111,9 @@ def structural_signals(graphs: GraphSet, max_degree: int | None = None) -> Graph
     For graphs without features of their own (the paper's footnote 1).
 
     Args:
-        graphs: The graphs; their own signals are left out. If these are structural ones, only the largest degree
-            changes.
-        max_degree: Degrees above this count as this, which bounds the width of the signal. By default the largest.
+        graphs: The graphs; their own signals are dropped. Existing structural signals are kept, with the new
+            ``max_degree``.
+        max_degree: Larger degrees count as this one, which bounds the width of the signals. By default the largest.
     """
     if max_degree is not None and max_degree < 0:
         raise ValueError(f"max_degree={max_degree}: expected 0 or more")
@@ -145,9 +145,9 @@ def with_features(graphs: GraphSet) -> GraphSet:
 
 
 def clustering_coefficient(graphs: GraphSet) -> NDArray[np.float32]:
-    """The share of the pairs of neighbours of each node that are neighbours themselves, shape ``(N,)``.
+    """Clustering coefficient of each node: the share of the pairs of its neighbours that are adjacent, shape ``(N,)``.
 
-    0 for a node with fewer than two neighbours; weights of edges are not looked at.
+    0 for a node with fewer than two neighbours. Edge weights are ignored.
     """
     triangles = [_triangles(batch.edge_index.numpy(), batch.num_nodes) for batch in graphs.batches(GRAPHS_AT_ONCE)]
     degree = graphs.degree.astype(np.float64)
@@ -158,8 +158,8 @@ def clustering_coefficient(graphs: GraphSet) -> NDArray[np.float32]:
 def _triangles(edge_index: NDArray[np.int64], num_nodes: int) -> NDArray[np.int64]:
     """Number of triangles at each node, given both directions of every edge.
 
-    Edges are turned towards the node of higher degree. Then a triangle is found once, from its lowest node, and even a
-    hub has few edges that leave it: the paths of length two, which are tried one by one, stay few.
+    Each edge is directed towards the node of higher degree. Then each triangle is found once, from its node of lowest
+    degree, and few edges leave even a hub, so there are few paths of length two to test.
     """
     row, col = edge_index
     rank = np.empty(num_nodes, np.int64)
@@ -181,7 +181,7 @@ def _triangles(edge_index: NDArray[np.int64], num_nodes: int) -> NDArray[np.int6
 def _paths(
     middle: NDArray[np.int64], leaving: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """All paths of two edges, as numbers of the first and the second, in pieces of bounded size."""
+    """All paths of two edges, as the numbers of both edges, in pieces of bounded size."""
     start = pointers(leaving)
     counts = leaving[middle]
     piece = np.cumsum(counts) // PATHS_AT_ONCE

@@ -1,8 +1,7 @@
-"""How node signals were made. A model that is applied to other graphs needs theirs to be made in the same way.
+"""How node features were made. Graphs that are given to a model need the features of its training graphs.
 
-A spec is what JSON can hold: its ``kind``, and whatever was measured on graphs, such as the range of the labels. It
-travels with a :class:`GraphSet`, and from there into the file of a trained model.
-:mod:`bankgcn.data.features.refit` measures on the training graphs alone.
+A ``FeatureSpec`` is JSON: its ``kind``, and what was fitted to graphs, such as the range of the labels. A
+:class:`GraphSet` stores it, and the file of a trained model stores the one of its training graphs.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 FeatureSpec = Mapping[str, Any]
 
-_WORDS: dict[str, Callable[[FeatureSpec], str]] = {
+_PHRASES: dict[str, Callable[[FeatureSpec], str]] = {
     "tu": lambda spec: f"the node labels and attributes of a TU set, {_columns(spec)}",
     "structure": lambda spec: f"clustering coefficients and degrees up to {spec['max_degree']}",
     "atoms": lambda spec: f"the nine features of atoms ({spec['features']})",
@@ -31,16 +30,16 @@ _WORDS: dict[str, Callable[[FeatureSpec], str]] = {
 
 
 def describe_features(graphs: GraphSet) -> dict[str, Any]:
-    """All that graphs must share with these to be given to a model that was trained on these."""
+    """The feature spec of the graphs with the number of columns: what other graphs must have for the same model."""
     stored = {"attributes": graphs.num_attributes, "label_widths": list(graphs.label_widths)}
     return {**graphs.feature_spec, **stored, **layout(graphs.feature_spec)}
 
 
 def layout(spec: FeatureSpec) -> dict[str, Any]:
-    """How many numbers a node has, and the width of each one-hot block, where the spec decides it.
+    """Number of attributes, and width of each one-hot block, for the kinds of features that fix them.
 
-    A set may store its one-hot columns as numbers, see :func:`bankgcn.data.features.signals.signal_arrays`. The
-    columns are the same, so their description is.
+    A set may store its one-hot columns as attributes, see :func:`bankgcn.data.features.signals.signal_arrays`. The
+    columns are the same, so the description does not change.
     """
     if spec.get("kind") == "tu":
         return {"attributes": spec["columns"], "label_widths": spec["label_widths"]}
@@ -51,23 +50,28 @@ def layout(spec: FeatureSpec) -> dict[str, Any]:
 
 
 def check_same_features(graphs: GraphSet, expected: FeatureSpec, name: str) -> None:
-    """Raise unless the signals of these graphs were made as those that are described.
+    """Raise an error unless the graphs have the expected features.
 
-    Where nobody knows how one of the two was made, as with graphs that came from a program, the columns must agree.
+    If the kind of either is unknown, as for graphs built in Python, only the numbers of columns are compared.
+
+    Args:
+        graphs: The graphs.
+        expected: :func:`describe_features` of the training graphs.
+        name: Name of the graphs in the message.
     """
     own = describe_features(graphs)
     known = "kind" in own and "kind" in expected
     if own != expected and (known or any(own[key] != expected[key] for key in ("attributes", "label_widths"))):
         raise ValueError(
             f"the model was trained on {_phrase(expected)}, but {name} has {_phrase(own)}: "
-            "new graphs must be described as the training graphs were"
+            "new graphs must have the same node features as the training graphs"
         )
 
 
 def _phrase(spec: FeatureSpec) -> str:
-    """The signals as a message calls them."""
-    words = _WORDS.get(spec.get("kind", ""))
-    return words(spec) if words else _columns(spec)
+    """The features in the words of an error message."""
+    phrase = _PHRASES.get(spec.get("kind", ""))
+    return phrase(spec) if phrase else _columns(spec)
 
 
 def _columns(spec: FeatureSpec) -> str:

@@ -1,4 +1,4 @@
-"""From the labels and attributes in the files of a TU set to node signals: fitted to one set, applied to others."""
+"""From the labels and attributes of a TU set to node signals: fitted to one set, applied to others."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bankgcn.files.errors import FileError
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
-MAX_LABEL_RANGE = 10_000  # a wider one-hot is a slip of the pen, and would fill the memory
+MAX_LABEL_RANGE = 10_000  # a wider one-hot block is probably an error in the file, and would fill the memory
 
 
 @dataclass(frozen=True, kw_only=True)
 class TUFeatures:
-    """Which signals of the nodes a model is given.
+    """The node features to use.
 
     Args:
         attributes: The real numbers of each node: as they are, scaled to [0, 1] by column, or left out.
@@ -32,27 +32,27 @@ class TUFeatures:
     labels: bool = False
 
     def __str__(self) -> str:
-        said = {"raw": "node attributes", "unit_range": "node attributes scaled to [0, 1] by column", "none": ""}
-        parts = [said[self.attributes], "one-hot node labels" if self.labels else ""]
+        phrases = {"raw": "node attributes", "unit_range": "node attributes scaled to [0, 1] by column", "none": ""}
+        parts = [phrases[self.attributes], "one-hot node labels" if self.labels else ""]
         return " and ".join(filter(None, parts)) or "one-hot degree and clustering coefficient"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TUSignals:
-    """How the numbers in the files become signals, the same for every set that a model is given.
+    """How the numbers in the files become signals.
 
-    A file of new graphs may lack the smallest or largest label, or have other extremes: what was measured on the
-    training graphs is what counts, else every column would silently mean something else.
+    New graphs may lack the smallest or largest label, or have attributes in another range. Their signals use the labels
+    and ranges of the training graphs, so that each column keeps its meaning.
 
     Args:
         columns: Number of attributes of a node.
-        low: What becomes 0 in each column of attributes; empty if they are not scaled.
-        high: What becomes 1.
-        label_low: The label that is the first of each one-hot block.
-        label_widths: How many labels each block has.
-        unseen: For each column of labels, those in the range of the whole set that no training graph has. A node with
-            such a label has 0 in all columns of the block. Empty if the signals are fitted to the whole set: then every
-            label in the range has a column.
+        low: The value of each attribute that becomes 0; empty if attributes are not scaled.
+        high: The value of each attribute that becomes 1.
+        label_low: The first label of each one-hot block.
+        label_widths: Number of labels of each block.
+        unseen: For each column of labels, the labels in the range of the whole set that no training graph has. A node
+            with such a label has 0 in all columns of the block. Empty if the signals are fitted to the whole set: then
+            every label in the range has a column.
     """
 
     columns: int = 0
@@ -64,7 +64,7 @@ class TUSignals:
 
     @classmethod
     def fitted(cls, features: TUFeatures, attributes: Floats | None, labels: Integers | None, where: Path) -> TUSignals:
-        """Measured on a set, whose labels are in the file ``where``."""
+        """Signals fitted to a set, whose labels are in the file ``where``."""
         scaled = attributes if features.attributes == "unit_range" else None
         if labels is not None:
             check_range(labels, where)
@@ -77,7 +77,7 @@ class TUSignals:
         )
 
     def refitted(self, attributes: Floats | None, labels: Integers | None) -> TUSignals:
-        """Measured on the training graphs alone, given their signals as these make them."""
+        """Signals fitted to the training graphs alone, given their present signals."""
         raw = self.unscaled(attributes) if attributes is not None and self.low else None
         present = [] if labels is None else [np.unique(column) for column in (labels + np.asarray(self.label_low)).T]
         return replace(
@@ -91,7 +91,7 @@ class TUSignals:
 
     @property
     def widened(self) -> TUSignals:
-        """The same, with a column for every label that is known."""
+        """The same with a column for each known label."""
         known = [self.known(column) for column in range(len(self.label_low))]
         low, widths = tuple(labels.start for labels in known), tuple(len(labels) for labels in known)
         return replace(self, label_low=low, label_widths=widths, unseen=())
@@ -104,17 +104,17 @@ class TUSignals:
         return tuple(CategoryBlock("label", *block) for block in zip(ranges, unseen, strict=True))
 
     def known(self, column: int) -> range:
-        """The labels of a column that are not refused: those in the range of its one-hot block, and the unseen ones."""
+        """The known labels of a column: those in the range of its one-hot block, and the unseen ones."""
         _, labels, unseen = self.blocks[column]
         return range(min([*labels, *unseen]), max([*labels, *unseen]) + 1)
 
     def accepts(self, other: TUSignals) -> bool:
-        """Whether signals that the other makes can be turned into these."""
+        """Whether signals of the other can be converted to these."""
         same_columns = self.columns == other.columns and bool(self.low) == bool(other.low)
         return same_columns and len(self.label_low) == len(other.label_low)
 
     def rescaled(self, attributes: Floats | None, other: TUSignals) -> tuple[Floats | None, tuple[str, ...]]:
-        """Attributes as these signals have them, from those that the other made, and a note if some are outside."""
+        """Attributes converted from the other's scale to this one, and a note if some are outside [0, 1]."""
         if attributes is None or (self.low, self.high) == (other.low, other.high):
             return attributes, ()
         low, high = np.asarray(self.low, np.float32), np.asarray(self.high, np.float32)
@@ -123,26 +123,26 @@ class TUSignals:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> TUSignals:
-        """What :attr:`spec` gave."""
+        """The signals of a feature spec; the inverse of :attr:`spec`."""
         names = ("low", "high", "label_low", "label_widths")
         unseen = tuple(tuple(labels) for labels in spec.get("unseen", ()))
         return cls(columns=spec["columns"], unseen=unseen, **{name: tuple(spec[name]) for name in names})
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The same as JSON holds it."""
+        """The signals as a feature spec; see :mod:`bankgcn.data.features.spec`."""
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         unseen = [list(labels) for labels in plain.pop("unseen")]
         return {"kind": "tu", **plain, "unseen": unseen} if any(unseen) else {"kind": "tu", **plain}
 
     @property
     def features(self) -> TUFeatures:
-        """Which files it needs."""
+        """The features that these signals need from the files."""
         attributes: Literal["raw", "unit_range", "none"] = "unit_range" if self.low else "raw"
         return TUFeatures(attributes=attributes if self.columns else "none", labels=bool(self.label_low))
 
     def scaled(self, attributes: Floats, where: Path) -> Floats:
-        """The attributes that are in the file ``where`` as signals."""
+        """The attributes of the file ``where``, scaled."""
         if attributes.shape[1] != self.columns:
             raise FileError(
                 f"has {attributes.shape[1]} attributes a node, but the model was trained on {self.columns}", where, 1
@@ -152,22 +152,22 @@ class TUSignals:
         return scale_to_unit_range(attributes, np.asarray(self.low, np.float32), np.asarray(self.high, np.float32))
 
     def unscaled(self, attributes: Floats) -> Floats:
-        """The numbers in the files, up to rounding, from the signals that :meth:`scaled` made of them."""
+        """The numbers in the files, up to rounding; the inverse of :meth:`scaled`."""
         low, high = np.asarray(self.low), np.asarray(self.high)
         return (attributes * unit_span(low, high) + low).astype(np.float32)
 
     def outside(self, attributes: Floats | None) -> tuple[str, ...]:
-        """A note on scaled attributes that lie outside the range of those that were measured."""
+        """A note on scaled attributes that lie outside [0, 1]."""
         if attributes is None or not self.low:
             return ()
         nodes = int(((attributes < 0) | (attributes > 1)).any(axis=1).sum())
         return (f"{nodes:,} nodes have attributes outside the range of the training graphs",) if nodes else ()
 
     def places(self, labels: Integers, where: Path) -> Integers:
-        """Place of each label of the file ``where`` in its one-hot block, or ``UNSEEN``.
+        """Column of each label of the file ``where`` in its one-hot block, or ``UNSEEN``.
 
         Raises:
-            FileError: A label is not among those that were measured.
+            FileError: A label is unknown.
         """
         if labels.shape[1] != len(self.label_low):
             raise FileError(
@@ -195,12 +195,12 @@ def _numbers(values: NDArray) -> tuple[Any, ...]:
 
 
 def check_range(labels: Integers, where: Path) -> None:
-    """Raise if labels, from the file ``where``, are too far apart for a one-hot."""
+    """Raise an error if the labels of the file ``where`` are too far apart for a one-hot block."""
     low, high = labels.min(axis=0), labels.max(axis=0)
     for column in np.flatnonzero(high.astype(float) - low >= MAX_LABEL_RANGE)[:1]:
         line = int(np.abs(labels[:, column] - np.median(labels[:, column])).argmax()) + 1
         raise FileError(
-            f"label {labels[line - 1, column]} is out of the ordinary: labels from {low[column]} to {high[column]} "
+            f"label {labels[line - 1, column]} is far from the others: labels from {low[column]} to {high[column]} "
             f"are more than the {MAX_LABEL_RANGE:,} that a one-hot may have",
             where,
             line,
