@@ -1,9 +1,9 @@
-"""An epoch of each baseline, with the edges prepared once by the network and with layers left to themselves.
+"""An epoch of each baseline, with the edges prepared once by the network and with each layer preparing its own.
 
     python benchmarks/baselines.py [--repetitions 20] [--convs gcn,sage,gin]
 
-NCI1 (or generated graphs of the same statistics), one thread. The two take turns; what counts is the ratio, the median
-over the turns. Nothing is prepared for GIN, GAT and ChebNet: their ratio tells how far noise reaches.
+NCI1 (or generated graphs of the same statistics), one thread. The two take turns, and the script prints the median ratio.
+Nothing is prepared for GIN, GAT and ChebNet: their ratio shows the noise.
 """
 
 from __future__ import annotations

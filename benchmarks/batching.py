@@ -1,9 +1,9 @@
-"""One epoch of shuffled batches: GraphSet against PyG's DataLoader, side by side in one run.
+"""One epoch of shuffled batches: GraphSet and PyG's DataLoader in one run.
 
     python benchmarks/batching.py [--case NCI1] [--repetitions 15]
 
-Where the dataset is not here, generated graphs of the same statistics stand in. PyG's side holds one-hot signals ready
-made; ours makes them in every batch, and the shift besides.
+Uses generated graphs of the same statistics if the dataset is not stored on this machine. PyG stores one-hot signals;
+GraphSet makes them, and the shift, in every batch.
 """
 
 from __future__ import annotations

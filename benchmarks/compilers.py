@@ -1,10 +1,10 @@
-"""The filter bank compiled in several ways: numba, C++, torch.compile, and not at all, side by side in one run.
+"""The filter bank compiled by numba, C++ and torch.compile, and the plain operations, in one run.
 
     python benchmarks/compilers.py [--repetitions 50] [--calls 10] [--json FILE]
 
 One batch of 64 NCI1 graphs (or generated ones of the same statistics), 64 channels, order 2, 8 subspaces, float32, one
-thread. All go through autograd, agree before they are timed, and take turns; what counts are ratios. torch.compile
-makes the filter for the shapes of this very batch, and the layer for any number of nodes, as training needs it.
+thread. All use autograd, are checked to agree, and take turns; compare ratios. torch.compile compiles the filter for the
+shapes of this batch, and the layer for any number of nodes, as training needs it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from bankgcn.training.memory import reuse_memory
 
 CHANNELS, ORDER, SUBSPACES = 64, 2, 8
 SEED = 147  # draws a batch of 1765 nodes from NCI1
-# What numba is allowed too. Not -ffast-math, with which loading the library would change the rounding of everything.
+# The same freedom as numba has. Not -ffast-math: loading such a library changes the rounding of the whole process.
 REORDERING = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros", "-fno-trapping-math", "-fno-math-errno")
 NUMBA, CPP, COMPILE, PLAIN = "numba", "C++", "torch.compile", "plain"
 FORWARD, BACKWARD, LAYER, PRODUCT = "forward", "backward", "layer", "product"
@@ -51,8 +51,8 @@ class Contender(NamedTuple):
 
     Args:
         apply: The filter, as :func:`bankgcn.spectral.chebyshev.apply`.
-        kernels: Whether the fused passes of the library are on meanwhile.
-        wrap: What is done to a whole layer; ``None`` leaves the layer out.
+        kernels: Whether the kernels of the library are switched on.
+        wrap: Applied to a layer; ``None`` skips the layer.
         preparing: Seconds spent before the first call.
     """
 
@@ -63,7 +63,7 @@ class Contender(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What is filtered, and the gradient that comes back."""
+    """Inputs of the filter, and the gradient of its output."""
 
     shift: GraphShift
     x: Tensor
@@ -87,13 +87,13 @@ def main() -> None:
     batch = next(iter(graphs.batches(case.batch_size, shuffle=True, generator=order)))
     print(graphs, *graphs.notes, batch, sep="\n")
     with tempfile.TemporaryDirectory() as folder:
-        # Compilers keep their results; in empty folders the first call shows what compilation costs.
+        # Compilers cache their results; with empty folders the first call includes compilation.
         os.environ |= {"NUMBA_CACHE_DIR": f"{folder}/numba", "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor"}
         import numba  # noqa: F401  # so that its import is not part of the first call
 
         contenders = _contenders(Path(folder))
         if CPP not in contenders:
-            print("there is no compiler (g++) here: C++ and torch.compile are left out")
+            print("found no compiler (g++): skipping C++ and torch.compile")
         first, seconds = _measure(contenders, batch, arguments.repetitions, arguments.calls)
     Console(highlight=False).print(_table(first, seconds))
     print("First calls are forward and backward together, with compilation; a layer is timed forward and backward.")
@@ -117,7 +117,7 @@ def _contenders(folder: Path) -> dict[str, Contender]:
 
 
 def _cpp_filter(folder: Path) -> Filter:
-    """Build and load the passes in C++; they take the same arrays as numba's."""
+    """Build and load the filter in C++; it takes the same arrays as numba's."""
     library = folder / "filter_bank.so"
     source = Path(__file__).with_name("filter_bank.cpp")
     flags = ("-O3", "-march=native", "-ffp-contract=fast", *REORDERING, "-std=c++17", "-shared", "-fPIC")
@@ -128,7 +128,7 @@ def _cpp_filter(folder: Path) -> Filter:
     loaded.filter_bank_adjoint.argtypes = [pointer] * 4 + [integer] + [pointer] * 2 + [integer] * 2 + [pointer] * 3
 
     def arguments(shift: GraphShift, x: Tensor, coefficients: Tensor) -> tuple[tuple[int, ...], Tensor]:
-        """What both passes start with, and the wide coefficients, which must stay alive as long."""
+        """The first arguments of both functions, and the wide coefficients, which the caller must keep alive."""
         wide = coefficients.repeat_interleave(x.size(1) // coefficients.size(1), dim=1)
         arrays = [array.ctypes.data for array in shift.csr]
         sizes = (coefficients.size(0) - 1, x.size(1))
@@ -159,11 +159,13 @@ def _cpp_filter(folder: Path) -> Filter:
 def _measure(
     contenders: dict[str, Contender], batch: GraphBatch, repetitions: int, calls: int
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, list[float]]]]:
-    """Seconds of the first calls, and of all turns, by what was done and who did it."""
+    """Seconds of the first calls, and of all turns, by part and contender."""
     x = torch.randn(batch.num_nodes, CHANNELS, requires_grad=True)
     coefficients = torch.randn(ORDER + 1, SUBSPACES, requires_grad=True)
     shift = batch.shift.to(torch.float32)
-    complete = GraphShift(shift.rowptr, shift.col, shift.weight, shift.row)  # so that none has to derive the rows
+    complete = GraphShift(
+        shift.rowptr, shift.col, shift.weight, shift.row
+    )  # with its rows, which no contender then has to derive
     inputs = Inputs(complete, x, coefficients, torch.randn_like(x))
     conv, weight = BankConv(CHANNELS, CHANNELS, ORDER, SUBSPACES), torch.randn(CHANNELS, CHANNELS)
 
@@ -182,7 +184,7 @@ def _measure(
     runs[PRODUCT][""] = lambda: _seconds(lambda: x.detach() @ weight)
 
     seconds: dict[str, dict[str, list[float]]] = {part: {name: [] for name in who} for part, who in runs.items()}
-    for repetition in range(repetitions + 1):  # one more, which is not counted
+    for repetition in range(repetitions + 1):  # the first one is not counted
         for part, who in runs.items():
             for name, run in who.items():
                 mean = sum(run() for _ in range(calls)) / calls
@@ -198,7 +200,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _first_call(contender: Contender, inputs: Inputs) -> tuple[list[Tensor], float]:
-    """Filtered signals and both gradients, and the seconds they took with whatever had to be compiled."""
+    """Filtered signals and both gradients, and the seconds they took, compilation included."""
     shift, x, coefficients, gradient = inputs
     started = time.perf_counter()
     with use_kernels(contender.kernels):

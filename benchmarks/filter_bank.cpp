@@ -1,6 +1,6 @@
-// The fused filter bank of bankgcn.kernels.filter_bank once more, as C++ sees it: for benchmarks/compilers.py alone.
+// The filter bank of bankgcn/kernels/layer/filter_bank.py in C++, for benchmarks/compilers.py alone.
 //
-// Without PyTorch's headers, so that any compiler builds it in a second or two and ctypes can call it.
+// It needs no headers of PyTorch: any compiler builds it in a second or two, and ctypes can call it.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,12 +14,12 @@ struct Shift {
     const int64_t* __restrict rowptr;
     const int64_t* __restrict col;
     const float* __restrict weight;
-    const int64_t* __restrict cuts;
+    const int64_t* __restrict block_ptr;
     int64_t blocks;
 
     int64_t largest_block() const {
         int64_t largest = 0;
-        for (int64_t b = 0; b < blocks; ++b) largest = std::max(largest, cuts[b + 1] - cuts[b]);
+        for (int64_t b = 0; b < blocks; ++b) largest = std::max(largest, block_ptr[b + 1] - block_ptr[b]);
         return largest;
     }
 };
@@ -68,16 +68,16 @@ inline void shift_row(const Shift& s, int64_t i, const float* __restrict x, int6
     }
 }
 
-// Both passes are one: the adjoint filters the gradient as the forward pass does the signal, and sums <T_k g, x> on the way.
+// One function for both: the adjoint applies the same filter to the gradient, and also sums <T_k g, x>.
 template <int WIDTH, bool ADJOINT>
-void walk(const Shift& s, const float* __restrict signal, const float* __restrict c, int64_t order, int64_t channels,
+void filter(const Shift& s, const float* __restrict signal, const float* __restrict c, int64_t order, int64_t channels,
           const float* __restrict x, float* __restrict out, float* __restrict grad_c) {
     const int64_t width = WIDTH ? WIDTH : channels;
     const int64_t block = s.largest_block() * width;
     std::vector<float> hops(3 * block), last_hop(width), partial(ADJOINT ? (order + 1) * width : 0);
     if (ADJOINT) std::fill(grad_c, grad_c + (order + 1) * width, 0.0f);
     for (int64_t b = 0; b < s.blocks; ++b) {
-        const int64_t first = s.cuts[b], last = s.cuts[b + 1];
+        const int64_t first = s.block_ptr[b], last = s.block_ptr[b + 1];
         float* __restrict p_0 = partial.data();
         std::fill(partial.begin(), partial.end(), 0.0f);
         for (int64_t hop = std::min<int64_t>(order, 1); hop <= order; ++hop) {
@@ -120,25 +120,25 @@ void walk(const Shift& s, const float* __restrict signal, const float* __restric
 }
 
 template <bool ADJOINT>
-void walk_any(const Shift& s, const float* signal, const float* c, int64_t order, int64_t channels, const float* x,
+void filter_any(const Shift& s, const float* signal, const float* c, int64_t order, int64_t channels, const float* x,
               float* out, float* grad_c) {
     if (channels == COMMON_WIDTH)
-        walk<COMMON_WIDTH, ADJOINT>(s, signal, c, order, channels, x, out, grad_c);
+        filter<COMMON_WIDTH, ADJOINT>(s, signal, c, order, channels, x, out, grad_c);
     else
-        walk<0, ADJOINT>(s, signal, c, order, channels, x, out, grad_c);
+        filter<0, ADJOINT>(s, signal, c, order, channels, x, out, grad_c);
 }
 
 }  // namespace
 
 // Arrays as in Python; coefficients and their gradient have a column for each channel.
-extern "C" void filter_bank(const int64_t* rowptr, const int64_t* col, const float* weight, const int64_t* cuts,
+extern "C" void filter_bank(const int64_t* rowptr, const int64_t* col, const float* weight, const int64_t* block_ptr,
                             int64_t blocks, const float* x, const float* c, int64_t order, int64_t channels,
                             float* out) {
-    walk_any<false>({rowptr, col, weight, cuts, blocks}, x, c, order, channels, nullptr, out, nullptr);
+    filter_any<false>({rowptr, col, weight, block_ptr, blocks}, x, c, order, channels, nullptr, out, nullptr);
 }
 
 extern "C" void filter_bank_adjoint(const int64_t* rowptr, const int64_t* col, const float* weight,
-                                    const int64_t* cuts, int64_t blocks, const float* x, const float* c, int64_t order,
+                                    const int64_t* block_ptr, int64_t blocks, const float* x, const float* c, int64_t order,
                                     int64_t channels, const float* gradient, float* grad_x, float* grad_c) {
-    walk_any<true>({rowptr, col, weight, cuts, blocks}, gradient, c, order, channels, x, grad_x, grad_c);
+    filter_any<true>({rowptr, col, weight, block_ptr, blocks}, gradient, c, order, channels, x, grad_x, grad_c);
 }

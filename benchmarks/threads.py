@@ -1,8 +1,8 @@
-"""What threads bring on one large graph: a filter and its gradients, on one and on several, in turns.
+"""The speed-up by threads on one large graph: a filter and its gradients, on one thread and on several, in turns.
 
     python benchmarks/threads.py [--threads 2] [--repetitions 7]
 
-A hop with little work stays on one thread, whatever it is offered; see ``bankgcn/kernels/large_graph.py``.
+A hop with little work uses one thread in any case; see ``bankgcn/kernels/layer/large_graph.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 
 from bankgcn.bench.growth import FilterCase, random_shift
 
-SIZES = [(entries, channels) for entries in (300_000, 1_000_000, 10_000_000) for channels in (16, 64)]
+SIZES = [(edges, channels) for edges in (300_000, 1_000_000, 10_000_000) for channels in (16, 64)]
 
 
 def main() -> None:
@@ -23,8 +23,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repetitions", type=int, default=7)
     arguments = parser.parse_args()
-    for entries, channels in SIZES:
-        case = FilterCase(random_shift(entries), order=2, channels=channels)
+    for edges, channels in SIZES:
+        case = FilterCase(random_shift(edges), order=2, channels=channels)
         seconds: dict[int, list[float]] = {1: [], arguments.threads: []}
         for repetition in range(arguments.repetitions + 1):
             for threads, times in seconds.items():
@@ -32,10 +32,10 @@ def main() -> None:
                 elapsed = case.seconds()
                 if repetition:
                     times.append(elapsed)
-        alone, together = (median(times) for times in seconds.values())
+        one, several = (median(times) for times in seconds.values())
         print(
-            f"{entries:10,} directed edges, {channels} channels: {1000 * alone:7.1f} ms on one thread, "
-            f"{1000 * together:7.1f} ms on {arguments.threads}: {alone / together:.2f} times faster"
+            f"{edges:10,} directed edges, {channels} channels: {1000 * one:7.1f} ms on one thread, "
+            f"{1000 * several:7.1f} ms on {arguments.threads}: {one / several:.2f} times faster"
         )
 
 

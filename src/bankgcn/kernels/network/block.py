@@ -13,7 +13,6 @@ import numpy as np
 
 from bankgcn.kernels.jit.compiler import jit_cached, jit_inner
 from bankgcn.kernels.jit.vector import broadcast8, lanes
-from bankgcn.kernels.ops.classifier import classify, classify_adjoint, cross_entropy
 from bankgcn.kernels.ops.filter_rows import filter_rows
 from bankgcn.kernels.ops.graph_activation import activate_graph, activate_graph_adjoint
 from bankgcn.kernels.ops.label_rows import add_label_rows, scatter_add_label_rows
@@ -81,21 +80,6 @@ def forward_block(graphs, shape, parameters, workspace, begin, end):
 
 
 @jit_inner
-def classify_block(shape, parameters, gradient, workspace, y, begin, end, scale):
-    """Sum of the graphs' cross-entropies; adds the classifier's gradient and writes that of the readouts."""
-    rows, loss = shape.num_layers * shape.num_readouts, 0.0
-    readout, grad_readout, logits = workspace.readout, workspace.grad_readout, workspace.logits
-    weight, bias = parameters.classifier, parameters.classifier_bias
-    grad_weight, grad_bias = gradient.classifier, gradient.classifier_bias
-    for graph in range(begin, end):
-        at = (graph - begin) * rows
-        classify(weight, bias, readout, at, rows, logits)
-        loss += cross_entropy(logits, y[graph], scale)
-        classify_adjoint(weight, readout, at, rows, logits, grad_weight, grad_bias, grad_readout)
-    return loss
-
-
-@jit_inner
 def backward_block(graphs, shape, parameters, gradient, workspace, begin, end):
     """Take the gradients of the block's readouts back through all layers, and add those of the parameters."""
     first = graphs.node_ptr[begin]
@@ -127,13 +111,3 @@ def backward_block(graphs, shape, parameters, gradient, workspace, begin, end):
             scatter_add_label_rows(graphs.labels, first, rows, grad_r, gradient.input_weight)
         else:
             add_weight_gradient(grad_r, workspace.x[layer - 1], rows, gradient.weight[layer])
-
-
-@jit_inner
-def copy_readouts(shape, workspace, begin, end, out):
-    """Copy the readouts of the block's graphs without their padding; ``out`` has a row for each graph."""
-    rows, hidden = shape.num_layers * shape.num_readouts, shape.hidden_channels
-    for graph in range(begin, end):
-        for row in range(rows):
-            for k in range(hidden):
-                out[graph, row * hidden + k] = workspace.readout[(graph - begin) * rows + row, k]

@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.compiler import jit_cached
-from bankgcn.kernels.network.block import (
-    backward_block,
-    block_end,
-    classify_block,
-    copy_readouts,
-    forward_block,
-    largest_block,
-)
+from bankgcn.kernels.network.block import backward_block, block_end, forward_block, largest_block
 from bankgcn.kernels.network.collate import CollatedGraphs
 from bankgcn.kernels.network.parameters import (
     add_packed_gradient,
@@ -29,6 +22,7 @@ from bankgcn.kernels.network.parameters import (
 from bankgcn.kernels.network.program import Program
 from bankgcn.kernels.network.workspace import allocate_workspace
 from bankgcn.kernels.ops.adam import Adam, adam_step
+from bankgcn.kernels.ops.classifier import classify
 from bankgcn.kernels.ops.coherence import add_coherence_gradient
 
 Floats = NDArray[np.floating]
@@ -161,6 +155,7 @@ def _execute(graphs, batch_ptr, shape, banks, basis, theta, y, scale, gamma, out
     parameters, gradient = allocate_parameters(shape, theta.dtype), allocate_parameters(shape, theta.dtype)
     nodes, most = largest_block(graphs.node_ptr, batch_ptr)
     workspace = allocate_workspace(shape, graphs.attributes.shape[1], nodes, most, backward, theta.dtype)
+    hidden, rows = shape.hidden_channels, shape.num_layers * shape.num_readouts
     for batch in range(batch_ptr.shape[0] - 1):
         unpack_parameters(shape, banks, basis, theta, parameters)
         begin, last = batch_ptr[batch], batch_ptr[batch + 1]
@@ -169,10 +164,14 @@ def _execute(graphs, batch_ptr, shape, banks, basis, theta, y, scale, gamma, out
             end = block_end(graphs.node_ptr, begin, last)
             forward_block(graphs, shape, parameters, workspace, begin, end)
             if backward:
-                loss += classify_block(shape, parameters, gradient, workspace, y, begin, end, scale * share)
+                readout, grad_readout, logits = workspace.readout, workspace.grad_readout, workspace.logits
+                loss += classify(parameters, gradient, readout, grad_readout, logits, y, begin, end, scale * share)
                 backward_block(graphs, shape, parameters, gradient, workspace, begin, end)
             else:
-                copy_readouts(shape, workspace, begin, end, out)
+                for graph in range(begin, end):
+                    for row in range(rows):
+                        for k in range(hidden):
+                            out[graph, row * hidden + k] = workspace.readout[(graph - begin) * rows + row, k]
             begin = end
         if backward:
             losses[batch] = loss * share

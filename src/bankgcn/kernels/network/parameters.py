@@ -44,11 +44,17 @@ def allocate_parameters(shape, dtype):
 
 @jit_inner
 def unpack_parameters(shape, banks, basis, theta, parameters):
-    """Copy all parameters from ``theta`` to their padded matrices."""
-    hidden, at = shape.hidden_channels, 0
+    """Copy all parameters from ``theta``; expand those of the filters to Chebyshev coefficients of each channel."""
+    hidden, terms, at = shape.hidden_channels, basis.shape[0], 0
     for layer in range(shape.num_layers):
-        _expand_alpha(shape, banks[layer, 1], basis, theta[at:], parameters.coefficients[layer])
-        at += banks[layer, 1] * basis.shape[0]
+        channels = hidden // banks[layer, 1]
+        for j in range(hidden):
+            alpha = at + j // channels * terms
+            for k in range(shape.order + 1):
+                parameters.coefficients[layer, k, j] = 1 if k == 0 and shape.shortcut else 0
+                for m in range(terms):
+                    parameters.coefficients[layer, k, j] += theta[alpha + m] * basis[m, k]
+        at += banks[layer, 1] * terms
         inner = shape.in_channels if layer == 0 else hidden
         for j in range(hidden):
             for q in range(inner):
@@ -63,33 +69,26 @@ def unpack_parameters(shape, banks, basis, theta, parameters):
             for j in range(hidden):
                 parameters.bias[layer, j] = theta[at + j]
             at += hidden
-    rows = shape.num_classes * shape.num_layers * shape.num_readouts
+    rows = parameters.classifier.shape[0]
     for row in range(rows):
         for j in range(hidden):
             parameters.classifier[row, j] = theta[at + row * hidden + j]
-    at += rows * hidden
     for k in range(shape.num_classes):
-        parameters.classifier_bias[0, k] = theta[at + k]
-
-
-@jit_inner
-def _expand_alpha(shape, filters, basis, alpha, coefficients):
-    """Write the Chebyshev coefficients of each channel; ``alpha`` holds those of each filter in the learned basis."""
-    terms, channels = basis.shape[0], shape.hidden_channels // filters
-    for j in range(shape.hidden_channels):
-        for k in range(shape.order + 1):
-            coefficients[k, j] = 1 if k == 0 and shape.shortcut else 0
-            for m in range(terms):
-                coefficients[k, j] += alpha[j // channels * terms + m] * basis[m, k]
+        parameters.classifier_bias[0, k] = theta[at + rows * hidden + k]
 
 
 @jit_inner
 def add_packed_gradient(shape, banks, basis, gradient, grad_theta):
     """Add the gradients to those of ``theta``: the transpose of :func:`unpack_parameters`."""
-    hidden, at = shape.hidden_channels, 0
+    hidden, terms, at = shape.hidden_channels, basis.shape[0], 0
     for layer in range(shape.num_layers):
-        _add_alpha_gradient(shape, banks[layer, 1], basis, gradient.coefficients[layer], grad_theta[at:])
-        at += banks[layer, 1] * basis.shape[0]
+        channels = hidden // banks[layer, 1]
+        for j in range(hidden):
+            alpha = at + j // channels * terms
+            for m in range(terms):
+                for k in range(shape.order + 1):
+                    grad_theta[alpha + m] += gradient.coefficients[layer, k, j] * basis[m, k]
+        at += banks[layer, 1] * terms
         inner = shape.in_channels if layer == 0 else hidden
         for j in range(hidden):
             for q in range(inner):
@@ -100,23 +99,12 @@ def add_packed_gradient(shape, banks, basis, gradient, grad_theta):
             for j in range(hidden):
                 grad_theta[at + j] += gradient.bias[layer, j]
             at += hidden
-    rows = shape.num_classes * shape.num_layers * shape.num_readouts
+    rows = gradient.classifier.shape[0]
     for row in range(rows):
         for j in range(hidden):
             grad_theta[at + row * hidden + j] += gradient.classifier[row, j]
-    at += rows * hidden
     for k in range(shape.num_classes):
-        grad_theta[at + k] += gradient.classifier_bias[0, k]
-
-
-@jit_inner
-def _add_alpha_gradient(shape, filters, basis, grad_coefficients, grad_alpha):
-    """The adjoint of :func:`_expand_alpha`."""
-    terms, channels = basis.shape[0], shape.hidden_channels // filters
-    for j in range(shape.hidden_channels):
-        for m in range(terms):
-            for k in range(shape.order + 1):
-                grad_alpha[j // channels * terms + m] += grad_coefficients[k, j] * basis[m, k]
+        grad_theta[at + rows * hidden + k] += gradient.classifier_bias[0, k]
 
 
 @jit_inner

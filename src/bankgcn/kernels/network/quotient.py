@@ -53,7 +53,7 @@ def _merge(arrays, colors, place, merged):
 
     ``place`` is workspace, see :func:`_merge_edges`.
     """
-    edges = 0
+    edges = np.int64(0)
     for graph in range(len(arrays.node_ptr) - 1):
         first, last, start = arrays.node_ptr[graph], arrays.node_ptr[graph + 1], merged.node_ptr[graph]
         number = colors.graphs[graph]

@@ -26,7 +26,7 @@ class Adam(NamedTuple):
 @jit_inner
 def adam_step(theta, gradient, adam, step):
     """Update the parameters and both moments; ``step`` counts from 1."""
-    kind = theta.dtype.type
+    kind, step = theta.dtype.type, float(step)
     rate = kind(adam.learning_rate / (1 - adam.beta1**step))
     correction = kind(np.sqrt(1 - adam.beta2**step))
     beta1, rest1 = kind(adam.beta1), kind(1 - adam.beta1)

@@ -21,8 +21,24 @@ def add_coherence_gradient(banks, terms, theta, scale, gradient):
     """
     for number in range(banks.shape[0]):
         start, filters = banks[number]
-        unit, norm = _normalize_filters(theta, start, filters, terms)
-        cosine, largest, ties = _cosines(unit)
+        unit = np.empty((filters, terms), theta.dtype)
+        norm = np.empty(filters, theta.dtype)
+        for p in range(filters):
+            square = theta.dtype.type(0)
+            for m in range(terms):
+                square += theta[start + p * terms + m] ** 2
+            norm[p] = max(np.sqrt(square), EPSILON)
+            for m in range(terms):
+                unit[p, m] = theta[start + p * terms + m] / norm[p]
+        cosine = np.zeros((filters, filters), theta.dtype)
+        largest, ties = theta.dtype.type(0), 0
+        for p in range(filters):
+            for q in range(p + 1, filters):
+                for m in range(terms):
+                    cosine[p, q] += unit[p, m] * unit[q, m]
+                size = abs(cosine[p, q])
+                ties = 1 if size > largest else ties + (size == largest)
+                largest = max(largest, size)
         if largest == 0:
             continue
         for p in range(filters):
@@ -31,36 +47,6 @@ def add_coherence_gradient(banks, terms, theta, scale, gradient):
                     share = scale * np.sign(cosine[p, q]) / ties
                     _add_cosine_gradient(unit, p, q, cosine[p, q], norm, share, gradient, start)
                     _add_cosine_gradient(unit, q, p, cosine[p, q], norm, share, gradient, start)
-
-
-@jit_inner
-def _normalize_filters(theta, start, filters, terms):
-    """Unit vectors of a bank's coefficients, shape ``(filters, terms)``, and their norms, shape ``(filters,)``."""
-    unit, norm = np.empty((filters, terms), theta.dtype), np.empty(filters, theta.dtype)
-    for p in range(filters):
-        square = theta.dtype.type(0)
-        for m in range(terms):
-            square += theta[start + p * terms + m] ** 2
-        norm[p] = max(np.sqrt(square), EPSILON)
-        for m in range(terms):
-            unit[p, m] = theta[start + p * terms + m] / norm[p]
-    return unit, norm
-
-
-@jit_inner
-def _cosines(unit):
-    """Cosine of each pair of filters, the largest absolute value, and the number of pairs that have it."""
-    filters, terms = unit.shape
-    cosine = np.zeros((filters, filters), unit.dtype)
-    largest, ties = unit.dtype.type(0), 0
-    for p in range(filters):
-        for q in range(p + 1, filters):
-            for m in range(terms):
-                cosine[p, q] += unit[p, m] * unit[q, m]
-            size = abs(cosine[p, q])
-            ties = 1 if size > largest else ties + (size == largest)
-            largest = max(largest, size)
-    return cosine, largest, ties
 
 
 @jit_inner

@@ -35,10 +35,18 @@ def activate_graph(h, start, rows, multiplicity, mode, with_max, scale, x, reado
 
     Writes to ``scale`` what the normalisation multiplies each row by.
     """
-    zero, nodes = broadcast4(h.dtype.type(0)), h.dtype.type(0)
+    zero8, zero, nodes = broadcast8(h.dtype.type(0)), broadcast4(h.dtype.type(0)), h.dtype.type(0)
     for i in range(start, start + rows):
         nodes += multiplicity[i]
-        scale[i] = 1 if mode == NONE else _inverse_norm(h, i, mode)
+        scale[i] = 1
+        if mode != NONE:
+            squares = zero8
+            for j in range(0, width(h), lanes(zero8)):
+                v = load(zero8, h, i, j)
+                if mode == AFTER:
+                    v = relu(v)
+                squares = fma(v, v, squares)
+            scale[i] = h.dtype.type(1) / max(np.sqrt(reduce_sum(squares)), h.dtype.type(EPSILON))
     share = 1 / max(nodes, h.dtype.type(1))
     for j in range(0, width(h), lanes(zero)):
         largest = sums = zero
@@ -53,17 +61,6 @@ def activate_graph(h, start, rows, multiplicity, mode, with_max, scale, x, reado
         store(readout, at, j, multiply(share, sums))
         if with_max:
             store(readout, at + 1, j, largest)
-
-
-@jit_inner
-def _inverse_norm(h, i, mode):
-    squares = zero = broadcast8(h.dtype.type(0))
-    for j in range(0, width(h), lanes(zero)):
-        v = load(zero, h, i, j)
-        if mode == AFTER:
-            v = relu(v)
-        squares = fma(v, v, squares)
-    return h.dtype.type(1) / max(np.sqrt(reduce_sum(squares)), h.dtype.type(EPSILON))
 
 
 @jit_inner
