@@ -35,9 +35,7 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_value_is_scored_and_predicted_in_the_users_units(
-    command: Command, folder: Path, table: Path
-) -> None:
+def test_a_value_is_scored_and_predicted_in_the_users_units(command: Command, folder: Path, table: Path) -> None:
     code, out, err = command("train", table, "--target", "price", *QUICK, "--out", "r")
     assert code == 0, err
     assert "own: 30 graphs, 1 value; train / validation / test: 24 / 3 / 3" in err
