@@ -2,7 +2,7 @@
 
     python benchmarks/baselines.py [--repetitions 20] [--convs gcn,sage,gin]
 
-NCI1 (or generated graphs of the same statistics), one thread. The two take turns, and the script prints the median ratio.
+NCI1 (or generated graphs of the same statistics), one thread. The two take turns; the script prints the median ratio.
 Nothing is prepared for GIN, GAT and ChebNet: their ratio shows the noise.
 """
 

@@ -3,8 +3,8 @@
     python benchmarks/compilers.py [--repetitions 50] [--calls 10] [--json FILE]
 
 One batch of 64 NCI1 graphs (or generated ones of the same statistics), 64 channels, order 2, 8 subspaces, float32, one
-thread. All use autograd, are checked to agree, and take turns; compare ratios. torch.compile compiles the filter for the
-shapes of this batch, and the layer for any number of nodes, as training needs it.
+thread. All use autograd, are checked to agree, and take turns; compare ratios. torch.compile compiles the filter for
+the shapes of this batch, and the layer for any number of nodes, as training needs it.
 """
 
 from __future__ import annotations
