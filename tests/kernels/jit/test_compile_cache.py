@@ -36,11 +36,11 @@ if __name__ == "__main__":
 def write_package(folder: Path) -> Path:
     """A package of the same name: our compiler, a compiled function, and its helper in a subfolder."""
     kernels = folder / "bankgcn" / "kernels"
-    (kernels / "below").mkdir(parents=True)
-    for package in (kernels.parent, kernels, kernels / "below"):
+    for package in (kernels.parent, kernels, kernels / "jit", kernels / "below"):
+        package.mkdir(parents=True, exist_ok=True)
         (package / "__init__.py").touch()
     for module in (compiler, compile_cache):
-        shutil.copy(str(module.__file__), kernels)
+        shutil.copy(str(module.__file__), kernels / "jit")
     (kernels / "caller.py").write_text(CALLER)
     (kernels / "below" / "helper.py").write_text(HELPER.format(2))
     return kernels
