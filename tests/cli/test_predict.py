@@ -220,7 +220,7 @@ def test_words_that_only_test_graphs_have_are_described_in_training_as_in_predic
     words = {f"rare{graph // 2}" for graph in split["train"]}
     model = TrainedModel.load(folder / "r" / "model.safetensors")
     assert model.in_channels == len(words) + 2 < 22
-    assert set(model.signals["words"]["is"]) == words | {"a", "b"}
+    assert set(model.feature_spec["words"]["is"]) == words | {"a", "b"}
     code, out, err = command("predict", "r", own, "--part", "test", "--out", "p.csv")
     assert code == 0, err
     record = json.loads((folder / "r" / "record.json").read_text())
@@ -235,7 +235,7 @@ def test_models_of_several_splits_vote_each_with_its_own_columns(command: Comman
     for seed in (0, 1):
         assert command("train", own, *QUICK, "--seed", seed, "--out", f"runs/{seed}")[0] == 0
     models = [TrainedModel.load(folder / "runs" / str(seed) / "model.safetensors") for seed in (0, 1)]
-    assert models[0].signals != models[1].signals
+    assert models[0].feature_spec != models[1].feature_spec
     code, _, err = command("predict", "runs", own)
     assert code == 0, err
     assert "these are the graphs of training" in err

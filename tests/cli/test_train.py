@@ -221,7 +221,7 @@ def test_divergence_after_a_good_epoch_is_the_same_verdict_in_train_and_in_a_swe
     assert "validation accuracy" in out
     ours = json.loads((folder / "r" / "record.json").read_text())
     assert (ours["status"], ours["ended"], ours["epochs"]) == ("diverged", "diverged", 3)
-    assert TrainedModel.load(folder / "r" / "model.safetensors").about["test_score"] == ours["test_score"]
+    assert TrainedModel.load(folder / "r" / "model.safetensors").metadata["test_score"] == ours["test_score"]
     seen.clear()
     theirs = run(RunSpec(dataset="MUTAG").with_(max_epochs=9, hidden_channels=16, num_layers=2))
     assert theirs.test_score is not None

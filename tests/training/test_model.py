@@ -55,7 +55,7 @@ def test_a_model_comes_back_from_its_file(tmp_path: Path, conv: str) -> None:
     model.save(tmp_path / "model.safetensors")
     loaded = TrainedModel.load(tmp_path / "model.safetensors")
     assert torch.equal(predict_logits(loaded.net, graphs), predict_logits(model.net, graphs))
-    assert (loaded.config, loaded.task.names, loaded.about) == (config, graphs.classes, {"test_score": 0.5})
+    assert (loaded.config, loaded.task.names, loaded.metadata) == (config, graphs.classes, {"test_score": 0.5})
 
 
 def test_integer_signals_can_be_embedded() -> None:
@@ -92,12 +92,12 @@ def test_a_model_gets_the_columns_that_it_was_trained_on_or_refuses_the_graphs()
     config = ModelConfig()
     about = {"signals": describe_features(atoms("C", "N", "O"))}
     model = TrainedModel(config.build(3, 2), config, ("a", "b"), 3, about)
-    assert model.described(atoms("O", "C")).signals().tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert model.conform(atoms("O", "C")).signals().tolist() == [[0, 0, 1], [1, 0, 0]]
     with pytest.raises(ValueError, match="atoms: element of node 0 of graph 0 is 'P'"):
-        model.described(atoms("P", "S", "Cl"))
+        model.conform(atoms("P", "S", "Cl"))
     nameless = TrainedModel(model.net, config, ("a", "b"), 3)
     with pytest.raises(ValueError, match="2 features a node, but the model was trained on 3"):
-        nameless.described(atoms("O", "C"))
+        nameless.conform(atoms("O", "C"))
 
 
 def test_a_file_without_a_model_is_named(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_result_comes_back_from_its_folder(tmp_path: Path) -> None:
     assert len(folder.history.read_text().splitlines()) == 3
     model = TrainedModel.load(folder.model)
     assert model.task == result.model.task
-    assert model.about["run"] == spec.to_dict()
+    assert model.metadata["run"] == spec.to_dict()
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"format": 2}'])

@@ -95,7 +95,7 @@ def embed(
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
     graphs, names = _graphs(ensemble, source, data_root, flags, part)
-    vectors = embeddings_of(ensemble.first.net, ensemble.first.described(graphs)).numpy()
+    vectors = embeddings_of(ensemble.first.net, ensemble.first.conform(graphs)).numpy()
     if out.suffix == ".npy":
         with open_output(out) as file:
             np.save(file, vectors, allow_pickle=False)
@@ -120,9 +120,9 @@ def _graphs(
         options["has_target"] = False
     if part is not None and ignore_targets:
         raise ValueError("--part needs the targets, by which the split was drawn: leave out --ignore-targets")
-    if part is None and source.reader == "smiles" and "target" not in options:
+    if part is None and source.names_target and "target" not in options:
         options["has_target"] = False  # any other column may be anything
-    graphs = load_graphs(source, {"expected": ensemble.signals, **options})
+    graphs = load_graphs(source, {"expected": ensemble.feature_spec, **options})
     graphs = without_weights(graphs) if ignore_weights else graphs
     for run in ensemble.unfinished:
         say(f"note: {run} is not finished and has no vote", stderr=True)
@@ -132,7 +132,7 @@ def _graphs(
     if part is not None:
         chosen = _part(ensemble, graphs, part)
         return graphs[chosen], [names[number] for number in chosen]
-    if ensemble.knows(graphs):
+    if ensemble.trained_on(graphs):
         say("note: these are the graphs of training; --part test selects those it did not learn from", stderr=True)
     return graphs, names
 

@@ -45,6 +45,16 @@ class Source:
         return "a set that comes with the package" if self.path is None else READERS[self.reader].kind
 
     @property
+    def holds_molecules(self) -> bool:
+        """Whether nodes are atoms, whose features a user can choose."""
+        return self.path is not None and READERS[self.reader].holds_molecules
+
+    @property
+    def names_target(self) -> bool:
+        """Whether targets are read only from columns that the user names, when a model is applied."""
+        return self.path is not None and READERS[self.reader].names_target
+
+    @property
     def options(self) -> tuple[str, ...]:
         """Names of the options that :meth:`load` passes to the reader."""
         return () if self.path is None else READERS[self.reader].options

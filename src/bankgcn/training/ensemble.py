@@ -64,14 +64,14 @@ class Ensemble:
         return self.first.task
 
     @property
-    def signals(self) -> dict[str, Any] | None:
+    def feature_spec(self) -> dict[str, Any] | None:
         """How to describe graphs for these models, if that is known; see :mod:`bankgcn.data.features.spec`.
 
         Models that were trained on other parts of the same graphs may have other columns: then with a column for every
         value, from which each model gets its own.
         """
-        first = self.first.signals
-        same = all(model.signals == first for model in self.members.values())
+        first = self.first.feature_spec
+        same = all(model.feature_spec == first for model in self.members.values())
         return first if first is None or same else dict(widened(first))
 
     @property
@@ -79,10 +79,10 @@ class Ensemble:
         """How the graphs of the first model were read."""
         return _reader(self.first)
 
-    def knows(self, graphs: GraphSet) -> bool:
+    def trained_on(self, graphs: GraphSet) -> bool:
         """Whether any of the models was trained on these graphs."""
         models = self.members.values()
-        return any(model.about.get("graphs") == model.described(graphs).fingerprint for model in models)
+        return any(model.metadata.get("graphs") == model.conform(graphs).fingerprint for model in models)
 
     def predictions(self, graphs: GraphSet) -> tuple[Tensor, Tensor | None]:
         """Mean prediction of the models, and their standard deviation if there are several.
@@ -91,7 +91,7 @@ class Ensemble:
             Probabilities, or values in the user's units: shape ``(num_graphs, out_channels)``, in double precision.
         """
         single = [
-            model.task.predictions(predict_logits(model.net, model.described(graphs)).cpu())
+            model.task.predictions(predict_logits(model.net, model.conform(graphs)).cpu())
             for model in self.members.values()
         ]
         together = torch.stack(single)
@@ -108,8 +108,8 @@ def _check_same_kind(members: Mapping[Path, TrainedModel]) -> None:
                 f"{model.task.kind} {', '.join(model.task.names)}: they cannot vote together",
                 path,
             )
-        if not same_before_fit(other.signals or {}, model.signals or {}):
-            raise FileError(f"was trained on graphs described otherwise than those of {first.name}", path)
+        if not same_before_fit(other.feature_spec or {}, model.feature_spec or {}):
+            raise FileError(f"was trained on graphs with other features than {first.name}", path)
         ignores = [_reader(one).ignore_weights for one in (other, model)]
         if ignores[0] != ignores[1]:
             raise FileError(
@@ -121,7 +121,7 @@ def _check_same_kind(members: Mapping[Path, TrainedModel]) -> None:
 
 def _reader(model: TrainedModel) -> ReaderOptions:
     """How the training graphs of a model were read. Models of version 0.1.0 hold the settings of the command line."""
-    if "run" in model.about:
-        return ReaderOptions(**model.about["run"].get("reader", {}))
-    flags, rows = model.about.get("config", {}), settings_of(ReaderOptions)
+    if "run" in model.metadata:
+        return ReaderOptions(**model.metadata["run"].get("reader", {}))
+    flags, rows = model.metadata.get("config", {}), settings_of(ReaderOptions)
     return ReaderOptions(**{name: row.parsed(flags[row.name]) for name, row in rows.items() if row.name in flags})

@@ -30,9 +30,6 @@ from bankgcn.training.spec import RunSpec
 from bankgcn.training.versions import versions
 
 OnEpoch = Callable[[Epoch], None]
-OF_MOLECULES = ("smiles", "molhiv")
-"""The readers whose nodes are atoms."""
-
 Read = Callable[[Source, Mapping[str, Any]], GraphSet]
 
 
@@ -58,9 +55,10 @@ class Loader:
         wanted = (spec.dataset, spec.reader, spec.task)
         if self._last is None or self._last[0] != wanted:
             source = find_source(spec.dataset, self.data_root)
-            if spec.reader.features and source.reader not in OF_MOLECULES:
+            if spec.reader.features and not source.holds_molecules:
                 raise ValueError(f"features={spec.reader.features} is for molecules, which {source.name} does not hold")
-            graphs = self._read(source, spec.reader.keywords(spec.task))
+            task = spec.task if "task" in source.options else None  # the targets of other sources are fixed
+            graphs = self._read(source, spec.reader.keywords(task))
             if spec.reader.ignore_weights:
                 graphs = without_weights(graphs)
             self._last = (wanted, source, with_features(graphs))
@@ -240,7 +238,7 @@ def _model(run: PreparedRun, record: RunRecord) -> TrainedModel:
         config=run.spec.model,
         task=run.task,
         in_channels=run.graphs.num_features,
-        about={
+        metadata={
             "run": run.spec.to_dict(),
             "graphs": run.graphs.fingerprint,
             "split": record.split_hash,

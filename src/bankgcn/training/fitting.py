@@ -1,4 +1,4 @@
-"""Training a network with early stopping. It is given training and validation graphs, and cannot reach any others."""
+"""Training with early stopping, on training and validation graphs alone: test graphs are out of reach."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHECKPOINT_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Epoch:
-    """What is known after a pass over the training graphs."""
+    """The figures of one pass over the training graphs."""
 
     number: int
     train_loss: float
@@ -41,7 +41,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class FitResult:
-    """How a training went. The network has the weights of the best epoch; there is none if the first one diverged."""
+    """The outcome of a training. The network has the weights of the best epoch, if there is one."""
 
     best: Epoch | None
     epochs: tuple[Epoch, ...]
@@ -50,12 +50,12 @@ class FitResult:
 
     @property
     def status(self) -> Literal["finished", "diverged"]:
-        """The verdict: diverged if the last loss is not finite, even where the best epoch before it was restored."""
+        """``"diverged"`` if the last loss is not finite, even if an earlier best epoch was restored."""
         return "diverged" if self.ended == "diverged" else "finished"
 
 
 class Training:
-    """A training between two epochs: all that the next one depends on, which is also what a checkpoint holds."""
+    """The state of a training between two epochs: everything the next epoch depends on. A checkpoint holds the same."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Training:
 
     @property
     def ended(self) -> Literal["patience", "max_epochs", "diverged"] | None:
-        """Why there is no further epoch; ``None`` if there is one."""
+        """Why the training is over; ``None`` if it is not."""
         if self.epochs and not math.isfinite(self.epochs[-1].train_loss + self.epochs[-1].valid_loss):
             return "diverged"
         since = len(self.epochs) - (self.best.number if self.best else 0)
@@ -100,7 +100,7 @@ class Training:
         return "max_epochs" if len(self.epochs) >= self.config.max_epochs else None
 
     def run_epoch(self) -> Epoch:
-        """Pass once over the training graphs, and look at the validation graphs."""
+        """Train on all training graphs once, and evaluate the validation graphs."""
         total: Tensor | float = 0.0
         for loss in self.steps():
             total = total + loss
@@ -118,7 +118,7 @@ class Training:
         return epoch
 
     def _validate(self) -> Evaluation:
-        """How well the network does on the validation graphs, as the first process sees it."""
+        """Loss and score on the validation graphs, computed by the first process for all."""
         nothing = Evaluation(math.nan, math.nan)
         own = nothing if self.group.rank > 0 else evaluate(self.net, self.valid, self.task)
         return Evaluation(*self.group.broadcast([own.loss, own.score]))
@@ -132,7 +132,7 @@ class Training:
         return FitResult(self.best, tuple(self.epochs), ended, self.stepper.path)
 
     def steps(self) -> Iterator[Tensor | float]:
-        """One step for every batch; each yields the sum of this process's task losses, which nobody waits for."""
+        """Take one step for every batch, and yield the sum of its task losses in this process."""
         self.net.train()
         if self.group.size == 1:
             several = self.config.batch_size * self.stepper.batches_per_call
@@ -178,9 +178,9 @@ class Training:
         return tensors, values
 
     def restore(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
-        """Become the training whose state this is; the one that goes on ends as if it had never been interrupted."""
+        """Restore a state. The resumed training ends, bit for bit, as one without an interruption."""
         if values["config"] != asdict(self.config):
-            raise ValueError("the checkpoint is of a training with another configuration")
+            raise ValueError("the checkpoint belongs to a training with other settings")
         if values["processes"] != self.group.size:
             raise ValueError(
                 f"the training was started by {values['processes']} processes and can only be resumed by as many, "
@@ -227,10 +227,9 @@ def fit(
         generator: Where the order of the batches comes from.
         task: What the network learns; by default what the targets of the training graphs look like.
         on_epoch: Called after each epoch.
-        checkpoint: A file to keep the state of the training in. If it is there already, training goes on from it, and
-            ends bit for bit as it would have without the interruption; it is removed at the end.
-        keep_checkpoint: Whether to write it once more at the end instead, for a caller who has work left and removes it
-            when that is safe.
+        checkpoint: A file that keeps the state of the training. If it exists, training resumes from it and ends, bit
+            for bit, as without an interruption. The file is removed at the end.
+        keep_checkpoint: Whether to write it at the end instead. The caller removes it when the results are safe.
         group: The processes that train together.
     """
     training = Training(net, train, valid, config, generator, task, group)
@@ -255,9 +254,9 @@ def fit(
 
 
 class _Writer:
-    """Keeps the state of the last whole epoch, and writes it now and then.
+    """Keeps the state after the last whole epoch, and writes it every ``CHECKPOINT_SECONDS``.
 
-    An interrupt falls into the middle of an epoch: what is written then must not hold half of its steps.
+    An interrupt comes in the middle of an epoch, so the state is copied between epochs: it never holds half of one.
     """
 
     def __init__(self, path: Path | None):

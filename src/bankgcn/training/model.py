@@ -1,4 +1,4 @@
-"""A network as a value: what it is made of, made from that, and kept in a file with all that prediction needs."""
+"""What a network is made of (:class:`ModelConfig`), and a trained one with all that prediction needs."""
 
 from __future__ import annotations
 
@@ -115,28 +115,28 @@ class TrainedModel:
         config: What it is made of.
         task: What it learned; its names are those of the outputs.
         in_channels: Width of the signals that it was trained on.
-        about: What else is known of it: where it comes from, how it scored.
+        metadata: Facts about the training, as JSON holds them: the run, its graphs, its scores.
     """
 
     net: GraphNetwork
     config: ModelConfig
     task: Task
     in_channels: int
-    about: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def signals(self) -> dict[str, Any] | None:
-        """How the training graphs were described, if that is known; see :mod:`bankgcn.data.features.spec`."""
-        return self.about.get("signals")
+    def feature_spec(self) -> dict[str, Any] | None:
+        """How the features of the training graphs were made, if known; see :mod:`bankgcn.data.features.spec`."""
+        return self.metadata.get("signals")
 
-    def described(self, graphs: GraphSet) -> GraphSet:
-        """The graphs with the signals that the network was trained on.
+    def conform(self, graphs: GraphSet) -> GraphSet:
+        """The graphs with the features that the network was trained on.
 
         Raises:
             ValueError: Their own signals are of another kind, or have values that are not known from training.
         """
-        if self.signals is not None:
-            graphs = conform(graphs, self.signals, graphs.name or "the set")
+        if self.feature_spec is not None:
+            graphs = conform(graphs, self.feature_spec, graphs.name or "the set")
         self.check(graphs)
         return graphs
 
@@ -146,7 +146,7 @@ class TrainedModel:
         if graphs.num_features != self.in_channels:
             raise ValueError(
                 f"the graphs have {graphs.num_features} features a node, but the model was trained on "
-                f"{self.in_channels}: they must be described as the training graphs were"
+                f"{self.in_channels}: make their features as those of the training graphs"
             )
 
     def save(self, path: Path) -> None:
@@ -156,7 +156,7 @@ class TrainedModel:
             "config": self.config.to_dict(),
             "task": self.task.to_dict(),
             "in_channels": self.in_channels,
-            "about": self.about,
+            "about": self.metadata,
         }
         save_tensors(path, self.net.state_dict(), values)
 

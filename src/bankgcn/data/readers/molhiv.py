@@ -141,5 +141,6 @@ READER = Reader(
     options=("features",),
     files=lambda path: sorted((path / "raw").glob("*.csv.gz")),
     options_for=expected_features,
+    holds_molecules=True,
     official_split=scaffold_split,
 )

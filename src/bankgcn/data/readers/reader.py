@@ -29,6 +29,8 @@ class Reader:
         options_for: Options that make features as those described: what a trained model expects. Empty if ``read``
             cannot make them.
         official_split: From the path and the number of graphs to the split that the authors fixed.
+        holds_molecules: Whether nodes are atoms, whose features a user can choose.
+        names_target: Whether targets are read only from columns that the user names, when a model is applied.
         reports_progress: Whether ``read`` takes ``progress``, see :data:`Progress`.
         cached: Whether the graphs are kept in the cache.
     """
@@ -43,6 +45,8 @@ class Reader:
     set_name: Callable[[Path], str] = lambda path: ""
     options_for: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda expected: {}
     official_split: Callable[[Path, int], Split] | None = None
+    holds_molecules: bool = False
+    names_target: bool = False
     reports_progress: bool = False
     cached: bool = True
 

@@ -148,4 +148,6 @@ READER = Reader(
     options=("smiles", "target", "has_target", "features", "unreadable", "missing", "task", "classes"),
     suffixes=(".csv", ".tsv"),
     options_for=expected_features,
+    holds_molecules=True,
+    names_target=True,
 )
