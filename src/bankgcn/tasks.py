@@ -147,8 +147,8 @@ class Task:
         """
         kind = kind or kind_of(y)
         if (kind == "classes") != (y.dtype.kind in "iu"):
-            found = "classes" if y.dtype.kind in "iu" else "numbers"
-            raise ValueError(f"task={kind} needs other targets: these are {found}")
+            found, needed = ("classes", "numbers") if y.dtype.kind in "iu" else ("numbers", "classes")
+            raise ValueError(f"task={kind} needs {needed} as targets, but these are {found}")
         if kind == "classes":
             return cls(kind=kind, names=names, loss=loss or "", metric=metric)
         columns = y.reshape(len(y), -1).astype(np.float64)

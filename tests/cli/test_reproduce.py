@@ -87,6 +87,14 @@ def test_a_table_is_printed_from_a_store_with_damaged_and_newer_records_and_chan
     assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == before
 
 
+def test_records_of_version_0_1_0_are_found_and_shown() -> None:
+    store = Path(__file__).parents[1] / "records_v010" / "store"
+    code, out, err = run("table", "table1", "--store", store, "--epochs", 1)
+    assert (code, err) == (0, "")
+    assert "BankGCN (K=2, s=8)  66.67 *  1/20" in out
+    assert "GCN                 66.67 *  1/20" in out
+
+
 @pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_it_gives_the_same_table(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bankgcn", "reproduce", "table1", *QUICK, "--workers", "2", "--store"]

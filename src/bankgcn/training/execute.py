@@ -115,7 +115,7 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
     split = source.split(as_read, spec.seeds.split)
     if spec.train_per_class is not None:
         if as_read.y is None or not as_read.classes:
-            raise ValueError(f"train_per_class={spec.train_per_class} needs classes, which {source.name} has not")
+            raise ValueError(f"train_per_class={spec.train_per_class} needs classes, which {source.name} does not have")
         split = limit_training(split, as_read.y, spec.train_per_class, spec.seeds.subset)
     graphs = source.fitted(as_read, split.train)
     task = check_run(graphs, split, spec.model, spec.train, spec.task)
