@@ -14,7 +14,8 @@ from bankgcn.experiments import RunRecord, RunSpec, run
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
 from bankgcn.training import Epoch, evaluate, fit
-from bankgcn.training.execute import Loader, Runner, prepare
+from bankgcn.training.execute import Runner
+from bankgcn.training.prepare import Loader, prepare
 
 CONFIG = RunSpec(dataset="MUTAG").with_(max_epochs=3, hidden_channels=16, num_layers=2, seed=1)
 

@@ -22,8 +22,9 @@ from bankgcn.files.toml_file import read_toml, write_toml
 from bankgcn.metrics import METRICS
 from bankgcn.settings import Plain
 from bankgcn.training.checks import class_notes
-from bankgcn.training.execute import Loader, PreparedRun, execute, prepare
+from bankgcn.training.execute import execute
 from bankgcn.training.parallel import ProcessGroup
+from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import RunFolder
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
 from bankgcn.experiments.store import Store
-from bankgcn.training.execute import Loader
+from bankgcn.training.prepare import Loader
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 

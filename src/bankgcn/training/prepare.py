@@ -1,0 +1,113 @@
+"""The first half of a run, before anything is trained or written: read and split the graphs, build the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bankgcn.data.features.signals import with_features
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.sources import Source, find_source
+from bankgcn.data.splits import Split, limit_training
+from bankgcn.data.weights import without_weights
+from bankgcn.nn.network import GraphNetwork, check_available
+from bankgcn.tasks import Task
+from bankgcn.training.checks import check_run
+from bankgcn.training.spec import RunSpec
+
+Read = Callable[[Source, Mapping[str, Any]], GraphSet]
+
+
+def read_source(source: Source, options: Mapping[str, Any]) -> GraphSet:
+    """Read a source without showing progress."""
+    return source.load(**options)
+
+
+class Loader:
+    """Reads the graphs of runs, and keeps the last set: runs that follow each other mostly share it.
+
+    Args:
+        data_root: Where to look for datasets first.
+        read: Reads a source; a command passes one that shows its progress.
+    """
+
+    def __init__(self, data_root: str | Path | None = None, read: Read = read_source):
+        self.data_root, self._read = data_root, read
+        self._last: tuple[Any, Source, GraphSet] | None = None
+
+    def __call__(self, spec: RunSpec) -> tuple[Source, GraphSet]:
+        """The graphs of a run, before anything is fitted to a part of them, and where they come from."""
+        wanted = (spec.dataset, spec.reader, spec.task)
+        if self._last is None or self._last[0] != wanted:
+            source = find_source(spec.dataset, self.data_root)
+            if spec.reader.features and not source.holds_molecules:
+                raise ValueError(f"features={spec.reader.features} is for molecules, which {source.name} does not hold")
+            task = spec.task if "task" in source.options else None  # the targets of other sources are fixed
+            graphs = self._read(source, spec.reader.keywords(task))
+            if spec.reader.ignore_weights:
+                graphs = without_weights(graphs)
+            self._last = (wanted, source, with_features(graphs))
+        return self._last[1:]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedRun:
+    """A run whose graphs are read and whose network is built; nothing is trained yet.
+
+    Args:
+        spec: What to run.
+        graphs: The graphs. What their features learn from data comes from the training graphs alone.
+        fingerprint: That of the graphs as they were read, which is the same for every split.
+        split: Which graphs train, validate and test.
+        split_from: Where the split comes from, in words.
+        task: What the network learns.
+        net: The network before training.
+    """
+
+    spec: RunSpec
+    graphs: GraphSet
+    fingerprint: str
+    split: Split
+    split_from: str
+    task: Task
+    net: GraphNetwork
+
+
+def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
+    """Read and split the graphs, and build the network with its first weights.
+
+    Raises:
+        ImportError: A library that the network needs is not installed.
+        ValueError: The graphs cannot be read, or a network of this kind cannot be trained on them in this way.
+    """
+    check_available(spec.model.conv, spec.model.pooling)
+    source, as_read = (load or Loader())(spec)
+    split = source.split(as_read, spec.seeds.split)
+    if spec.train_per_class is not None:
+        if as_read.y is None or not as_read.classes:
+            raise ValueError(f"train_per_class={spec.train_per_class} needs classes, which {source.name} does not have")
+        split = limit_training(split, as_read.y, spec.train_per_class, spec.seeds.subset)
+    graphs = source.fitted(as_read, split.train)
+    task = check_run(graphs, split, spec.model, spec.train, spec.task)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
+        torch.manual_seed(spec.seeds.weights)
+        net = spec.model.build(graphs.num_features, task.out_channels)
+    return PreparedRun(
+        spec=spec,
+        graphs=graphs,
+        fingerprint=as_read.fingerprint,
+        split=split,
+        split_from=_split_from(source, task),
+        task=task,
+        net=net,
+    )
+
+
+def _split_from(source: Source, task: Task) -> str:
+    if source.entry is not None and source.entry.split == "official":
+        return "its authors"
+    return "the seed: 8:1:1, stratified by class" if task.kind == "classes" else "the seed: 8:1:1"
