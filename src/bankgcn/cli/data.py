@@ -15,12 +15,13 @@ from rich.text import Text
 
 from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
 from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.settings import PLACES, READING
+from bankgcn.cli.settings import READING
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Dataset
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, fetch_dataset, find_source, locate
 from bankgcn.data.statistics import Statistics
+from bankgcn.training.setting_names import PLACES
 from bankgcn.training.spec import ReaderOptions
 
 app = typer.Typer(help="Datasets: list, describe, fetch.", no_args_is_help=True)

@@ -12,9 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.settings import DEFAULTS, Place, protocol
+from bankgcn.cli.settings import DEFAULTS, protocol
 from bankgcn.data.catalog import CATALOG
 from bankgcn.nn.convs import CONVS
+from bankgcn.training.setting_names import Place
 
 DataRoot = Annotated[
     Path | None,

@@ -11,43 +11,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
 from bankgcn.files.errors import FileError
 from bankgcn.nn.convs import CONVS
-from bankgcn.settings import Plain, Setting, settings_of
-from bankgcn.training.config import TrainConfig
-from bankgcn.training.model import ModelConfig
-from bankgcn.training.spec import ReaderOptions, RunSpec
+from bankgcn.settings import Plain
+from bankgcn.training.setting_names import PLACES, spec_of
+from bankgcn.training.spec import RunSpec
 
 MAX_NAME = 200  # file systems end at 255
 BANK_ONLY = ("gamma", "coherence")
 """Settings of the training that mean something to filter banks only."""
 
 
-class Place(NamedTuple):
-    """Where a setting stands in a :class:`RunSpec`: a part of it ("" for the run itself), and the field there."""
-
-    part: str
-    field: str
-    setting: Setting
-
-
-def _places() -> dict[str, Place]:
-    """Every setting of a run by its name, in the order in which files list them."""
-    found: dict[str, Place] = {}
-    parts = {"reader": ReaderOptions, "": RunSpec, "model": ModelConfig, "conv_options": None, "train": TrainConfig}
-    for part, config in parts.items():
-        rows = [settings_of(config)] if config else [conv.options for conv in CONVS.values()]
-        for options in rows:
-            for field, row in options.items():
-                found.setdefault(row.name or field, Place(part, field, row))
-    return found
-
-
-PLACES = _places()
 READING = {name: place for name, place in PLACES.items() if place.part == "reader" and name != "features"}
 """The settings of commands that read graphs for a trained model, which knows the features."""
 SOURCE, DATA_ROOT = "source", "data_root"
@@ -106,18 +84,7 @@ class Settings:
     @cached_property
     def spec(self) -> RunSpec:
         """The run that the settings describe."""
-        parts: dict[str, dict[str, Any]] = {place.part: {} for place in PLACES.values()}
-        for key, value in self.values.items():
-            if key in PLACES:
-                part, field, row = PLACES[key]
-                parts[part][field] = row.parsed(value)
-        return RunSpec(
-            dataset=self[SOURCE],
-            reader=ReaderOptions(**parts["reader"]),
-            model=ModelConfig(conv_options=parts["conv_options"], **parts["model"]),
-            train=TrainConfig(**parts["train"]),
-            **parts[""],
-        )
+        return spec_of(self[SOURCE], self.values)
 
     def differing(self, other: Settings) -> list[str]:
         """Names of the settings that differ, apart from where the data lies."""

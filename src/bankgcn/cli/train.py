@@ -15,7 +15,7 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, Threads, with_settings
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.settings import DATA_ROOT, PLACES, Settings, translated_names
+from bankgcn.cli.settings import DATA_ROOT, Settings, translated_names
 from bankgcn.data.splits import Split
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
@@ -27,6 +27,7 @@ from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.setting_names import PLACES
 
 RUNS = Path("runs")
 

@@ -13,11 +13,11 @@ from torch import Tensor
 from bankgcn.data.features.refit import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.errors import FileError
-from bankgcn.settings import settings_of
 from bankgcn.tasks import Task
 from bankgcn.training.evaluation import predict_logits
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.setting_names import spec_of
 from bankgcn.training.spec import ReaderOptions
 
 
@@ -123,5 +123,5 @@ def _reader(model: TrainedModel) -> ReaderOptions:
     """How the training graphs of a model were read. Models of version 0.1.0 hold the settings of the command line."""
     if "run" in model.metadata:
         return ReaderOptions(**model.metadata["run"].get("reader", {}))
-    flags, rows = model.metadata.get("config", {}), settings_of(ReaderOptions)
-    return ReaderOptions(**{name: row.parsed(flags[row.name]) for name, row in rows.items() if row.name in flags})
+    settings = model.metadata.get("config")
+    return spec_of(settings["source"], settings).reader if settings else ReaderOptions()

@@ -18,7 +18,7 @@ from bankgcn.files.tensors import load_tensors
 from bankgcn.training.execute import RunResult
 from bankgcn.training.fitting import Epoch
 from bankgcn.training.record import OtherVersion, RunRecord
-from bankgcn.training.spec import RunSpec
+from bankgcn.training.setting_names import spec_of
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     if content["format"] > 1 or "config" not in content or "model" not in content["config"]:
         return content
     shared = {field.name for field in fields(RunRecord)} - {"config"}
-    spec = RunSpec(dataset=content["dataset"], seed=content["config"]["seed"])
+    spec = spec_of(content["config"]["source"], content["config"])
     same = {name: value for name, value in content.items() if name in shared | {"format"}}
     return {**same, "config": spec.to_dict(), "fingerprint": content["graphs"], "split_hash": content["split"]}
 
