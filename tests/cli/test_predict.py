@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -331,3 +332,14 @@ def test_an_error_is_a_sentence(command: Command, folder: Path, run: Path, argum
     assert (code, out) == (1, "")
     assert err.startswith("error: ")
     assert re.search(message, err), err
+
+
+def test_a_run_of_version_0_1_0_still_predicts_and_shows_its_results(command: Command, folder: Path) -> None:
+    shutil.copytree(Path(__file__).parents[1] / "records_v010" / "run", folder / "r")
+    code, out, err = command("predict", "r", "MUTAG", "--part", "test")
+    assert code == 0, err
+    assert "accuracy  0.6667  (18 graphs)" in out
+    code, out, err = command("train", "--out", "r")
+    assert code == 0, err
+    assert "this run is finished already" in err
+    assert out.startswith("test accuracy  0.6667  (18 graphs)\nvalidation accuracy  0.6842  (19 graphs)\n")
