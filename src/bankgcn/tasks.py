@@ -21,7 +21,7 @@ from bankgcn.metrics import METRICS, Metric
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 DEFAULT_METRIC = "accuracy"
-"""Where nothing is said of the metric. For other tasks than classes it stands for their first metric."""
+"""The default of every configuration. For values and labels, it stands for the first metric of the task."""
 
 
 def squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
@@ -93,7 +93,7 @@ LOSSES: dict[str, Loss] = {name: loss for row in TASKS.values() for name, loss i
 
 
 def metric_for(kind: str, metric: str) -> str:
-    """The metric of a task: the one that is asked for, or the first of the kind if that is the default of all kinds."""
+    """The metric of a task: the given one; the first one of the kind if the given one is the default and does not fit."""
     metrics = pick(TASKS, kind, "task").metrics
     return metrics[0] if metric == DEFAULT_METRIC and metric not in metrics else metric
 

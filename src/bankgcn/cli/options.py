@@ -42,7 +42,7 @@ OPTION_OF_KEYWORD = {
     'select="loss"': "--select loss",
     "without_weights": "--ignore-weights",
 }
-"""What the library's messages advise, as it is written here."""
+"""The option for each keyword that messages of the library advise."""
 
 
 def with_settings(places: Mapping[str, Place]) -> Callable[[Callable[..., None]], Callable[..., None]]:

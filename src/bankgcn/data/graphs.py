@@ -235,7 +235,7 @@ class GraphSet:
 
     @cached_property
     def node_colors(self) -> NodeColors:
-        """What is known of nodes that no network can tell apart; subsets share it."""
+        """Colours of the nodes by colour refinement; subsets share them."""
         from bankgcn.kernels.network.flat_arrays import NodeColors
 
         return NodeColors.unknown(self.node_ptr)

@@ -79,7 +79,7 @@ def check_selection(valid: NDArray | None, train: TrainConfig, task: Task) -> No
 
 
 def class_notes(graphs: GraphSet) -> tuple[str, ...]:
-    """What a user must know of the classes before training: which of them have a single graph."""
+    """Notes for the user before training: which classes have a single graph."""
     if graphs.y is None or not graphs.classes:
         return ()
     numbers, counts = np.unique(graphs.y, return_counts=True)

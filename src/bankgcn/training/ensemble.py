@@ -55,7 +55,7 @@ class Ensemble:
 
     @property
     def first(self) -> TrainedModel:
-        """The first of the models, which knows what they share."""
+        """The first of the models; all share its task and its kind of features."""
         return next(iter(self.members.values()))
 
     @property

@@ -28,7 +28,7 @@ FIRST_OPTIONS = {
 
 
 def content_hash(values: Any) -> str:
-    """SHA-256 of values that JSON can hold; it knows no order of names, and no difference between 1 and 1.0."""
+    """SHA-256 of values that JSON can hold. The order of names does not matter, and 1 equals 1.0."""
     text = json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -13,7 +13,7 @@ from bankgcn.training.spec import ReaderOptions, RunSpec
 
 
 class Place(NamedTuple):
-    """Where a setting stands in a :class:`RunSpec`: a part of it ("" for the run itself), and the field there."""
+    """Where a setting belongs in a :class:`RunSpec`: the part ("" for the run itself), and the field of the part."""
 
     part: str
     field: str
