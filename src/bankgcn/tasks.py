@@ -93,7 +93,7 @@ LOSSES: dict[str, Loss] = {name: loss for row in TASKS.values() for name, loss i
 
 
 def metric_for(kind: str, metric: str) -> str:
-    """The metric of a task: the given one; the first one of the kind if the given one is the default and does not fit."""
+    """The given metric of a task; if it is the default and does not fit the kind, the first metric of the kind."""
     metrics = pick(TASKS, kind, "task").metrics
     return metrics[0] if metric == DEFAULT_METRIC and metric not in metrics else metric
 
