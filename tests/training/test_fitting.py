@@ -230,7 +230,7 @@ def test_an_interrupt_within_an_epoch_loses_only_that_epoch(tmp_path: Path, monk
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     training = Training(network(), graphs(0), graphs(1), CONFIG, torch.Generator())
     save_tensors(tmp_path / "c", *training.state())
-    with pytest.raises(ValueError, match="another configuration"):
+    with pytest.raises(ValueError, match="a training with other settings"):
         run(replace(CONFIG, gamma=0.0), checkpoint=tmp_path / "c")
 
 
