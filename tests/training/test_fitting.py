@@ -227,6 +227,14 @@ def test_an_interrupt_within_an_epoch_loses_only_that_epoch(tmp_path: Path, monk
     assert same_weights(resumed, net)
 
 
+def test_a_checkpoint_without_settings_that_came_later_is_restored() -> None:
+    training = Training(network(), graphs(0), graphs(1), CONFIG, torch.Generator())
+    tensors, values = training.state()
+    del values["config"]["loss"]
+    training.restore(tensors, values)
+    assert training.epochs == []
+
+
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     training = Training(network(), graphs(0), graphs(1), CONFIG, torch.Generator())
     save_tensors(tmp_path / "c", *training.state())

@@ -179,7 +179,7 @@ class Training:
 
     def restore(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         """Restore a state. The resumed training ends, bit for bit, as one without an interruption."""
-        if values["config"] != asdict(self.config):
+        if TrainConfig(**values["config"]) != self.config:  # a checkpoint may lack settings that a later version added
             raise ValueError("the checkpoint belongs to a training with other settings")
         if values["processes"] != self.group.size:
             raise ValueError(
