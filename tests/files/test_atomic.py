@@ -151,3 +151,11 @@ def test_a_folder_that_cannot_be_written_is_named_by_what_was_asked_for(tmp_path
     with pytest.raises(OSError, match="plain") as caught:
         write(tmp_path / "plain" / "file")
     assert ".part" not in str(caught.value)
+
+
+def test_a_file_keeps_the_permissions_of_the_one_that_it_replaces(tmp_path: Path) -> None:
+    write(tmp_path / "file", b"old")
+    (tmp_path / "file").chmod(0o640)
+    write(tmp_path / "file")
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
+    assert (tmp_path / "file").read_bytes() == b"new"

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import save
 
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.container import MAGIC, read_container
 from bankgcn.files.errors import FileError
+from bankgcn.files.tensors import map_tensors
 
 KEY = "bankgcn.arrays"
 FORMAT = 2  # format 1 is the container of version 0.1.0
@@ -26,8 +28,6 @@ MAX_HEADER = 100_000_000  # bytes; safetensors refuses a longer header
 
 def write_arrays(path: str | os.PathLike[str], fields: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> None:
     """Write arrays, and fields that JSON can hold, atomically."""
-    from safetensors.numpy import save  # here, because importing a layer must not load it
-
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     summaries = {name: [*_type_and_shape(array), _checksum(array)] for name, array in contiguous.items()}
     header = json.dumps({"format": FORMAT, "fields": fields, "arrays": summaries})
@@ -47,8 +47,6 @@ def read_arrays(path: str | os.PathLike[str], verify: bool = False) -> tuple[dic
     Raises:
         FileError: The file is of another kind, of a newer format, cut short or damaged.
     """
-    from bankgcn.files.tensors import map_tensors
-
     start = _start(path)
     if start and MAGIC.startswith(start[: len(MAGIC)]):
         return read_container(path, verify)

@@ -25,8 +25,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write to, which is renamed to ``path`` when the block ends without an error.
 
     Until then an older file at ``path`` stays, and after an error nothing is left behind. Missing folders are created.
-    A symbolic link stays: the file that it points to is replaced. A pipe or a device cannot be replaced and is written
-    to directly.
+    The new file has the permissions of the old one. A symbolic link stays: the file that it points to is replaced. A
+    pipe or a device cannot be replaced and is written to directly.
     """
     if _is_stream(path):
         with _naming(path), open(path, "wb") as stream:
@@ -38,6 +38,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     unfinished = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         with _naming(path, unfinished), open(unfinished, "xb") as file:
+            if target.exists():
+                os.chmod(unfinished, stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
