@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,20 +25,14 @@ from bankgcn.data.checks import (
     check_widths,
 )
 from bankgcn.data.edges import flatten_edges
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.fingerprint import fingerprint
 from bankgcn.data.invariants import check_invariants
-from bankgcn.files.errors import FileError
 
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
     from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors
 
-__all__ = ["FileError", "GraphBatch", "GraphError", "GraphSet"]
-
 Indices = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | Tensor
-
-_RENAMED = {"entry_ptr": "edge_ptr", "recipe": "feature_spec"}  # names of fields in files that version 0.1.0 wrote
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,40 +167,17 @@ class GraphSet:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the set to one safetensors file, atomically; see :mod:`bankgcn.files.arrays`."""
-        from bankgcn.files.arrays import write_arrays  # loads safetensors, which a layer alone does not need
+        """Write the set to one safetensors file, atomically; see :mod:`bankgcn.data.storage`."""
+        from bankgcn.data.storage import save_set  # loads safetensors, which a layer alone does not need
 
-        members = {member.name: getattr(self, member.name) for member in fields(self)}
-        arrays = {name: value for name, value in members.items() if isinstance(value, np.ndarray)}
-        rest = {name: value for name, value in members.items() if name not in arrays}
-        write_arrays(path, {**rest, "fingerprint": self.fingerprint}, arrays)
+        save_set(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], verify: bool = False) -> GraphSet:
-        """A saved set. Its arrays are mapped into memory: read when they are used, and shared by all processes.
+        """A saved set; see :func:`bankgcn.data.storage.load_set`."""
+        from bankgcn.data.storage import load_set
 
-        Degrees, neighbours, labels and targets are read now, to check that they are in range.
-
-        Args:
-            path: The file.
-            verify: Whether to read all arrays now and compare their checksums.
-
-        Raises:
-            FileError: The file is of another kind, of a newer format, cut short or damaged, or its arrays
-                contradict each other.
-        """
-        from bankgcn.files.arrays import read_arrays
-
-        rest, arrays = read_arrays(path, verify)
-        stored_fingerprint = rest.pop("fingerprint", None)
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in rest.items()} | arrays
-        members: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in values.items()}
-        try:
-            loaded = cls(**members)
-        except (TypeError, AttributeError, GraphError) as error:
-            raise FileError(f"holds no set of graphs ({error})", path) from error
-        loaded.__dict__["fingerprint"] = stored_fingerprint
-        return loaded
+        return load_set(path, verify)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -1,0 +1,49 @@
+"""Sets of graphs in safetensors files; see :mod:`bankgcn.files.arrays` for the layout."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from bankgcn.data.errors import GraphError
+from bankgcn.data.graphs import GraphSet
+from bankgcn.files.arrays import read_arrays, write_arrays
+from bankgcn.files.errors import FileError
+
+_RENAMED = {"entry_ptr": "edge_ptr", "recipe": "feature_spec"}  # names of fields in files that version 0.1.0 wrote
+
+
+def save_set(graphs: GraphSet, path: str | os.PathLike[str]) -> None:
+    """Write a set to one file, atomically."""
+    members = {member.name: getattr(graphs, member.name) for member in fields(graphs)}
+    arrays = {name: value for name, value in members.items() if isinstance(value, np.ndarray)}
+    rest = {name: value for name, value in members.items() if name not in arrays}
+    write_arrays(path, {**rest, "fingerprint": graphs.fingerprint}, arrays)
+
+
+def load_set(path: str | os.PathLike[str], verify: bool = False) -> GraphSet:
+    """A saved set. Its arrays are mapped into memory: read when they are used, and shared by all processes.
+
+    Degrees, neighbours, labels and targets are read now, to check that they are in range.
+
+    Args:
+        path: The file.
+        verify: Whether to read all arrays now and compare their checksums.
+
+    Raises:
+        FileError: The file is of another kind, of a newer format, cut short or damaged, or its arrays contradict each
+            other.
+    """
+    rest, arrays = read_arrays(path, verify)
+    stored_fingerprint = rest.pop("fingerprint", None)
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in rest.items()} | arrays
+    members: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in values.items()}
+    try:
+        loaded = GraphSet(**members)
+    except (TypeError, AttributeError, GraphError) as error:
+        raise FileError(f"holds no set of graphs ({error})", path) from error
+    loaded.__dict__["fingerprint"] = stored_fingerprint
+    return loaded
