@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.settings import DEFAULTS, Settings, translated_names
+from bankgcn.cli.settings import DEFAULTS, Settings, translate_option_names
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
@@ -124,5 +124,5 @@ def test_where_data_lies_makes_no_difference() -> None:
 
 
 def test_errors_of_the_library_are_told_in_our_words() -> None:
-    with pytest.raises(ValueError, match="^epochs=0: "), translated_names():
+    with pytest.raises(ValueError, match="^epochs=0: "), translate_option_names():
         _ = Settings.resolve({"epochs": 0}).train

@@ -74,7 +74,7 @@ class Settings:
                 raise ValueError(f"{key} is no option of the model {model}, which has {_options(model)}")
         complete = DEFAULTS | protocol(source) | given
         settings = cls({key: complete[key] for key in DEFAULTS if key not in unused})
-        with translated_names():
+        with translate_option_names():
             _ = settings.spec  # which checks its own values
         return settings
 
@@ -101,7 +101,7 @@ class Settings:
 
 
 @contextmanager
-def translated_names() -> Iterator[None]:
+def translate_option_names() -> Iterator[None]:
     """Errors of the library name settings as flags do, and add the flag of the first one."""
     try:
         yield

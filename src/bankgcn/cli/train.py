@@ -15,7 +15,7 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, Threads, with_settings
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.settings import DATA_ROOT, Settings, translated_names
+from bankgcn.cli.settings import DATA_ROOT, Settings, translate_option_names
 from bankgcn.data.splits import Split
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
@@ -116,7 +116,7 @@ def _resolve(
 
 def _train(settings: Settings, folder: RunFolder, overwrite: bool, group: ProcessGroup) -> RunRecord | None:
     """Train in the folder; only the first process of a group returns the record."""
-    with translated_names():
+    with translate_option_names():
         run = prepare(settings.spec, Loader(settings[DATA_ROOT] or None, load_graphs))
     with folder.lock() if group.rank == 0 else nullcontext():
         if group.rank == 0:
