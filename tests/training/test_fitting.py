@@ -277,5 +277,7 @@ def test_bad_protocols_are_named(field: str, value: object) -> None:
 
 
 def test_graphs_without_classes_cannot_be_trained_on() -> None:
-    with pytest.raises(ValueError, match="0 validation graphs"):
+    with pytest.raises(ValueError, match="^there are 0 validation graphs"):
         fit(network(), graphs(), graphs()[[]], CONFIG, generator=torch.Generator())
+    with pytest.raises(ValueError, match="^there are 0 training graphs"):
+        fit(network(), graphs()[[]], graphs(), CONFIG, generator=torch.Generator())

@@ -63,7 +63,7 @@ def predict(
     graphs, names = _graphs(ensemble, source, data_root, flags, part, ignore_targets)
     mean, spread = ensemble.predictions(graphs)
     columns = prediction_columns(ensemble.task, mean, spread, graphs)
-    write_table(out, {_name_column(graphs): names, **columns})
+    write_table(out, [(_name_column(graphs), names), *columns])
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
     say(f"{len(graphs):,} predictions{models} are in {named(out)}", stderr=is_standard_output(out))
     figures, problem = scores(ensemble.task, mean, graphs)

@@ -17,7 +17,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.metrics import METRICS
 from bankgcn.tasks import TASKS, Task
 
-Columns = dict[str, Sequence[str]]
+Columns = list[tuple[str, Sequence[str]]]  # not a dict: names of targets are the user's, and two may be equal
 
 
 def prediction_columns(task: Task, mean: Tensor, spread: Tensor | None, graphs: GraphSet) -> Columns:
@@ -30,19 +30,19 @@ def prediction_columns(task: Task, mean: Tensor, spread: Tensor | None, graphs: 
         graphs: The graphs, with or without targets.
     """
     prefix = "" if task.kind == "values" else "p_"
-    columns: Columns = {}
+    columns: Columns = []
     if task.kind == "classes":
-        columns["predicted"] = [task.names[number] for number in mean.argmax(1).tolist()]
-    columns |= {f"{prefix}{name}": _numbers(column) for name, column in zip(task.names, mean.T, strict=True)}
+        columns.append(("predicted", [task.names[number] for number in mean.argmax(1).tolist()]))
+    columns += [(f"{prefix}{name}", _numbers(column)) for name, column in zip(task.names, mean.T, strict=True)]
     if spread is not None:
-        columns |= {f"{prefix}{name}_sd": _numbers(column) for name, column in zip(task.names, spread.T, strict=True)}
+        columns += [(f"{prefix}{name}_sd", _numbers(column)) for name, column in zip(task.names, spread.T, strict=True)]
     if graphs.y is None:
         return columns
     if graphs.classes:
-        return columns | {"class": [graphs.classes[number] for number in graphs.y.tolist()]}
-    true = torch.from_numpy(graphs.y.reshape(len(graphs), -1))
-    names = graphs.targets or task.names
-    return columns | {f"{name}_true": _numbers(column) for name, column in zip(names, true.T, strict=True)}
+        return [*columns, ("class", [graphs.classes[number] for number in graphs.y.tolist()])]
+    true = torch.from_numpy(_matrix(graphs.y))
+    names = _targets(task, graphs)
+    return columns + [(f"{name}_true", _numbers(column)) for name, column in zip(names, true.T, strict=True)]
 
 
 def scores(task: Task, mean: Tensor, graphs: GraphSet) -> tuple[dict[str, float], str]:
@@ -58,7 +58,7 @@ def scores(task: Task, mean: Tensor, graphs: GraphSet) -> tuple[dict[str, float]
 
 def write_table(path: Path, columns: Columns) -> None:
     """Write columns as CSV."""
-    write_rows(path, list(columns), zip(*columns.values(), strict=True))
+    write_rows(path, [name for name, _ in columns], zip(*(cells for _, cells in columns), strict=True))
 
 
 def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -77,7 +77,7 @@ def _truth(task: Task, graphs: GraphSet) -> tuple[NDArray | None, str]:
     assert graphs.y is not None
     if bool(graphs.classes) != (task.kind == "classes"):
         return None, f"the model predicts {task.kind}, and the targets of these graphs are of another kind"
-    own = graphs.classes or graphs.targets or task.names
+    own = graphs.classes or _targets(task, graphs)
     wanted = sorted({own[number] for number in graphs.y.tolist()}) if graphs.classes else task.names
     unknown = [name for name in wanted if name not in (task.names if graphs.classes else own)]
     if unknown and graphs.classes:
@@ -86,7 +86,20 @@ def _truth(task: Task, graphs: GraphSet) -> tuple[NDArray | None, str]:
         return None, f"these graphs have no target {', '.join(unknown)}"
     if graphs.classes:
         return np.array([task.names.index(own[number]) for number in graphs.y.tolist()], np.int64), ""
-    return graphs.y.reshape(len(graphs), -1)[:, [own.index(name) for name in task.names]], ""
+    return _matrix(graphs.y)[:, [own.index(name) for name in task.names]], ""
+
+
+def _targets(task: Task, graphs: GraphSet) -> tuple[str, ...]:
+    """Names of the numbers that graphs have as targets; without names, those of the model if they are as many."""
+    assert graphs.y is not None
+    width = _matrix(graphs.y).shape[1]
+    own = task.names if len(task.names) == width else tuple(f"y{column}" for column in range(width))
+    return graphs.targets or own
+
+
+def _matrix(y: NDArray) -> NDArray:
+    """Numbers with a column for each target."""
+    return y if y.ndim == 2 else y[:, None]
 
 
 def _numbers(column: Tensor) -> list[str]:

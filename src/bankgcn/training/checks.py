@@ -41,7 +41,11 @@ def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainCo
         _check_classes(name, graphs.y, graphs.classes)
     else:
         _check_numbers(name, graphs.y)
-    _check_sizes(len(split.train), len(split.valid))
+    if not (len(split.train) and len(split.valid)):
+        raise ValueError(
+            f"there are {len(split.train):,} training graphs and {len(split.valid):,} validation graphs, but a "
+            "training needs both: add graphs (a split of 8:1:1 needs about ten)"
+        )
     task = task_of(graphs[split.train], train, kind)
     check_selection(graphs.y[split.valid], train, task)
     return task
@@ -55,7 +59,8 @@ def task_of(graphs: GraphSet, train: TrainConfig, kind: str | None = None) -> Ta
     """
     if graphs.y is None:
         raise ValueError("the graphs have no targets to learn")
-    _check_sizes(len(graphs), 1)
+    if not len(graphs):
+        raise ValueError("there are 0 training graphs: a training needs some")
     return Task.fitted(graphs.y, graphs.classes or graphs.targets, kind, loss=train.loss, metric=train.metric)
 
 
@@ -69,7 +74,8 @@ def check_selection(valid: NDArray | None, train: TrainConfig, task: Task) -> No
     """
     if valid is None:
         raise ValueError("the validation graphs have no targets")
-    _check_sizes(1, len(valid))
+    if not len(valid):
+        raise ValueError("there are 0 validation graphs: a training needs some")
     if train.select == "score" and math.isnan(task.score(torch.zeros(len(valid), task.out_channels), valid)):
         same = "one class" if task.kind == "classes" else "one value"
         raise ValueError(
@@ -92,14 +98,6 @@ def class_notes(graphs: GraphSet) -> tuple[str, ...]:
         f"{len(alone):,} of {len(numbers):,} classes {have} one graph only ({named}): "
         "the model cannot be both trained and tested on such a class",
     )
-
-
-def _check_sizes(train: int, valid: int) -> None:
-    if not (train and valid):
-        raise ValueError(
-            f"there are {train:,} training graphs and {valid:,} validation graphs, but a training needs both: add "
-            "graphs (a split of 8:1:1 needs about ten)"
-        )
 
 
 def _check_classes(name: str, y: NDArray, classes: tuple[str, ...]) -> None:
