@@ -211,25 +211,23 @@ class GraphSet:
 
         return NodeColors.unknown(self.node_ptr)
 
-    @property
+    @cached_property
     def flat(self) -> FlatArrays:
         """The fields that a network needs, as arrays for the kernels."""
         from bankgcn.kernels.network.flat_arrays import FlatArrays, read_only
 
         nodes = len(self.degree)
-        attributes = np.empty((nodes, 0), np.float32) if self.attributes is None else self.attributes
-        labels = np.empty((nodes, 0), np.uint8) if self.labels is None else self.labels
-        label_start = self.num_attributes + pointers(np.array(self.label_widths, np.int64))
+        empty = np.empty(0, np.float32)
         fields = (
             self.node_ptr,
             self.edge_ptr,
-            self.degree,
-            self.neighbor,
-            self.shift,
-            attributes,
-            labels,
-            label_start,
-            np.empty(0, np.float32),
+            self.degree.astype(np.int32),
+            self.neighbor.astype(np.int32),
+            empty if self.edge_weight is None else self.edge_weight,
+            np.empty((nodes, 0), np.float32) if self.attributes is None else self.attributes,
+            np.empty((nodes, 0), np.int32) if self.labels is None else self.labels.astype(np.int32),
+            self.num_attributes + pointers(np.array(self.label_widths, np.int64)),
+            empty,
         )
         return FlatArrays(*map(read_only, fields))
 
@@ -319,8 +317,8 @@ class GraphSet:
         return x
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy does without the colours: those of a subset are as large as those of the whole set.
-        return {name: value for name, value in self.__dict__.items() if name != "node_colors"}
+        # A copy does without what can be derived: the colours of a subset are as large as those of the whole set.
+        return {name: value for name, value in self.__dict__.items() if name not in ("node_colors", "flat")}
 
     def __repr__(self) -> str:
         parts = [self.name] if self.name else []

@@ -14,7 +14,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from bankgcn.extras import require
+from bankgcn.nn import conv_lowering
 from bankgcn.nn.bank_conv import INITIAL_ALPHA, BankConv
+from bankgcn.nn.conv_lowering import Lowering
 from bankgcn.settings import Setting
 from bankgcn.spectral.basis import BASES
 
@@ -35,6 +37,7 @@ class ConvSpec:
         takes_weights: Whether the layer takes edge weights.
         needs_pyg: Whether the layer needs PyTorch Geometric.
         faster_sparse: Whether the layer takes a sparse adjacency matrix in place of the edges and is faster with it.
+        lowering: How the layer becomes part of a program; without it, networks of this layer train by autograd.
     """
 
     label: str
@@ -43,6 +46,7 @@ class ConvSpec:
     takes_weights: bool = False
     needs_pyg: bool = True
     faster_sparse: bool = False
+    lowering: Lowering | None = None
 
     def __call__(self, in_channels: int, out_channels: int, **options: Any) -> nn.Module:
         """Make a layer."""
@@ -104,11 +108,11 @@ def cheb(in_channels: int, out_channels: int, order: int = 2) -> nn.Module:
     from torch_geometric.nn import ChebConv
 
     conv = ChebConv(in_channels, out_channels, K=order + 1, normalization="sym")
-    conv.register_forward_pre_hook(_set_lambda_max, with_kwargs=True)
+    conv.register_forward_pre_hook(lambda_max_hook, with_kwargs=True)
     return conv
 
 
-def _set_lambda_max(conv: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+def lambda_max_hook(conv: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """Pass the largest frequency, 2. PyG takes the same value from the Laplacian, but fails if there are no nodes."""
     return args, {"lambda_max": 2.0, **kwargs}
 
@@ -135,13 +139,21 @@ CONVS: dict[str, ConvSpec] = {
         options=MappingProxyType(_BANK_OPTIONS),
         takes_weights=True,
         needs_pyg=False,
+        lowering=conv_lowering.BANK,
     ),
-    "gcn": ConvSpec(label="GCN", make=gcn, takes_weights=True),
-    "sage": ConvSpec(label="GraphSAGE", make=sage, faster_sparse=True),
-    "gin": ConvSpec(label="GIN", make=gin),
+    "gcn": ConvSpec(label="GCN", make=gcn, takes_weights=True, lowering=conv_lowering.GCN),
+    "sage": ConvSpec(label="GraphSAGE", make=sage, faster_sparse=True, lowering=conv_lowering.SAGE),
+    "gin": ConvSpec(label="GIN", make=gin, lowering=conv_lowering.GIN),
     "gat": ConvSpec(
-        label="GAT", make=gat, options={"heads": _option(8, "Number of attention heads in a layer.", at_least=1)}
+        label="GAT",
+        make=gat,
+        options={"heads": _option(8, "Number of attention heads in a layer.", at_least=1)},
+        lowering=conv_lowering.GAT,
     ),
-    "cheb": ConvSpec(label="ChebNet", make=cheb, options={"order": _ORDER}, takes_weights=True),
-    "mlp": ConvSpec(label="MLP", make=NodewiseLinear, takes_weights=True, needs_pyg=False),  # ignores the weights, too
+    "cheb": ConvSpec(
+        label="ChebNet", make=cheb, options={"order": _ORDER}, takes_weights=True, lowering=conv_lowering.CHEB
+    ),
+    "mlp": ConvSpec(  # ignores the weights, too
+        label="MLP", make=NodewiseLinear, takes_weights=True, needs_pyg=False, lowering=conv_lowering.MLP
+    ),
 }

@@ -2,44 +2,112 @@
 
 from __future__ import annotations
 
-import operator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from bankgcn.kernels import fused_for
-from bankgcn.nn.activation import COMPILED_READOUTS
-from bankgcn.nn.bank_conv import BankConv
+from bankgcn.nn.atom_encoder import AtomEncoder
+from bankgcn.nn.conv_lowering import Lowering
+from bankgcn.nn.convs import CONVS, lambda_max_hook
+from bankgcn.nn.dropout import drop_threshold
 from bankgcn.nn.network import BankGCN, GraphNetwork
+from bankgcn.nn.norms import GraphNorm
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
+    from bankgcn.kernels.network.builder import Builder, Signal
     from bankgcn.kernels.network.collate import CollatedGraphs
     from bankgcn.kernels.network.program import Program
 
+LOWERINGS: dict[str, Lowering] = {row.lowering.layer: row.lowering for row in CONVS.values() if row.lowering}
 
-def lower(net: GraphNetwork) -> Program | None:
+
+def lower(net: GraphNetwork, loss: str | None = None) -> Program | None:
     """The program of a network; ``None`` if the executor does not support it or kernels are switched off.
 
-    Supported are filter banks with a linear projection, without pooling, encoder, or hooks (which would not be called).
+    Supported are all convolutions of :data:`~bankgcn.nn.CONVS` with any options, without pooling, batch normalisation,
+    encoders other than :class:`AtomEncoder`, and hooks, which would not be called.
+
+    Args:
+        net: The network.
+        loss: What training minimises, a name in :data:`bankgcn.tasks.LOSSES`; without it the program ends with the
+            representations of the graphs, as in evaluation mode.
     """
-    if type(net) not in (GraphNetwork, BankGCN) or net.encoder is not None or net.pools or _has_hooks(net):
+    parameters = list(net.parameters())
+    if type(net) not in (GraphNetwork, BankGCN) or net.pools or net.norm == "batch" or _has_hooks(net):
         return None
-    if net.readout not in COMPILED_READOUTS or not fused_for(*net.parameters()):
+    if type(net.encoder) not in (AtomEncoder, type(None)) or any(map(is_lazy, parameters)):
         return None
-    expected, kinds = [], set()
-    for conv in net.convs:
-        if type(conv) is not BankConv or type(conv.project) is not nn.Linear or conv.in_channels == -1:
-            return None
-        expected += [conv.alpha, *conv.project.parameters()]
-        kinds.add((conv.out_channels, conv.order, repr(conv.basis), conv.shortcut, conv.project.bias is None))
-    expected += net.predict.parameters()
-    given = list(net.parameters())
-    in_order = len(given) == len(expected) and all(map(operator.is_, given, expected))
-    if len(kinds) > 1 or not in_order or len({parameter.dtype for parameter in given}) > 1:
+    if not fused_for(*parameters) or len({parameter.dtype for parameter in parameters}) > 1:
         return None
-    return _program(net)
+    rows = [LOWERINGS.get(f"{type(conv).__module__}.{type(conv).__qualname__}") for conv in net.convs]
+    operators = {row and row.operator(conv) for row, conv in zip(rows, net.convs, strict=True)}
+    if len(operators) > 1 or None in operators:
+        return None
+    return _program(net, [row for row in rows if row], operators.pop(), loss)
+
+
+def _program(net: GraphNetwork, rows: list[Lowering], operator: tuple[str, float] | None, loss: str | None) -> Program | None:
+    from bankgcn.kernels.network.builder import Builder
+    from bankgcn.kernels.network.program import Operator
+
+    assert operator is not None
+    builder = Builder(
+        {parameter: tuple(parameter.shape) for parameter in net.parameters()},
+        np.dtype(str(net.predict.weight.dtype).removeprefix("torch.")),
+        in_channels=len(net.encoder.num_values) if isinstance(net.encoder, AtomEncoder) else _in_channels(net),
+        operator=Operator(*operator),
+        loss=loss,
+    )
+    try:
+        outputs = _steps(builder, net, rows)
+    except KeyError:  # a parametrised weight is computed from others
+        return None
+    return builder.finish(outputs) if builder.uses_each_parameter_once else None
+
+
+def _in_channels(net: GraphNetwork) -> int:
+    first = net.convs[0]
+    return int(getattr(first, "in_features", 0) or getattr(first, "in_channels", 0) or first.nn[0].in_features)
+
+
+def _steps(builder: Builder, net: GraphNetwork, rows: list[Lowering]) -> Signal:
+    """Add the steps of a network, as its ``forward``; return its outputs."""
+    threshold, num_layers = drop_threshold(net.dropout), len(net.convs)
+    x: Signal | None = None
+    if isinstance(net.encoder, AtomEncoder):
+        x = builder.look_up(net.encoder.table.weight, net.encoder.num_values)
+    for layer, (row, conv) in enumerate(zip(rows, net.convs, strict=True)):
+        source = builder.input() if x is None else x
+        y = builder.dropout(_activate(builder, net, layer, row.steps(builder, conv, source)), threshold, layer)
+        if net.residual is not None:
+            before = builder.linear(source, net.residual.weight, columns=y.columns) if layer == 0 else x
+            y = builder.add(y, before)
+        x = y
+        builder.read_out(x, net.readout, layer, num_layers)
+    z = builder.dropout(builder.embedding(), threshold, num_layers)
+    if net.head is not None:
+        hidden = builder.relu(builder.linear(z, net.head.weight, net.head.bias))
+        z = builder.dropout(hidden, threshold, num_layers + 1)
+    return builder.linear(z, net.predict.weight, net.predict.bias)
+
+
+def _activate(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Signal:
+    if net.normalize == "none" or net.norm == "none":
+        return builder.relu(h)
+    norm = net.norms[layer] if net.norms else None
+
+    def normalize(x: Signal) -> Signal:
+        if isinstance(norm, GraphNorm):
+            return builder.graph_norm(x, norm.weight, norm.bias, norm.mean_scale)
+        if isinstance(norm, nn.LayerNorm):
+            return builder.layer_norm(x, norm.weight, norm.bias)
+        return builder.l2_normalize(x)
+
+    return builder.relu(normalize(h)) if net.normalize == "before" else normalize(builder.relu(h))
 
 
 def run_embedding(program: Program, net: GraphNetwork, graphs: CollatedGraphs) -> Tensor:
@@ -47,35 +115,14 @@ def run_embedding(program: Program, net: GraphNetwork, graphs: CollatedGraphs) -
     from bankgcn.kernels.network.executor import readouts
 
     theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()])
-    return torch.from_numpy(readouts(graphs, program, theta.numpy()))
+    return torch.from_numpy(readouts(graphs, program, theta.numpy(), threads=torch.get_num_threads()))
 
 
 def _has_hooks(net: nn.Module) -> bool:
     return any(
-        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
+        module._forward_hooks
+        or any(hook is not lambda_max_hook for hook in module._forward_pre_hooks.values())
+        or module._backward_hooks
+        or module._backward_pre_hooks
         for module in net.modules()
     )
-
-
-def _program(net: GraphNetwork) -> Program:
-    from bankgcn.kernels.network.program import NetworkShape, Program
-    from bankgcn.kernels.ops.graph_activation import NORMALIZE_MODES
-
-    first = cast(BankConv, net.convs[0])
-    basis = first.chebyshev_coefficients.to(net.predict.weight.dtype).contiguous().numpy()
-    shape = NetworkShape(
-        num_layers=len(net.convs),
-        order=basis.shape[1] - 1,
-        hidden_channels=first.out_channels,
-        in_channels=first.in_channels,
-        num_classes=net.predict.out_features,
-        num_readouts=len(net.readout),
-        normalize=NORMALIZE_MODES[net.normalize],
-        bias=first.project.bias is not None,
-        shortcut=first.shortcut,
-    )
-    banks, start = [], 0
-    for conv in net.convs:
-        banks.append((start, conv.num_subspaces))
-        start += sum(parameter.numel() for parameter in conv.parameters())  # alpha is the first of them
-    return Program(shape, np.array(banks), basis)

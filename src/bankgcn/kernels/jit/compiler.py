@@ -36,11 +36,16 @@ def jit_inner(function: Callable[..., Any]) -> Any:
 
 def _compile(function: Callable[..., Any], parallel: bool = False) -> Any:
     dispatcher = numba.njit(**OPTIONS, parallel=parallel)(function)
+    cached_on_disk(dispatcher, function)
+    return dispatcher
+
+
+def cached_on_disk(compiled: Any, function: Callable[..., Any]) -> None:
+    """Cache the machine code of a function on disk: what ``cache=True`` does, with our own cache class."""
     try:
-        dispatcher._cache = KernelCache(function)  # what ``cache=True`` does, with our own cache class
+        compiled._cache = KernelCache(function)
     except RuntimeError:  # numba found no folder that it may write to
         _notice.cached = False
-    return dispatcher
 
 
 class SlowCompilation(event.Listener):

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 
 import numba
 import torch
@@ -42,9 +44,42 @@ def several_threads(threads: int) -> Iterator[bool]:
         _in_use.release()
 
 
+def run_on_threads(run: Callable[[int, int], None], numbers: range, threads: int) -> None:
+    """Call ``run(number, thread)`` for all numbers, which compiled code without the GIL computes side by side.
+
+    Args:
+        run: Takes a number and the thread that calls it, from 0.
+        numbers: The numbers; a thread that is ready takes the next one.
+        threads: Number of threads, this one included.
+    """
+    pending = iter(numbers)
+    lock = threading.Lock()
+
+    def work(thread: int) -> None:
+        while True:
+            with lock:
+                number = next(pending, None)
+            if number is None:
+                return
+            run(number, thread)
+
+    others = [_pool(threads - 1).submit(work, thread) for thread in range(1, min(threads, len(numbers)))]
+    try:
+        work(0)
+    finally:
+        for other in others:
+            other.result()
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="bankgcn")
+
+
 def _after_fork() -> None:
     global _forked
     _forked = True
+    _pool.cache_clear()
 
 
 os.register_at_fork(after_in_child=_after_fork)

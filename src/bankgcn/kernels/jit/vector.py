@@ -9,6 +9,8 @@ Where an operation takes a vector, a scalar is broadcast.
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -26,12 +28,12 @@ class Vector(types.Type):
 
     Args:
         element: Type of its values.
-        registers: Number of registers that it fills.
+        lanes: Number of values.
     """
 
-    def __init__(self, element: Any, registers: int):
+    def __init__(self, element: Any, lanes: int):
         self.element = element
-        self.lanes = registers * REGISTER_BYTES // (element.bitwidth // 8)
+        self.lanes = lanes
         super().__init__(name=f"Vector({element} x {self.lanes})")
 
     @property
@@ -48,27 +50,79 @@ class _VectorModel(models.PrimitiveModel):
 
 
 @intrinsic
-def load(typingctx, like, array, i, j):
-    """The vector that starts at ``array[i, j]``, of the type of ``like``."""
+def pointer_to(typingctx, array):
+    """Pointer to the first value of an array; the caller keeps the array alive."""
 
     def generate(context, builder, signature, arguments):
-        pointer = _pointer(context, builder, signature.args[1], arguments[1:], arguments[0].type)
-        return builder.load(pointer, align=array.dtype.bitwidth // 8)
+        return context.make_array(array)(context, builder, arguments[0]).data
 
-    return like(like, array, types.intp, types.intp), generate
+    return types.CPointer(array.dtype)(array), generate
 
 
 @intrinsic
-def store(typingctx, array, i, j, value):
-    """Write a vector to the array, from ``array[i, j]`` on."""
+def advance(typingctx, pointer, offset):
+    """The pointer to the value that is so many values further."""
 
     def generate(context, builder, signature, arguments):
-        *place, vector = arguments
-        pointer = _pointer(context, builder, signature.args[0], place, vector.type)
-        builder.store(vector, pointer, align=array.dtype.bitwidth // 8)
+        return builder.gep(arguments[0], [arguments[1]])
+
+    return pointer(pointer, types.int64), generate
+
+
+@intrinsic
+def floats_at(typingctx, like, address):
+    """Pointer to the floats at an address, of the type of the pointer ``like``."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[1], arguments[0].type)
+
+    return like(like, types.int64), generate
+
+
+@intrinsic
+def integers_at(typingctx, address):
+    """Pointer to the 64-bit integers at an address."""
+    return _pointer_at(types.int64)
+
+
+@intrinsic
+def doubles_at(typingctx, address):
+    """Pointer to the 64-bit floats at an address."""
+    return _pointer_at(types.float64)
+
+
+def _pointer_at(element: Any) -> Any:
+    pointer = types.CPointer(element)
+
+    def generate(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], context.get_value_type(pointer))
+
+    return pointer(types.int64), generate
+
+
+@intrinsic
+def load(typingctx, like, pointer, offset):
+    """The vector that starts at ``pointer[offset]``, of the type of ``like``."""
+
+    def generate(context, builder, signature, arguments):
+        vector, start, offset = arguments
+        place = builder.bitcast(builder.gep(start, [offset]), vector.type.as_pointer())
+        return builder.load(place, align=pointer.dtype.bitwidth // 8)
+
+    return like(like, pointer, types.int64), generate
+
+
+@intrinsic
+def store(typingctx, pointer, offset, value):
+    """Write a vector, from ``pointer[offset]`` on."""
+
+    def generate(context, builder, signature, arguments):
+        start, offset, vector = arguments
+        place = builder.bitcast(builder.gep(start, [offset]), vector.type.as_pointer())
+        builder.store(vector, place, align=pointer.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, types.intp, value), generate
+    return types.void(pointer, types.int64, value), generate
 
 
 @intrinsic
@@ -86,36 +140,66 @@ def zeros_like(typingctx, like):
     """A vector of the type of ``like``, filled with 0."""
 
     def generate(context, builder, signature, arguments):
-        return _zero(arguments[0])
+        return _zero(arguments[0].type)
 
     return like(like), generate
 
 
 @intrinsic
-def broadcast2(typingctx, number):
-    """A vector of two registers, filled with this number."""
-    return _broadcast(number, 2)
+def zeros1(typingctx, pointer):
+    """A vector of one register, filled with 0, of the type of the values at the pointer."""
+    return _zeros(pointer, 1)
 
 
 @intrinsic
-def broadcast4(typingctx, number):
-    """A vector of four registers, filled with this number."""
-    return _broadcast(number, 4)
+def zeros2(typingctx, pointer):
+    """A vector of two registers, filled with 0."""
+    return _zeros(pointer, 2)
 
 
 @intrinsic
-def broadcast8(typingctx, number):
-    """A vector of eight registers, filled with this number."""
-    return _broadcast(number, 8)
+def zeros4(typingctx, pointer):
+    """A vector of four registers, filled with 0."""
+    return _zeros(pointer, 4)
 
 
-def _broadcast(number: Any, registers: int) -> Any:
-    vector = Vector(number, registers)
+@intrinsic
+def zeros8(typingctx, pointer):
+    """A vector of eight registers, filled with 0."""
+    return _zeros(pointer, 8)
+
+
+def _zeros(pointer: types.CPointer, registers: int) -> Any:
+    vector = Vector(pointer.dtype, registers * REGISTER_BYTES // (pointer.dtype.bitwidth // 8))
 
     def generate(context, builder, signature, arguments):
-        return _fill(builder, context.get_value_type(vector), arguments[0])
+        return _zero(context.get_value_type(vector))
 
-    return vector(number), generate
+    return vector(pointer), generate
+
+
+@intrinsic
+def zeros_of_lanes(typingctx, pointer, lanes):
+    """A vector of so many values, a constant, filled with 0."""
+    if not isinstance(lanes, types.IntegerLiteral):
+        return None
+    vector = Vector(pointer.dtype, lanes.literal_value)
+
+    def generate(context, builder, signature, arguments):
+        return _zero(context.get_value_type(vector))
+
+    return vector(pointer, lanes), generate
+
+
+@intrinsic
+def number(typingctx, pointer, value):
+    """The value as a number of the type of those at the pointer."""
+    kind = pointer.dtype
+
+    def generate(context, builder, signature, arguments):
+        return context.cast(builder, arguments[1], value, kind)
+
+    return kind(pointer, value), generate
 
 
 @intrinsic
@@ -162,7 +246,7 @@ def relu(typingctx, a):
 
     def build(builder, vector, arguments):
         (value,) = arguments
-        chosen = builder.select(_positive(builder, value), value, _zero(value))
+        chosen = builder.select(_positive(builder, value), value, _zero(value.type))
         kind = ir.FunctionType(value.type, [value.type])
         absolute = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.{vector.suffix}")
         return builder.call(absolute, [chosen])
@@ -172,17 +256,47 @@ def relu(typingctx, a):
 
 @intrinsic
 def maximum(typingctx, a, b):
-    """The larger value of each pair, for values whose sign bit is 0; NaN counts as largest.
+    """The larger value of each pair; NaN counts as largest."""
 
-    Compares the bits: floats without a sign bit have the same order as the integers with the same bits.
+    def build(builder, vector, arguments):
+        first, second = arguments
+        larger = builder.fcmp_ordered(">", first, second)
+        undefined = builder.fcmp_unordered("uno", first, first)
+        return builder.select(builder.or_(larger, undefined), first, second)
+
+    return _elementwise(build, a, b)
+
+
+@intrinsic
+def exp(typingctx, a):
+    """The exponential function of values that are at most 0; below the smallest normal number it may be any smaller one.
+
+    ``exp(x) = 2^n exp(r)`` with an integer n and ``|r| <= log(2) / 2``, where the Taylor series converges fast.
     """
 
     def build(builder, vector, arguments):
-        bits = ir.VectorType(ir.IntType(vector.element.bitwidth), vector.lanes)
-        larger = builder.icmp_signed(">", *(builder.bitcast(value, bits) for value in arguments))
-        return builder.select(larger, *arguments)
+        (value,) = arguments
+        kind, width = value.type, vector.element.bitwidth
+        lowest, terms, mantissa, bias = (-87.0, 8, 23, 127) if width == 32 else (-708.0, 14, 52, 1023)
+        fill = partial(_constant, kind)
+        low = builder.fcmp_ordered("<", value, fill(lowest))
+        value = builder.select(low, fill(lowest), value)
+        function = ir.FunctionType(kind, [kind])
+        rounding = cgutils.get_or_insert_function(builder.module, function, f"llvm.rint.{vector.suffix}")
+        n = builder.call(rounding, [builder.fmul(value, fill(1 / math.log(2)))])
+        # log(2) in two parts, of which the first times n is exact.
+        high = 0.693359375
+        r = builder.fsub(value, builder.fmul(n, fill(high)))
+        r = builder.fsub(r, builder.fmul(n, fill(math.log(2) - high)))
+        result = fill(1 / math.factorial(terms - 1))
+        for power in reversed(range(terms - 1)):
+            result = builder.fadd(builder.fmul(result, r, flags=FLAGS), fill(1 / math.factorial(power)), flags=FLAGS)
+        whole = ir.VectorType(ir.IntType(width), vector.lanes)
+        exponent = builder.add(builder.fptosi(n, whole), ir.Constant(whole, [bias] * vector.lanes))
+        scale = builder.shl(exponent, ir.Constant(whole, [mantissa] * vector.lanes))
+        return builder.fmul(result, builder.bitcast(scale, kind))
 
-    return _elementwise(build, a, b)
+    return _elementwise(build, a)
 
 
 @intrinsic
@@ -191,7 +305,7 @@ def where_equal(typingctx, a, b, value):
 
     def build(builder, vector, arguments):
         first, second, chosen = arguments
-        return builder.select(builder.fcmp_ordered("==", first, second), chosen, _zero(chosen))
+        return builder.select(builder.fcmp_ordered("==", first, second), chosen, _zero(chosen.type))
 
     return _elementwise(build, a, b, value)
 
@@ -202,9 +316,50 @@ def where_positive(typingctx, a, value):
 
     def build(builder, vector, arguments):
         tested, chosen = arguments
-        return builder.select(_positive(builder, tested), chosen, _zero(chosen))
+        return builder.select(_positive(builder, tested), chosen, _zero(chosen.type))
 
     return _elementwise(build, a, value)
+
+
+@intrinsic
+def square_root(typingctx, a):
+    """The square roots."""
+
+    def build(builder, vector, arguments):
+        kind = arguments[0].type
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(kind, [kind]), f"llvm.sqrt.{vector.suffix}"
+        )
+        return builder.call(function, arguments)
+
+    return _elementwise(build, a)
+
+
+@intrinsic
+def tile(typingctx, narrow, like):
+    """The values of a vector again and again, as many as ``like`` has."""
+
+    def generate(context, builder, signature, arguments):
+        (value, _) = arguments
+        return _shuffle(builder, value, [k % narrow.lanes for k in range(like.lanes)])
+
+    return like(narrow, like), generate
+
+
+@intrinsic
+def fold(typingctx, wide, like):
+    """The sum of the parts of a vector, each of which has as many values as ``like``: the adjoint of :func:`tile`."""
+
+    def generate(context, builder, signature, arguments):
+        (value, _) = arguments
+        count = wide.lanes
+        while count > like.lanes:  # adds the second half to the first
+            count //= 2
+            first = _shuffle(builder, value, list(range(count)))
+            value = builder.fadd(first, _shuffle(builder, value, list(range(count, 2 * count))), flags=FLAGS)
+        return value
+
+    return like(wide, like), generate
 
 
 @intrinsic
@@ -239,11 +394,15 @@ def _elementwise(build: Any, *operands: types.Type) -> Any:
 
 def _positive(builder: Any, value: Any) -> Any:
     """Mask of the values that are positive or NaN."""
-    return builder.fcmp_unordered(">", value, _zero(value))
+    return builder.fcmp_unordered(">", value, _zero(value.type))
 
 
-def _zero(value: Any) -> ir.Constant:
-    return ir.Constant(value.type, [0.0] * value.type.count)
+def _zero(kind: ir.VectorType) -> ir.Constant:
+    return ir.Constant(kind, [0.0] * kind.count)
+
+
+def _constant(kind: ir.VectorType, number: float) -> ir.Constant:
+    return ir.Constant(kind, [number] * kind.count)
 
 
 def _fill(builder: Any, kind: ir.VectorType, number: Any) -> Any:
@@ -252,9 +411,6 @@ def _fill(builder: Any, kind: ir.VectorType, number: Any) -> Any:
     return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), everywhere)
 
 
-def _pointer(context: Any, builder: Any, kind: types.Array, place: Any, vector: ir.VectorType) -> Any:
-    """Pointer to the vector that starts at ``array[i, j]``."""
-    array, i, j = place
-    struct = context.make_array(kind)(context, builder, array)
-    pointer = cgutils.get_item_pointer(context, builder, kind, struct, [i, j], wraparound=False, boundscheck=False)
-    return builder.bitcast(pointer, vector.as_pointer())
+def _shuffle(builder: Any, value: Any, places: list[int]) -> Any:
+    chosen = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
+    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), chosen)

@@ -1,4 +1,4 @@
-"""Gathers some graphs of a set, as the executor takes them."""
+"""Gathers some graphs of a set, as the executor takes them, with the operator of a convolution."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.compiler import jit_cached
 from bankgcn.kernels.network.flat_arrays import FlatArrays
+from bankgcn.kernels.network.program import Operator
+
+LAPLACIAN, RENORMALIZED, MEAN, SUM = range(4)
+OPERATORS = {
+    "laplacian": LAPLACIAN,  # L~ = -D^-1/2 A D^-1/2
+    "renormalized": RENORMALIZED,  # (D + I)^-1/2 (A + I) (D + I)^-1/2
+    "mean": MEAN,  # D^-1 A
+    "sum": SUM,  # A + loop I
+}
 
 
 class CollatedGraphs(NamedTuple):
@@ -18,48 +27,93 @@ class CollatedGraphs(NamedTuple):
     """
 
     node_ptr: NDArray[np.int64]  # (G + 1,): start of each graph's nodes
-    rowptr: NDArray[np.int64]  # (N + 1,): the shift in CSR form
+    rowptr: NDArray[np.int64]  # (N + 1,): the operator in CSR form, without its diagonal
     col: NDArray[np.int64]  # (E,)
     weight: NDArray[np.floating]  # (E,)
+    adjoint_weight: NDArray[np.floating]  # (E,): of the transposed operator
+    diagonal: NDArray[np.floating]  # (N,)
     attributes: NDArray[np.floating]  # (N, attributes)
     labels: NDArray[np.int64]  # (N, labels): column of the signal that is 1, counted with the attributes
     multiplicity: NDArray[np.floating]  # (N,): nodes that each one represents
 
 
-def collate(arrays: FlatArrays, indices: NDArray[np.integer]) -> CollatedGraphs:
-    """The graphs with these numbers, in this order."""
-    return CollatedGraphs(*_collate(arrays, np.ascontiguousarray(indices)))
+def collate(
+    arrays: FlatArrays, indices: NDArray[np.integer], operator: Operator, dtype: np.dtype = np.dtype(np.float32)
+) -> CollatedGraphs:
+    """The graphs with these numbers, in this order.
+
+    Args:
+        arrays: A set of graphs.
+        indices: Numbers of graphs in the set.
+        operator: The operator of the convolutions.
+        dtype: Type of all floats.
+    """
+    indices = np.ascontiguousarray(indices, np.int64)
+    nodes = int((arrays.node_ptr[indices + 1] - arrays.node_ptr[indices]).sum())
+    edges = int((arrays.edge_ptr[indices + 1] - arrays.edge_ptr[indices]).sum())
+    kind = OPERATORS[operator.kind]
+    weight = np.empty(edges, dtype)
+    graphs = CollatedGraphs(
+        node_ptr=np.zeros(len(indices) + 1, np.int64),
+        rowptr=np.zeros(nodes + 1, np.int64),
+        col=np.empty(edges, np.int64),
+        weight=weight,
+        adjoint_weight=np.empty(edges, dtype) if kind == MEAN else weight,
+        diagonal=np.empty(nodes, dtype),
+        attributes=np.empty((nodes, arrays.attributes.shape[1]), dtype),
+        labels=np.empty((nodes, arrays.labels.shape[1]), np.int64),
+        multiplicity=np.ones(nodes, dtype),
+    )
+    largest = int((arrays.node_ptr[indices + 1] - arrays.node_ptr[indices]).max(initial=0))
+    _collate(arrays, indices, kind, float(operator.loop), np.empty(largest), graphs)
+    return graphs
 
 
 @jit_cached
-def _collate(arrays, indices):
-    nodes = edges = 0
-    for graph in indices:
-        nodes += arrays.node_ptr[graph + 1] - arrays.node_ptr[graph]
-        edges += arrays.edge_ptr[graph + 1] - arrays.edge_ptr[graph]
-    columns, num_labels = arrays.attributes.shape[1], arrays.labels.shape[1]
-    node_ptr, rowptr = np.empty(len(indices) + 1, np.int64), np.empty(nodes + 1, np.int64)
-    col, weight = np.empty(edges, np.int64), np.empty(edges, arrays.shift.dtype)
-    attributes = np.empty((nodes, columns), arrays.attributes.dtype)
-    labels = np.empty((nodes, num_labels), np.int64)
-    multiplicity = np.ones(nodes, arrays.shift.dtype)
+def _collate(arrays, indices, kind, loop, factor, graphs):
+    """Write the graphs. ``factor`` is workspace: a number for each node of a graph."""
     node = edge = 0
-    node_ptr[0] = rowptr[0] = 0
-    for number, graph in enumerate(indices):
-        first = node
-        start, end = arrays.edge_ptr[graph], arrays.edge_ptr[graph + 1]
-        for e in range(start, end):
-            col[edge + e - start] = first + arrays.neighbor[e]
-            weight[edge + e - start] = arrays.shift[e]
-        for i in range(arrays.node_ptr[graph], arrays.node_ptr[graph + 1]):
-            for k in range(columns):
-                attributes[node, k] = arrays.attributes[i, k]
-            for k in range(num_labels):
-                labels[node, k] = arrays.label_start[k] + arrays.labels[i, k]
+    for number in range(len(indices)):
+        graph = indices[number]
+        first, start = node, arrays.node_ptr[graph]
+        e, begin = arrays.edge_ptr[graph], edge
+        for i in range(start, arrays.node_ptr[graph + 1]):
+            degree = 0.0
+            for k in range(e, e + arrays.degree[i]):
+                graphs.col[edge] = first + arrays.neighbor[k]
+                graphs.weight[edge] = arrays.weight[k] if len(arrays.weight) else 1
+                degree += graphs.weight[edge]
+                edge += 1
+            e += arrays.degree[i]
+            for k in range(arrays.attributes.shape[1]):
+                graphs.attributes[node, k] = arrays.attributes[i, k]
+            for k in range(arrays.labels.shape[1]):
+                graphs.labels[node, k] = arrays.label_start[k] + arrays.labels[i, k]
             if len(arrays.multiplicity):
-                multiplicity[node] = arrays.multiplicity[i]
-            edge += arrays.degree[i]
+                graphs.multiplicity[node] = arrays.multiplicity[i]
+            if kind == LAPLACIAN:
+                factor[i - start] = 1 / np.sqrt(degree) if degree > 0 else 0.0
+                graphs.diagonal[node] = 0
+            elif kind == RENORMALIZED:
+                factor[i - start] = 1 / np.sqrt(degree + 1)
+                graphs.diagonal[node] = 1 / (degree + 1)
+            elif kind == MEAN:
+                factor[i - start] = 1 / degree if degree > 0 else 0.0
+                graphs.diagonal[node] = 0
+            else:
+                graphs.diagonal[node] = loop
             node += 1
-            rowptr[node] = edge
-        node_ptr[number + 1] = node
-    return node_ptr, rowptr, col, weight, attributes, labels, multiplicity
+            graphs.rowptr[node] = edge
+        graphs.node_ptr[number + 1] = node
+        if kind == SUM:
+            continue
+        for i in range(first, node):
+            for k in range(graphs.rowptr[i], graphs.rowptr[i + 1]):
+                own, other = factor[i - first], factor[graphs.col[k] - first]
+                if kind == LAPLACIAN:
+                    graphs.weight[k] = -own * graphs.weight[k] * other
+                elif kind == RENORMALIZED:
+                    graphs.weight[k] = own * graphs.weight[k] * other
+                else:
+                    graphs.adjoint_weight[k] = graphs.weight[k] * other
+                    graphs.weight[k] = own * graphs.weight[k]

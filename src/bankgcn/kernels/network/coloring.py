@@ -1,7 +1,8 @@
 r"""Colour refinement: finds the nodes of a graph that no network can distinguish.
 
-Nodes of a colour have the same signal and, toward the nodes of each colour, the same sum of shift entries: the colours
-are an *equitable partition*. A network computes the same values and the same gradients for all nodes of a colour.
+Nodes of a colour have the same signal and, toward the nodes of each colour, the same sum of edge weights: the colours
+are an *equitable partition*. So they have the same degree, and the partition is equitable for every operator that
+follows from weights and degrees. A network computes the same values and the same gradients for all nodes of a colour.
 
 Each round of the refinement looks one hop further. A graph that needs more than ``MAX_ROUNDS`` rounds keeps all its
 nodes, so that the time is linear in the size of a graph: a chain of equal nodes needs half as many rounds as it has
@@ -13,25 +14,23 @@ from __future__ import annotations
 import numpy as np
 
 from bankgcn.kernels.jit.compiler import jit_cached, jit_inner
+from bankgcn.kernels.jit.hashing import ODD, mix
 from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors
 
 MAX_ROUNDS = 128  # the graphs of NCI1 need at most 28, those of ogbg-molhiv 38
 WORK_PER_CALL = 2**24  # nodes and edges that one call visits, about 0.1 s: compiled code cannot be interrupted
 
-# Constants of splitmix64.
-_MIX1, _MIX2, _ODD = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15)
-
 
 def color_graphs(arrays: FlatArrays, colors: NodeColors) -> None:
     """Colour the graphs that are not coloured yet."""
-    attribute_bits, shift_bits = (array.view(f"u{array.itemsize}") for array in (arrays.attributes, arrays.shift))
+    attribute_bits, weight_bits = (array.view(f"u{array.itemsize}") for array in (arrays.attributes, arrays.weight))
     graph = 0
     while graph < len(colors.graphs):
-        graph = _color(arrays, attribute_bits, shift_bits, graph, colors)
+        graph = _color(arrays, attribute_bits, weight_bits, graph, colors)
 
 
 @jit_cached
-def _color(arrays, attribute_bits, shift_bits, graph, colors):
+def _color(arrays, attribute_bits, weight_bits, graph, colors):
     """Colour the graphs from this one on, except those that have colours; return the next graph to colour.
 
     Returns after ``WORK_PER_CALL``, or when all graphs are coloured.
@@ -52,7 +51,7 @@ def _color(arrays, attribute_bits, shift_bits, graph, colors):
             rowptr[i + 1] = rowptr[i] + arrays.degree[first + i]
             values[0, i] = _hash_signal(arrays.labels, attribute_bits, first + i)
         own = colors.color[colors.node_ptr[number] : colors.node_ptr[number + 1]]
-        distinct, rounds = _refine(values, nodes, rowptr, arrays.neighbor, shift_bits, own, slots)
+        distinct, rounds = _refine(values, nodes, rowptr, arrays.neighbor, weight_bits, own, slots)
         if distinct < nodes and not _is_equitable(arrays, first, rowptr, own, representative[:distinct], sums):
             distinct = nodes  # too few rounds, equal hashes of different nodes, or sums that differ by rounding
             for i in range(nodes):
@@ -63,44 +62,36 @@ def _color(arrays, attribute_bits, shift_bits, graph, colors):
 
 
 @jit_inner
-def _refine(values, nodes, rowptr, neighbor, shift_bits, colors, slots):
+def _refine(values, nodes, rowptr, neighbor, weight_bits, colors, slots):
     """Refine the colours, starting from the first row of values; return the number of colours and of rounds."""
     before, distinct, rounds = 0, _number_distinct(values[0], nodes, colors, slots), 0
     while before < distinct < nodes and rounds < MAX_ROUNDS:
         now, following = values[rounds % 2], values[(rounds + 1) % 2]
         for i in range(nodes):
-            following[i] = _hash_neighborhood(now, i, rowptr, neighbor, shift_bits)
+            following[i] = _hash_neighborhood(now, i, rowptr, neighbor, weight_bits)
         rounds += 1
         before, distinct = distinct, _number_distinct(following, nodes, colors, slots)
     return distinct, rounds
 
 
 @jit_inner
-def _mix(value):
-    """A hash of 64 bits: the last step of splitmix64."""
-    value = (value ^ (value >> np.uint64(30))) * _MIX1
-    value = (value ^ (value >> np.uint64(27))) * _MIX2
-    return value ^ (value >> np.uint64(31))
-
-
-@jit_inner
 def _hash_signal(labels, attribute_bits, node):
     """A hash of a node's labels and attributes."""
-    value = _ODD
+    value = ODD
     for k in range(attribute_bits.shape[1]):
-        value = _mix(value + _ODD + np.uint64(attribute_bits[node, k]))
+        value = mix(value + ODD + np.uint64(attribute_bits[node, k]))
     for k in range(labels.shape[1]):
-        value = _mix(value + _ODD + np.uint64(labels[node, k]))
+        value = mix(value + ODD + np.uint64(labels[node, k]))
     return value
 
 
 @jit_inner
-def _hash_neighborhood(colors, node, rowptr, neighbor, shift_bits):
+def _hash_neighborhood(colors, node, rowptr, neighbor, weight_bits):
     """A hash of a node's colour and of its neighbours' colours, independent of their order."""
     value = np.uint64(0)
     for e in range(rowptr[node], rowptr[node + 1]):
-        value += _mix(colors[neighbor[e]] + _ODD * np.uint64(shift_bits[e]))
-    return _mix(colors[node] * _ODD + value)
+        value += mix(colors[neighbor[e]] + ODD * np.uint64(weight_bits[e] if len(weight_bits) else 1))
+    return mix(colors[node] * ODD + value)
 
 
 @jit_inner
@@ -126,7 +117,7 @@ def _number_distinct(values, nodes, colors, slots):
 
 @jit_inner
 def _is_equitable(arrays, first, rowptr, colors, representative, sums):
-    """Whether all nodes of a colour have equal signals, and equal sums of shift entries toward each colour.
+    """Whether all nodes of a colour have equal signals, and equal sums of edge weights toward each colour.
 
     ``representative`` is workspace, one entry for each colour; ``sums`` are zero before and after.
     """
@@ -144,9 +135,9 @@ def _is_equitable(arrays, first, rowptr, colors, representative, sums):
             if arrays.attributes[first + i, k] != arrays.attributes[first + other, k]:
                 return False
         for e in range(rowptr[i], rowptr[i + 1]):
-            sums[colors[arrays.neighbor[e]]] += arrays.shift[e]
+            sums[colors[arrays.neighbor[e]]] += arrays.weight[e] if len(arrays.weight) else 1
         for e in range(rowptr[other], rowptr[other + 1]):
-            sums[colors[arrays.neighbor[e]]] -= arrays.shift[e]
+            sums[colors[arrays.neighbor[e]]] -= arrays.weight[e] if len(arrays.weight) else 1
         same = True
         for node in (i, other):
             for e in range(rowptr[node], rowptr[node + 1]):

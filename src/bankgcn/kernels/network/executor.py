@@ -3,73 +3,61 @@ r"""Runs a program: takes graphs through a whole network, forward, and backward 
 Graphs do not see each other, so one block of small graphs goes through all layers, the readout, the loss and back
 before the next one starts. Its workspace, a few hundred kilobytes, stays in the cache, and only the gradients of the
 parameters are kept.
+
+The chunks of a batch (:mod:`~bankgcn.kernels.network.blocks`) have gradients of their own, which are added in order: so
+the result is the same, bit for bit, on any number of threads.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.kernels.jit.compiler import jit_cached
-from bankgcn.kernels.network.block import backward_block, block_end, forward_block, largest_block
+from bankgcn.kernels.jit.compiler import jit_cached, jit_inner
+from bankgcn.kernels.jit.operation import call
+from bankgcn.kernels.jit.threads import run_on_threads
+from bankgcn.kernels.jit.vector import advance, pointer_to
+from bankgcn.kernels.network.blocks import Chunks, block_end, divide
 from bankgcn.kernels.network.collate import CollatedGraphs
-from bankgcn.kernels.network.parameters import (
-    add_packed_gradient,
-    allocate_parameters,
-    unpack_parameters,
-    zero_gradient,
-)
+from bankgcn.kernels.network.linking import BlockSize, LinkedProgram, link
 from bankgcn.kernels.network.program import Program
-from bankgcn.kernels.network.workspace import allocate_workspace
+from bankgcn.kernels.ops import block_table as entry
 from bankgcn.kernels.ops.adam import Adam, adam_step
-from bankgcn.kernels.ops.classifier import classify
-from bankgcn.kernels.ops.coherence import add_coherence_gradient
 
 Floats = NDArray[np.floating]
 
 
-def readouts(graphs: CollatedGraphs, program: Program, theta: Floats) -> Floats:
+class Targets(NamedTuple):
+    """What the network learns of G graphs, in the form that its loss takes; the other form has no rows."""
+
+    classes: NDArray[np.int64]  # (G,)
+    values: NDArray[np.float64]  # (G, outputs): NaN is unknown
+    share: NDArray[np.float64]  # (G,): weight of each graph's loss
+
+
+def readouts(graphs: CollatedGraphs, program: Program, theta: Floats, *, threads: int = 1) -> Floats:
     """Readouts of all layers for each graph, side by side: shape ``(num_graphs, layers * readouts * hidden)``.
 
     Args:
         graphs: The graphs.
-        program: The network.
+        program: The network, without a loss.
         theta: Its parameters, one after another in torch's order.
+        threads: Number of threads.
     """
-    count, shape = len(graphs.node_ptr) - 1, program.shape
-    out = np.empty((count, shape.num_layers * shape.num_readouts * shape.hidden_channels), theta.dtype)
-    _run(graphs, np.array([0, count]), program, theta, out=out)
-    return out
+    count = len(graphs.node_ptr) - 1
+    call = _Call(graphs, np.array([0, count]), program, theta)
+    out = np.empty((count, program.readout.columns or 0), program.dtype)
+    _run(call.linked.prologue, call.table, call.work[0], call.parameters, call.gradients[0])
 
+    def run(chunk: int, thread: int) -> None:
+        call.run_chunk(chunk, thread, 0, out)
 
-def add_gradient(
-    graphs: CollatedGraphs,
-    program: Program,
-    theta: Floats,
-    y: NDArray[np.int64],
-    gradient: Floats,
-    *,
-    scale: float = 1.0,
-    gamma: float = 0.0,
-) -> float:
-    r"""The mean cross-entropy of the graphs; adds the gradient of the objective (Eq. 20) to ``gradient``.
-
-    Args:
-        graphs: The graphs, at least one.
-        program: The network.
-        theta: Its parameters, one after another in torch's order.
-        y: Class of each graph.
-        gradient: Of the same length as ``theta``.
-        scale: Factor of the gradient.
-        gamma: Weight of :math:`\Omega` of each layer in the objective.
-
-    Raises:
-        IndexError: A class is out of range.
-    """
-    _check_classes(y, program)
-    losses = np.empty(1, theta.dtype)
-    _run(graphs, np.array([0, len(y)]), program, theta, y, losses, gradient, scale=scale, gamma=gamma)
-    return float(losses[0])
+    call.allocate(threads)
+    run_on_threads(run, range(len(call.chunks.graph_ptr) - 1), threads)
+    return out[:, program.readout_columns]
 
 
 def train(
@@ -77,109 +65,229 @@ def train(
     batch_ptr: NDArray[np.int64],
     program: Program,
     theta: Floats,
-    y: NDArray[np.int64],
+    targets: Targets,
     gradient: Floats,
-    adam: Adam,
+    adam: Adam | None = None,
     *,
     gamma: float = 0.0,
-) -> Floats:
-    r"""Take a step of Adam for each batch; return the mean cross-entropy of each batch before its step.
+    dropout_keys: NDArray[np.int64] | None = None,
+    threads: int = 1,
+) -> NDArray[np.float64]:
+    r"""Take a step of Adam for each batch; return the loss of each batch before its step.
 
     Args:
         graphs: The graphs of all batches, one batch after another.
         batch_ptr: Start of each batch in the graphs, then their number: shape ``(batches + 1,)``.
-        program: The network.
+        program: The network, with a loss.
         theta: Its parameters, one after another in torch's order; changed in place.
-        y: Class of each graph.
-        gradient: Of the same length as ``theta``; afterwards it holds the gradient of the last step.
-        adam: State and settings of the optimiser; its arrays are changed in place.
+        targets: What it learns.
+        gradient: Of the same length as ``theta``; afterwards it holds the gradient of the last step. Without Adam, the
+            gradients of all batches are added to it instead.
+        adam: State and settings of the optimiser; its arrays are changed in place. Without it no step is taken.
         gamma: Weight of :math:`\Omega` of each layer in the objective.
+        dropout_keys: Random key of each batch.
+        threads: Number of threads; the result does not depend on it.
 
     Raises:
         IndexError: A class is out of range; nothing was changed.
     """
-    _check_classes(y, program)
-    losses = np.empty(len(batch_ptr) - 1, theta.dtype)
-    _run(graphs, batch_ptr, program, theta, y, losses, gradient, adam, gamma=gamma)
+    _check_targets(targets, program, len(graphs.node_ptr) - 1)
+    call = _Call(graphs, batch_ptr, program, theta, targets, gradient, gamma)
+    keys = np.zeros(len(batch_ptr) - 1, np.int64) if dropout_keys is None else dropout_keys
+    empty = np.empty(0, theta.dtype)
+    mean, square, step, *settings = adam or Adam(empty, empty, 1, 0.0, 0.0, 0.0, 0.0, 0.0)
+    optimizer = Adam(mean, square, int(step), *map(float, settings))
+    if threads > 1 and len(call.chunks.graph_ptr) > 2:
+        return call.train_on_threads(theta, gradient, optimizer, keys, threads)
+    losses = np.zeros(len(batch_ptr) - 1)
+    call.allocate(1)
+    _train(
+        call.linked[:4], call.table, graphs.node_ptr, batch_ptr, call.chunks.graph_ptr, call.chunks.batch_ptr, keys,
+        call.work[0], call.parameters, np.zeros((2, program.gradient_size), program.dtype), theta, gradient, optimizer,
+        call.loss, losses,
+    )  # fmt: skip
     return losses
 
 
-def _run(
-    graphs: CollatedGraphs,
-    batch_ptr: NDArray[np.int64],
-    program: Program,
-    theta: Floats,
-    y: NDArray[np.int64] | None = None,
-    losses: Floats | None = None,
-    gradient: Floats | None = None,
-    adam: Adam | None = None,
-    *,
-    scale: float = 1.0,
-    gamma: float = 0.0,
-    out: Floats | None = None,
-) -> None:
-    """Call the compiled executor, always with the same types: a missing array is passed as an empty one."""
-    empty = np.empty(0, theta.dtype)
-    mean, square, step, *settings = adam or Adam(empty, empty, 1, 0.0, 0.0, 0.0, 0.0, 0.0)
-    _execute(
-        graphs,
-        batch_ptr,
-        program.shape,
-        program.banks,
-        program.basis,
-        theta,
-        np.empty(0, np.int64) if y is None else y,
-        float(scale),
-        float(gamma),
-        np.empty((0, 0), theta.dtype) if out is None else out,
-        empty if losses is None else losses,
-        empty if gradient is None else gradient,
-        Adam(mean, square, int(step), *map(float, settings)),
-    )
+class _Call:
+    """The memory of one call of the executor."""
+
+    def __init__(
+        self,
+        graphs: CollatedGraphs,
+        batch_ptr: NDArray[np.int64],
+        program: Program,
+        theta: Floats,
+        targets: Targets | None = None,
+        gradient: Floats | None = None,
+        gamma: float = 0.0,
+    ):
+        self.graphs, self.batch_ptr, self.program = graphs, batch_ptr, program
+        self.chunks: Chunks = divide(graphs.node_ptr, graphs.rowptr, batch_ptr)
+        size = BlockSize(self.chunks.nodes, self.chunks.graphs, self.chunks.edges, graphs.attributes.shape[1])
+        self.linked: LinkedProgram = link(program, size)
+        self.parameters = np.zeros(program.parameter_size, program.dtype)
+        self.work: list[Floats] = [np.zeros(self.linked.work_size, program.dtype)]
+        self.gradients = np.zeros((1, 0), program.dtype)
+        self.loss, self.gamma = np.zeros(1), np.array([float(gamma)])
+        self.targets = targets or Targets(np.empty(0, np.int64), np.empty((0, 0)), np.empty(0))
+        empty = np.empty(0, program.dtype)
+        arrays = {
+            entry.NODE_PTR: graphs.node_ptr,
+            entry.ROWPTR: graphs.rowptr,
+            entry.COL: graphs.col,
+            entry.WEIGHT: graphs.weight,
+            entry.ADJOINT_WEIGHT: graphs.adjoint_weight,
+            entry.DIAGONAL: graphs.diagonal,
+            entry.ATTRIBUTES: graphs.attributes,
+            entry.LABELS: graphs.labels,
+            entry.MULTIPLICITY: graphs.multiplicity,
+            entry.CLASSES: self.targets.classes,
+            entry.TARGETS: self.targets.values,
+            entry.SHARE: self.targets.share,
+            entry.LOSS: self.loss,
+            entry.THETA: theta,
+            entry.GRAD_THETA: empty if gradient is None else gradient,
+            entry.PLACES: program.places,
+            entry.COPIES: program.copies,
+            entry.BASIS: program.basis,
+            entry.COLUMNS: program.column_numbers,
+            entry.GAMMA: self.gamma,
+        }
+        self.arrays = arrays  # operations have their addresses only: they must not be freed
+        self.table = np.zeros(entry.SIZE, np.int64)
+        for place, array in arrays.items():
+            assert array.flags.c_contiguous
+            self.table[place] = array.ctypes.data
+        self.table[entry.NUM_ATTRIBUTES] = graphs.attributes.shape[1]
+        self.table[entry.NUM_LABELS] = graphs.labels.shape[1]
+        self.table[entry.NUM_PARAMETERS] = program.num_parameters
+
+    def allocate(self, threads: int) -> None:
+        """Allocate the workspace of each thread."""
+        self.work += [np.zeros_like(self.work[0]) for _ in range(threads - len(self.work))]
+
+    def run_chunk(
+        self, chunk: int, thread: int, batch: int, out: Floats, key: int = 0, gradient: Floats | None = None
+    ) -> float:
+        """Take the graphs of a chunk through the network; return the sum of their losses."""
+        table, loss = self.table.copy(), np.zeros(1)
+        table[entry.LOSS], table[entry.DROPOUT_KEY] = loss.ctypes.data, key
+        begin, end = self.chunks.graph_ptr[chunk : chunk + 2]
+        _run_chunk(
+            self.linked.forward, self.linked.backward, table, self.graphs.node_ptr, begin, end, self.batch_ptr[batch],
+            self.work[thread], self.parameters, self.gradients[0] if gradient is None else gradient,
+            *self.linked.readout, out,
+        )  # fmt: skip
+        return float(loss[0])
+
+    def train_on_threads(
+        self, theta: Floats, gradient: Floats, adam: Adam, keys: NDArray[np.int64], threads: int
+    ) -> NDArray[np.float64]:
+        """As :func:`_train`, with the chunks of each batch shared among threads."""
+        self.allocate(threads)
+        most = int(np.diff(self.chunks.batch_ptr).max())
+        gradients = np.zeros((most, self.program.gradient_size), self.program.dtype)
+        nothing, losses = np.empty((0, 0), self.program.dtype), np.zeros(len(self.batch_ptr) - 1)
+        for batch, (first, last) in enumerate(pairwise(self.chunks.batch_ptr.tolist())):
+            _run(self.linked.prologue, self.table, self.work[0], self.parameters, gradients[0])
+            parts = np.zeros(last - first)
+
+            def run(chunk: int, thread: int, batch=batch, first=first, parts=parts) -> None:
+                own = gradients[chunk - first]
+                own[:] = 0
+                parts[chunk - first] = self.run_chunk(chunk, thread, batch, nothing, int(keys[batch]), own)
+
+            run_on_threads(run, range(first, last), threads)
+            for number in range(1, last - first):
+                gradients[0] += gradients[number]
+            for part in parts:
+                losses[batch] += part
+            _finish_step(
+                self.linked.epilogue, self.table, self.work[0], self.parameters, gradients[0], theta, gradient, adam,
+                adam.step + batch,
+            )  # fmt: skip
+        return losses
 
 
-def _check_classes(y: NDArray[np.int64], program: Program) -> None:
-    classes = program.shape.num_classes
-    if len(y) and not 0 <= y.min() <= y.max() < classes:
-        raise IndexError(f"the classes of the graphs range from {y.min()} to {y.max()}, expected 0 to {classes - 1}")
+def _check_targets(targets: Targets, program: Program, graphs: int) -> None:
+    classes, outputs = targets.classes, program.num_outputs
+    if len(classes) and not 0 <= classes.min() <= classes.max() < outputs:
+        raise IndexError(
+            f"the classes of the graphs range from {classes.min()} to {classes.max()}, expected 0 to {outputs - 1}"
+        )
+    if len(targets.share) != graphs or (len(classes) != graphs and targets.values.shape != (graphs, outputs)):
+        raise IndexError(f"there are targets of {len(targets.share)} graphs, expected {graphs} with {outputs} outputs")
+
+
+@jit_inner
+def _run_instructions(code, table, work, parameters, gradients):
+    for row in range(code.shape[0]):
+        operands = advance(pointer_to(code), row * code.shape[1] + 1)
+        pointers = pointer_to(work), pointer_to(parameters), pointer_to(gradients)
+        call(code[row, 0], operands, pointer_to(table), pointers[0], pointers[1], pointers[2])
 
 
 @jit_cached
-def _execute(graphs, batch_ptr, shape, banks, basis, theta, y, scale, gamma, out, losses, grad_theta, adam):
-    """Take the graphs of each batch through the network, block by block. One function for all uses compiles once.
+def _run(code, table, work, parameters, gradients):
+    _run_instructions(code, table, work, parameters, gradients)
 
-    Without classes ``y`` it writes the readouts to ``out``. With classes it writes the mean loss of each batch and adds
-    the gradient to ``grad_theta``. If Adam has state, it takes a step after each batch, with the batch's own gradient.
+
+@jit_cached
+def _run_chunk(
+    forward, backward, table, node_ptr, begin, last, batch_begin, work, parameters, gradients, readout, stride, out
+):
+    """Take the graphs from ``begin`` to ``last`` through the network, block by block.
+
+    Writes their readouts to ``out``, if it has rows; adds their losses and gradients, if there is a backward pass.
     """
-    backward, update = y.shape[0] > 0, adam.mean.shape[0] > 0
-    parameters, gradient = allocate_parameters(shape, theta.dtype), allocate_parameters(shape, theta.dtype)
-    nodes, most = largest_block(graphs.node_ptr, batch_ptr)
-    workspace = allocate_workspace(shape, graphs.attributes.shape[1], nodes, most, backward, theta.dtype)
-    hidden, rows = shape.hidden_channels, shape.num_layers * shape.num_readouts
+    while begin < last:
+        end = block_end(node_ptr, begin, last)
+        table[entry.FIRST_NODE], table[entry.ROWS] = node_ptr[begin], node_ptr[end] - node_ptr[begin]
+        table[entry.FIRST_GRAPH], table[entry.GRAPHS] = begin, end - begin
+        table[entry.BATCH_ROW] = node_ptr[begin] - node_ptr[batch_begin]
+        table[entry.BATCH_GRAPH] = begin - batch_begin
+        _run_instructions(forward, table, work, parameters, gradients)
+        _run_instructions(backward, table, work, parameters, gradients)
+        if out.shape[0] > 0:
+            for graph in range(begin, end):
+                for k in range(out.shape[1]):
+                    out[graph, k] = work[readout + (graph - begin) * stride + k]
+        begin = end
+
+
+@jit_cached
+def _finish_step(epilogue, table, work, parameters, gradient, theta, grad_theta, adam, step):
+    """From padded gradients to those of ``theta``; if Adam has state, with a step of it."""
+    if adam.mean.shape[0] > 0:
+        grad_theta[:] = 0
+    _run_instructions(epilogue, table, work, parameters, gradient)
+    if adam.mean.shape[0] > 0:
+        adam_step(theta, grad_theta, adam, step)
+
+
+@jit_cached
+def _train(
+    code, table, node_ptr, batch_ptr, graph_ptr, chunk_ptr, keys, work, parameters, gradients, theta, grad_theta, adam,
+    loss, losses,
+):  # fmt: skip
+    """Train on all batches on one thread; ``gradients`` has two rows, for all chunks of a batch and for the last."""
+    prologue, forward, backward, epilogue = code
+    nothing = np.empty((0, 0), work.dtype)
     for batch in range(batch_ptr.shape[0] - 1):
-        unpack_parameters(shape, banks, basis, theta, parameters)
-        begin, last = batch_ptr[batch], batch_ptr[batch + 1]
-        share, loss = 1 / max(last - begin, 1), 0.0
-        while begin < last:
-            end = block_end(graphs.node_ptr, begin, last)
-            forward_block(graphs, shape, parameters, workspace, begin, end)
-            if backward:
-                readout, grad_readout, logits = workspace.readout, workspace.grad_readout, workspace.logits
-                loss += classify(parameters, gradient, readout, grad_readout, logits, y, begin, end, scale * share)
-                backward_block(graphs, shape, parameters, gradient, workspace, begin, end)
-            else:
-                for graph in range(begin, end):
-                    for row in range(rows):
-                        for k in range(hidden):
-                            out[graph, row * hidden + k] = workspace.readout[(graph - begin) * rows + row, k]
-            begin = end
-        if backward:
-            losses[batch] = loss * share
-            if update:
-                grad_theta[:] = 0
-            add_packed_gradient(shape, banks, basis, gradient, grad_theta)
-            zero_gradient(gradient)
-            if gamma != 0:
-                add_coherence_gradient(banks, basis.shape[0], theta, scale * gamma, grad_theta)
-        if update:
-            adam_step(theta, grad_theta, adam, adam.step + batch)
+        _run_instructions(prologue, table, work, parameters, gradients[0])
+        table[entry.DROPOUT_KEY] = keys[batch]
+        first, last = chunk_ptr[batch], chunk_ptr[batch + 1]
+        gradients[0] = 0
+        for chunk in range(first, last):
+            own = gradients[min(chunk - first, 1)]
+            own[:] = 0
+            loss[0] = 0
+            _run_chunk(
+                forward, backward, table, node_ptr, graph_ptr[chunk], graph_ptr[chunk + 1], batch_ptr[batch], work,
+                parameters, own, 0, 0, nothing,
+            )  # fmt: skip
+            if chunk > first:
+                gradients[0] += own
+            losses[batch] += loss[0]
+        _finish_step(epilogue, table, work, parameters, gradients[0], theta, grad_theta, adam, adam.step + batch)

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 class FlatArrays(NamedTuple):
     """G graphs with N nodes and E directed edges: the fields of a ``GraphSet`` that a network needs.
 
-    A field that a set lacks has no columns. All are read-only, so that the compiler sees the same types whether an
-    array is in memory or in a file.
+    A field that a set lacks has no columns. All are read-only and of fixed types, so that one compiled function serves
+    every set.
     """
 
     node_ptr: NDArray[np.int64]  # (G + 1,): start of each graph's nodes
     edge_ptr: NDArray[np.int64]  # (G + 1,): start of each graph's edges
-    degree: NDArray[np.unsignedinteger]  # (N,)
-    neighbor: NDArray[np.unsignedinteger]  # (E,): counted within the graph, node by node
-    shift: NDArray[np.float32]  # (E,): entries of L~
+    degree: NDArray[np.int32]  # (N,): number of neighbours
+    neighbor: NDArray[np.int32]  # (E,): counted within the graph, node by node
+    weight: NDArray[np.float32]  # (E,): of each edge; empty if that is 1 for all
     attributes: NDArray[np.float32]  # (N, attributes)
-    labels: NDArray[np.unsignedinteger]  # (N, labels)
+    labels: NDArray[np.int32]  # (N, labels)
     label_start: NDArray[np.int64]  # (labels + 1,): first column of each one-hot block
     multiplicity: NDArray[np.float32]  # (N,): nodes that each one represents; empty if that is 1 for all
 

@@ -1,9 +1,9 @@
 r"""Quotient graphs: merges nodes that colour refinement cannot distinguish, so that a network runs on fewer nodes.
 
 Example: the two sides of a phenyl ring have the same neighbourhoods, however far one looks. The quotient of a graph has
-one node for each colour (:mod:`~bankgcn.kernels.network.coloring`). The shift entry between two colours is the sum of
-the entries from one node of the first to all nodes of the second, and each node counts with its multiplicity, the
-number of nodes it represents. The results change by the order of summation only. The quotients of NCI1 have about a
+one node for each colour (:mod:`~bankgcn.kernels.network.coloring`). The weight between two colours is the sum of the
+weights from one node of the first to all nodes of the second, and each node counts with its multiplicity, the number of
+nodes it represents. The results change by the order of summation only. The quotients of NCI1 have about a
 sixth fewer nodes.
 """
 
@@ -36,14 +36,14 @@ def quotient(arrays: FlatArrays, colors: NodeColors | None = None) -> FlatArrays
         edge_ptr=np.zeros_like(arrays.edge_ptr),
         degree=np.empty(nodes, arrays.degree.dtype),
         neighbor=np.empty_like(arrays.neighbor),
-        shift=np.empty_like(arrays.shift),
+        weight=np.empty(len(arrays.neighbor), np.float32),
         attributes=np.empty((nodes, arrays.attributes.shape[1]), arrays.attributes.dtype),
         labels=np.empty((nodes, arrays.labels.shape[1]), arrays.labels.dtype),
         label_start=arrays.label_start,
-        multiplicity=np.zeros(nodes, arrays.shift.dtype),
+        multiplicity=np.zeros(nodes, np.float32),
     )
     edges = _merge(arrays, colors, np.full(num_colors.max(), -1), merged)
-    used = merged._replace(neighbor=merged.neighbor[:edges].copy(), shift=merged.shift[:edges].copy())
+    used = merged._replace(neighbor=merged.neighbor[:edges].copy(), weight=merged.weight[:edges].copy())
     return FlatArrays(*map(read_only, used))
 
 
@@ -85,12 +85,12 @@ def _merge_edges(arrays, row, row_end, colors, place, edges, merged):
     """
     begin = edges
     for e in range(row, row_end):
-        color = colors[arrays.neighbor[e]]
+        color, weight = colors[arrays.neighbor[e]], arrays.weight[e] if len(arrays.weight) else 1
         if place[color] < begin:
             place[color] = edges
             merged.neighbor[edges] = color
-            merged.shift[edges] = arrays.shift[e]
+            merged.weight[edges] = weight
             edges += 1
         else:
-            merged.shift[place[color]] += arrays.shift[e]
+            merged.weight[place[color]] += weight
     return edges

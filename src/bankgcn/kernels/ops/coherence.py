@@ -1,58 +1,52 @@
-r"""The gradient of the mutual coherence :math:`\Omega` (Eq. 18) of several filter banks."""
+r"""The gradient of the mutual coherence :math:`\Omega` (Eq. 18) of a filter bank."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from bankgcn.kernels.jit.compiler import jit_inner
-from bankgcn.kernels.ops.graph_activation import EPSILON
+from bankgcn.kernels.jit.operation import operation, unpack
+from bankgcn.kernels.jit.vector import doubles_at, floats_at, number
+from bankgcn.kernels.ops.block_table import GAMMA, GRAD_THETA, THETA
+from bankgcn.kernels.ops.normalize import EPSILON
 
 
-@jit_inner
-def add_coherence_gradient(banks, terms, theta, scale, gradient):
-    r"""Add the gradient of ``scale`` times the sum of :math:`\Omega` over the banks.
+@operation("alpha, filters, terms, unit: buffer")
+def coherence_gradient(instruction, table, work, parameters, gradients):
+    r"""Add the gradient of :math:`\gamma\Omega`; pairs of filters that share the maximum share its gradient.
 
-    Args:
-        banks: Offset of each bank's coefficients in ``theta``, and its number of filters: shape ``(banks, 2)``.
-        terms: Number of coefficients of a filter.
-        theta: All parameters; the coefficients of a bank are stored filter by filter.
-        scale: Weight of the sum.
-        gradient: Of the same length as ``theta``.
+    ``unit`` is workspace: a row for each filter, its unit vector and then its norm.
     """
-    for number in range(banks.shape[0]):
-        start, filters = banks[number]
-        unit = np.empty((filters, terms), theta.dtype)
-        norm = np.empty(filters, theta.dtype)
-        for p in range(filters):
-            square = theta.dtype.type(0)
-            for m in range(terms):
-                square += theta[start + p * terms + m] ** 2
-            norm[p] = max(np.sqrt(square), EPSILON)
-            for m in range(terms):
-                unit[p, m] = theta[start + p * terms + m] / norm[p]
-        cosine = np.zeros((filters, filters), theta.dtype)
-        largest, ties = theta.dtype.type(0), 0
+    (alpha, filters, terms, unit, stride, _) = unpack(instruction, 6)
+    theta, grad_theta, gamma = floats_at(work, table[THETA]), floats_at(work, table[GRAD_THETA]), doubles_at(table[GAMMA])
+    if gamma[0] == 0:
+        return
+    shortest = number(work, EPSILON)
+    for p in range(filters):
+        square = number(work, 0)
+        for m in range(terms):
+            square += theta[alpha + p * terms + m] * theta[alpha + p * terms + m]
+        norm = max(math.sqrt(square), shortest)
+        for m in range(terms):
+            work[unit + p * stride + m] = theta[alpha + p * terms + m] / norm
+        work[unit + p * stride + terms] = norm
+    largest, ties = number(work, 0), 0
+    for finding in (True, False):  # the maximum first, then its gradient
+        if not finding and largest == 0:
+            return
         for p in range(filters):
             for q in range(p + 1, filters):
+                first, second, cosine = unit + p * stride, unit + q * stride, number(work, 0)
                 for m in range(terms):
-                    cosine[p, q] += unit[p, m] * unit[q, m]
-                size = abs(cosine[p, q])
-                ties = 1 if size > largest else ties + (size == largest)
-                largest = max(largest, size)
-        if largest == 0:
-            continue
-        for p in range(filters):
-            for q in range(p + 1, filters):
-                if abs(cosine[p, q]) == largest:  # pairs that share the maximum share its gradient
-                    share = scale * np.sign(cosine[p, q]) / ties
-                    _add_cosine_gradient(unit, p, q, cosine[p, q], norm, share, gradient, start)
-                    _add_cosine_gradient(unit, q, p, cosine[p, q], norm, share, gradient, start)
-
-
-@jit_inner
-def _add_cosine_gradient(unit, p, q, cosine, norm, share, gradient, start):
-    """Add the gradient of ``share`` times the cosine between filters p and q, with respect to p."""
-    terms = unit.shape[1]
-    along = cosine if norm[p] > EPSILON else 0 * cosine  # too short to normalise: the divisor is a constant
-    for m in range(terms):
-        gradient[start + p * terms + m] += share * (unit[q, m] - along * unit[p, m]) / norm[p]
+                    cosine += work[first + m] * work[second + m]
+                if finding:
+                    ties = 1 if abs(cosine) > largest else ties + (abs(cosine) == largest)
+                    largest = max(largest, abs(cosine))
+                elif abs(cosine) == largest:
+                    share = number(work, gamma[0] * (1 if cosine > 0 else -1) / ties)
+                    for one, other, at in ((first, second, p), (second, first, q)):
+                        norm = work[one + terms]
+                        # Too short to normalise: the divisor is a constant.
+                        along = cosine if norm > shortest else number(work, 0)
+                        for m in range(terms):
+                            change = share * (work[other + m] - along * work[one + m]) / norm
+                            grad_theta[alpha + at * terms + m] += change

@@ -1,0 +1,117 @@
+"""Decides where the buffers of a program are in the workspace, and writes its instructions as integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.kernels.network.program import (
+    Buffer,
+    Instruction,
+    NumColumns,
+    Program,
+    Slot,
+    stride_of,
+    width_of,
+)
+from bankgcn.kernels.ops.padding import TILE_ROWS, round_up
+
+MAX_OPERANDS = 24
+
+
+class BlockSize(NamedTuple):
+    """The largest numbers of nodes, graphs and edges (with a loop for each node) in a block, and of attributes."""
+
+    nodes: int
+    graphs: int
+    edges: int
+    attributes: int
+
+
+class LinkedProgram(NamedTuple):
+    """A program as the executor takes it: each instruction is an address and its operands, one row of integers."""
+
+    prologue: NDArray[np.int64]
+    forward: NDArray[np.int64]
+    backward: NDArray[np.int64]
+    epilogue: NDArray[np.int64]
+    work_size: int
+    readout: tuple[int, int]  # offset and distance of two rows
+
+
+def link(program: Program, size: BlockSize) -> LinkedProgram:
+    """Lay out the workspace for blocks of this size, and write the instructions."""
+    # Instructions of the epilogue run apart from blocks, but no buffer is so large that it should share memory.
+    streams = (program.prologue, program.forward, program.backward, program.epilogue)
+    everything = [instruction for stream in streams for instruction in stream]
+    columns = {
+        buffer: size.attributes if buffer.columns is None else buffer.columns
+        for instruction in everything
+        for buffer in instruction.buffers
+    }
+    columns[program.readout] = program.readout.columns or 0
+    offsets, work_size = _allocate(program, everything, columns, size)
+
+    def operand(value: Any, kind: str) -> tuple[int, ...]:
+        if kind == "buffer":
+            if value is None:
+                return (-1, 0, 0)
+            return (
+                offsets[value],
+                stride_of(value, columns[value], program.dtype),
+                width_of(value, columns[value], program.dtype),
+            )
+        if isinstance(value, Slot):
+            return (value.offset, value.stride)
+        return (columns[value.buffer],) if isinstance(value, NumColumns) else (int(value),)
+
+    def write(stream: Sequence[Instruction]) -> NDArray[np.int64]:
+        code = np.zeros((len(stream), 1 + MAX_OPERANDS), np.int64)
+        for row, (operation, operands) in zip(code, stream, strict=True):
+            numbers = [n for name, kind in operation.operands.items() for n in operand(operands[name], kind)]
+            row[0] = operation.address(program.dtype)
+            row[1 : 1 + len(numbers)] = numbers
+        return code
+
+    readout = (offsets[program.readout], stride_of(program.readout, columns[program.readout], program.dtype))
+    return LinkedProgram(*map(write, streams), work_size, readout)
+
+
+def _allocate(
+    program: Program, everything: Sequence[Instruction], columns: dict[Buffer, int], size: BlockSize
+) -> tuple[dict[Buffer, int], int]:
+    """Offset of each buffer, and the size of the workspace. Buffers that are not needed at once share memory."""
+    counts = {"node": round_up(size.nodes, TILE_ROWS), "graph": round_up(size.graphs, TILE_ROWS), "edge": size.edges}
+    last = {buffer: number for number, instruction in enumerate(everything) for buffer in instruction.buffers}
+    last[program.readout] = len(everything)  # the executor reads it
+    free: dict[int, list[int]] = {}  # offsets of free memory by size
+    offsets: dict[Buffer, int] = {}
+    sizes: dict[Buffer, int] = {}
+    end = 0
+    for number, (operation, operands) in enumerate(everything):
+        used = {name: value for name, value in operands.items() if isinstance(value, Buffer)}
+        ending = [buffer for buffer in dict.fromkeys(used.values()) if last[buffer] == number and buffer in offsets]
+        kept = {buffer for name, buffer in used.items() if name not in operation.in_place}
+        for buffer in ending:
+            if buffer not in kept:
+                free.setdefault(sizes[buffer], []).append(offsets[buffer])
+        for buffer in dict.fromkeys(used.values()):
+            if buffer in offsets:
+                continue
+            rows = buffer.rows * counts.get(buffer.space, 1)
+            sizes[buffer] = round_up(rows * stride_of(buffer, columns[buffer], program.dtype), 16)
+            if free.get(sizes[buffer]):
+                offsets[buffer] = free[sizes[buffer]].pop()
+            else:
+                offsets[buffer], end = end, end + sizes[buffer]
+            if last[buffer] == number:
+                ending.append(buffer)
+                kept.add(buffer)
+        for buffer in ending:
+            if buffer in kept:
+                free.setdefault(sizes[buffer], []).append(offsets[buffer])
+    # A vector may reach beyond the last row.
+    return offsets, end + 64

@@ -1,0 +1,181 @@
+"""Attention over the neighbours of each node, as in GAT, forward and backward.
+
+The columns of a row are ordered channel by channel, all heads of a channel side by side. So a vector of one value for
+each head, such as the attention of an edge, applies to the columns without moving any value: :func:`tile` repeats it.
+
+A node attends to itself first and then to its neighbours. An edge of a quotient graph stands for several edges with
+the same attention; the operator has their number.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from bankgcn.kernels.jit.operation import Operation, operation, unpack
+from bankgcn.kernels.jit.vector import (
+    add,
+    divide,
+    exp,
+    floats_at,
+    fma,
+    fold,
+    integers_at,
+    lanes,
+    load,
+    maximum,
+    multiply,
+    number,
+    store,
+    subtract,
+    tile,
+    where_positive,
+    zeros8,
+    zeros_of_lanes,
+)
+from bankgcn.kernels.jit.compiler import jit_inner
+from bankgcn.kernels.ops.block_table import COL, FIRST_NODE, MULTIPLICITY, ROWPTR, ROWS, WEIGHT
+
+SLOPE = 0.2  # of the leaky ReLU, as PyG's default
+
+
+@jit_inner
+def _leaky(x, one_minus_slope, slope):
+    """``x`` where it is positive, else ``slope x``."""
+    return fma(slope, x, multiply(one_minus_slope, where_positive(x, x)))
+
+
+@cache
+def attend(heads: int) -> Operation:
+    """Attention with so many heads, a power of two."""
+
+    @operation("x: buffer, source: slot, target: slot, bias: slot, scores: buffer, attention: buffer, out: buffer")
+    def attend(instruction, table, work, parameters, gradients):
+        """``out_i = bias + sum_j a_ij x_j``, where ``a_i`` is the softmax over j of the scores of i and j.
+
+        ``scores`` gets the scores of each node as a source and as a target, ``attention`` those of each edge.
+        """
+        (
+            x, x_stride, width, source, _, target, _, bias, _, scores, scores_stride, _, attention, _, _, out, stride, _,
+        ) = unpack(instruction, 18)  # fmt: skip
+        rowptr, col, weight = integers_at(table[ROWPTR]), integers_at(table[COL]), floats_at(work, table[WEIGHT])
+        wide, zero, first, rows = zeros8(work), zeros_of_lanes(work, heads), table[FIRST_NODE], table[ROWS]
+        one, slope = number(work, 1), number(work, SLOPE)
+        rest = one - slope
+        for i in range(rows):
+            of_source = of_target = zero
+            for j in range(0, width, lanes(wide)):
+                v = load(wide, work, x + i * x_stride + j)
+                of_source = add(of_source, fold(multiply(v, load(wide, parameters, source + j)), zero))
+                of_target = add(of_target, fold(multiply(v, load(wide, parameters, target + j)), zero))
+            store(work, scores + i * scores_stride, of_source)
+            store(work, scores + i * scores_stride + heads, of_target)
+        for i in range(rows):
+            begin, end = rowptr[first + i], rowptr[first + i + 1]
+            at = attention + (begin - rowptr[first] + i) * heads
+            own = load(zero, work, scores + i * scores_stride + heads)
+            score = _leaky(add(own, load(zero, work, scores + i * scores_stride)), rest, slope)
+            store(work, at, score)
+            highest = score
+            for e in range(begin, end):
+                other = load(zero, work, scores + (col[e] - first) * scores_stride)
+                score = _leaky(add(own, other), rest, slope)
+                store(work, at + (e - begin + 1) * heads, score)
+                highest = maximum(score, highest)
+            total = exp(subtract(load(zero, work, at), highest))
+            store(work, at, total)
+            for e in range(begin, end):
+                place = at + (e - begin + 1) * heads
+                share = multiply(weight[e], exp(subtract(load(zero, work, place), highest)))
+                store(work, place, share)
+                total = add(total, share)
+            inverse = divide(one, total)
+            for e in range(begin, end + 1):
+                place = at + (e - begin) * heads
+                store(work, place, multiply(inverse, load(zero, work, place)))
+            for j in range(0, width, lanes(wide)):
+                s = load(wide, parameters, bias + j)
+                s = fma(tile(load(zero, work, at), wide), load(wide, work, x + i * x_stride + j), s)
+                for e in range(begin, end):
+                    share = tile(load(zero, work, at + (e - begin + 1) * heads), wide)
+                    s = fma(share, load(wide, work, x + (col[e] - first) * x_stride + j), s)
+                store(work, out + i * stride + j, s)
+
+    return attend
+
+
+@cache
+def attend_adjoint(heads: int) -> Operation:
+    """The adjoint of :func:`attend`."""
+
+    @operation(
+        "grad: buffer, x: buffer, source: slot, target: slot, scores: buffer, attention: buffer, "
+        "grad_scores: buffer, out: buffer"
+    )
+    def attend_adjoint(instruction, table, work, parameters, gradients):
+        """Gradients of the signals, and of both vectors that the scores are products with.
+
+        ``out`` and ``grad_scores`` first collect sums over the nodes that each row stands for: a source of one row may
+        be a neighbour of more nodes than that row has.
+        """
+        (
+            grad, grad_stride, _, x, x_stride, _, source, _, target, _, scores, scores_stride, _, attention, _, _,
+            grad_scores, grad_scores_stride, _, out, stride, width,
+        ) = unpack(instruction, 22)  # fmt: skip
+        rowptr, col, multiplicity = (
+            integers_at(table[ROWPTR]), integers_at(table[COL]), floats_at(work, table[MULTIPLICITY]),
+        )  # fmt: skip
+        wide, zero, first, rows = zeros8(work), zeros_of_lanes(work, heads), table[FIRST_NODE], table[ROWS]
+        one, slope = number(work, 1), number(work, SLOPE)
+        for i in range(rows):
+            for j in range(0, width, lanes(wide)):
+                store(work, out + i * stride + j, wide)
+            store(work, grad_scores + i * grad_scores_stride, zero)
+            store(work, grad_scores + i * grad_scores_stride + heads, zero)
+        for i in range(rows):
+            begin, end, nodes = rowptr[first + i], rowptr[first + i + 1], multiplicity[first + i]
+            at = attention + (begin - rowptr[first] + i) * heads
+            for j in range(0, width, lanes(wide)):
+                g = multiply(nodes, load(wide, work, grad + i * grad_stride + j))
+                share = tile(load(zero, work, at), wide)
+                place = out + i * stride + j
+                store(work, place, fma(share, g, load(wide, work, place)))
+                for e in range(begin, end):
+                    share = tile(load(zero, work, at + (e - begin + 1) * heads), wide)
+                    place = out + (col[e] - first) * stride + j
+                    store(work, place, fma(share, g, load(wide, work, place)))
+            # Gradients of the attention, weighted: first their mean, then that of each score.
+            mean = zero
+            for e in range(begin, end + 1):
+                other = i if e == begin else col[e - 1] - first
+                s = zero
+                for j in range(0, width, lanes(wide)):
+                    v = load(wide, work, x + other * x_stride + j)
+                    s = add(s, fold(multiply(v, load(wide, work, grad + i * grad_stride + j)), zero))
+                mean = fma(s, load(zero, work, at + (e - begin) * heads), mean)
+            own, of_target = load(zero, work, scores + i * scores_stride + heads), zero
+            for e in range(begin, end + 1):
+                other = i if e == begin else col[e - 1] - first
+                s = zero
+                for j in range(0, width, lanes(wide)):
+                    v = load(wide, work, x + other * x_stride + j)
+                    s = add(s, fold(multiply(v, load(wide, work, grad + i * grad_stride + j)), zero))
+                g = multiply(load(zero, work, at + (e - begin) * heads), multiply(nodes, subtract(s, mean)))
+                score = add(own, load(zero, work, scores + other * scores_stride))
+                g = fma(slope, g, multiply(one - slope, where_positive(score, g)))
+                place = grad_scores + other * grad_scores_stride
+                store(work, place, add(g, load(zero, work, place)))
+                of_target = add(of_target, g)
+            store(work, grad_scores + i * grad_scores_stride + heads, of_target)
+        for i in range(rows):
+            of_source = load(zero, work, grad_scores + i * grad_scores_stride)
+            of_target = load(zero, work, grad_scores + i * grad_scores_stride + heads)
+            share = one / multiplicity[first + i]
+            for j in range(0, width, lanes(wide)):
+                v, of_sources, of_targets = load(wide, work, x + i * x_stride + j), tile(of_source, wide), tile(of_target, wide)
+                store(gradients, source + j, fma(of_sources, v, load(wide, gradients, source + j)))
+                store(gradients, target + j, fma(of_targets, v, load(wide, gradients, target + j)))
+                g = fma(of_sources, load(wide, parameters, source + j), load(wide, work, out + i * stride + j))
+                g = fma(of_targets, load(wide, parameters, target + j), g)
+                store(work, out + i * stride + j, multiply(share, g))
+
+    return attend_adjoint

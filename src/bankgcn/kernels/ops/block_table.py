@@ -1,0 +1,43 @@
+"""What operations know of a block of graphs: a table of 64-bit integers, numbers and addresses of arrays.
+
+A block is a run of whole graphs. Arrays that have a row for each node or graph hold all graphs of a call of the
+executor, so operations count from the block's first node or graph.
+"""
+
+from __future__ import annotations
+
+# Numbers of the block.
+FIRST_NODE = 0  # of the block, among the nodes of the call
+ROWS = 1  # number of nodes
+FIRST_GRAPH = 2  # of the block, among the graphs of the call
+GRAPHS = 3  # number of graphs
+BATCH_ROW = 4  # number of the first node within its batch
+BATCH_GRAPH = 5  # number of the first graph within its batch
+DROPOUT_KEY = 6  # random key of the batch's step; 0: nothing is dropped
+NUM_ATTRIBUTES = 7  # columns of the attributes
+NUM_LABELS = 8  # columns of the labels
+
+# Addresses; N nodes, E directed edges and G graphs of the call, P parameters.
+NODE_PTR = 9  # int64 (G + 1,): start of each graph's nodes
+ROWPTR = 10  # int64 (N + 1,): the operator of the convolutions in CSR form
+COL = 11  # int64 (E,)
+WEIGHT = 12  # float (E,)
+ADJOINT_WEIGHT = 13  # float (E,): the same of the transposed operator
+DIAGONAL = 14  # float (N,): what the operator takes of the node itself
+ATTRIBUTES = 15  # float (N, attributes)
+LABELS = 16  # int64 (N, labels): row of the first weight matrix that each label selects
+MULTIPLICITY = 17  # float (N,): nodes that each one represents
+CLASSES = 18  # int64 (G,)
+TARGETS = 19  # double (G, outputs): NaN is unknown
+SHARE = 20  # double (G,): weight of each graph's loss
+LOSS = 21  # double (1,): sum of the losses
+THETA = 22  # float (P,): all parameters, in torch's order
+GRAD_THETA = 23  # float (P,)
+PLACES = 24  # int64 (P,): place of each parameter in the padded ones
+COPIES = 25  # int64 (P,): place of a second, transposed copy; -1: none
+BASIS = 26  # float (terms, degree + 1): Chebyshev coefficients of the basis polynomials
+COLUMNS = 27  # int64: numbers of the columns in the results of a network, for its buffers
+GAMMA = 28  # double (1,): weight of the mutual coherence
+NUM_PARAMETERS = 29
+
+SIZE = 30
