@@ -1,8 +1,8 @@
 """Dropout whose masks are functions of a key and of the place of each element: nothing is drawn or stored.
 
-A generator with a state gives other masks on another device, or when graphs are computed in another order. Here the mask
-of an element depends on its key, stream, row and column alone. So every implementation of these few lines gives the same
-bits, a backward pass can compute the mask again, and a resumed training needs the number of its step and nothing else.
+A generator with a state gives other masks on another device, or when graphs are computed in another order. Here the
+mask of an element depends on its key, stream, row and column alone. So every implementation of these few lines gives
+the same bits, a backward pass can compute the mask again, and a resumed training only needs the number of its step.
 
 The hashes are the finaliser of SplitMix64 for the rows, and a mixer with 32 bits for the columns of a row.
 """

@@ -22,8 +22,11 @@ if TYPE_CHECKING:  # numba is loaded when a kernel is first used
 def lower(net: GraphNetwork) -> Program | None:
     """The program of a network; ``None`` if the executor does not support it or kernels are switched off.
 
-    Supported are filter banks with a linear projection, without pooling, encoder, or hooks (which would not be called).
+    Supported are filter banks with a linear projection, without pooling, encoder, dropout, or hooks (which would not be
+    called), and without parameters of a normalisation, of residuals or of a hidden layer in the head.
     """
+    if net.dropout:
+        return None
     if type(net) not in (GraphNetwork, BankGCN) or net.encoder is not None or net.pools or _has_hooks(net):
         return None
     if net.readout not in COMPILED_READOUTS or not fused_for(*net.parameters()):
