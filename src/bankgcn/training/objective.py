@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_PROGRAM_NODES = 1 << 15  # of a graph: the executor stores its signals of all layers
 
 
-def embedding_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
+def embedding_of(net: GraphNetwork, batch: GraphBatch, dropout_key: int | None = None) -> Tensor:
     """Representation of each graph, in the network's precision.
 
     Filter banks use the shift that the set stores; other networks use the edges.
@@ -33,11 +33,11 @@ def embedding_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
     # An encoder looks integers up: they must not be rounded.
     x = batch.x if isinstance(net.encoder, AtomEncoder) else batch.x.to(dtype)
     if net.takes_shift:
-        return net.graph_embedding(x, batch.shift, batch.batch, batch_size=batch.num_graphs)
+        return net.graph_embedding(x, batch.shift, batch.batch, batch_size=batch.num_graphs, dropout_key=dropout_key)
     sparse = net.takes_adjacency and batch.device.type == "cpu"  # measured on the CPU only
     edges = batch.adjacency if sparse else batch.edge_index
     weight = None if batch.edge_weight is None else batch.edge_weight.to(dtype)
-    return net.graph_embedding(x, edges, batch.batch, weight, batch_size=batch.num_graphs)
+    return net.graph_embedding(x, edges, batch.batch, weight, batch_size=batch.num_graphs, dropout_key=dropout_key)
 
 
 def program_for(net: GraphNetwork, graphs: GraphSet) -> Program | None:
@@ -48,16 +48,18 @@ def program_for(net: GraphNetwork, graphs: GraphSet) -> Program | None:
     return program if program is not None and graphs.num_features == program.shape.in_channels else None
 
 
-def logits_of(net: GraphNetwork, batch: GraphBatch) -> Tensor:
+def logits_of(net: GraphNetwork, batch: GraphBatch, dropout_key: int | None = None) -> Tensor:
     """The network's logits for a batch."""
-    return net.predict(embedding_of(net, batch))
+    return net.predict_from(embedding_of(net, batch, dropout_key), dropout_key)
 
 
-def objective(net: GraphNetwork, batch: GraphBatch, config: TrainConfig, task: Task) -> tuple[Tensor, Tensor]:
+def objective(
+    net: GraphNetwork, batch: GraphBatch, config: TrainConfig, task: Task, dropout_key: int | None = None
+) -> tuple[Tensor, Tensor]:
     r"""Objective of a batch (Eq. 20), and its task loss, detached."""
     if batch.y is None:
         raise ValueError("the graphs have no targets to learn")
-    loss = task.task_loss(logits_of(net, batch), task.targets(batch.y))
+    loss = task.task_loss(logits_of(net, batch, dropout_key), task.targets(batch.y))
     if config.gamma == 0:
         return loss, loss.detach()
     return loss + config.gamma * net.coherence(config.coherence), loss.detach()

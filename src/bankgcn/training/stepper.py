@@ -12,11 +12,13 @@ from torch import Tensor
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import fused_for
+from bankgcn.nn.dropout import dropout_key
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.flat import FlatParameters
 from bankgcn.training.objective import objective, program_for
+from bankgcn.training.parallel import ProcessGroup
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
     from bankgcn.kernels.network.program import Program
@@ -32,9 +34,15 @@ class Stepper:
         net: The network; its parameters share memory with one vector from now on.
         config: The protocol.
         task: What is learned.
+
+    Attributes:
+        dropout_seed: What the dropout follows from, with the number of the step and of the process.
+        group: The processes that train together.
     """
 
     batches_per_call = 1  # number of batches that :meth:`step` expects as one
+    dropout_seed = 0
+    group = ProcessGroup()
 
     def __init__(self, net: GraphNetwork, config: TrainConfig, task: Task):
         self.net, self.config, self.task = net, config, task
@@ -47,6 +55,16 @@ class Stepper:
     def path(self) -> Literal["whole network", "fused layers", "plain"]:
         """How the steps are computed, as records name it."""
         return "fused layers" if fused_for(self.parameters.vector) else "plain"
+
+    @property
+    def steps_taken(self) -> int:
+        """Number of steps of the whole training. The optimiser counts them, and checkpoints hold its state."""
+        state = self.optimizer.state.get(self.parameters.vector)
+        return int(state["step"]) if state else 0
+
+    def dropout_key(self, step: int) -> int:
+        """The key of a step's dropout. Each step has its own, and in it each process of the group."""
+        return dropout_key(self.dropout_seed, step * self.group.size + self.group.rank)
 
     def step(self, graphs: GraphBatch) -> list[Tensor | float]:
         """Take a step for each ``batch_size`` graphs; return the sum of the task losses of each batch."""
@@ -61,7 +79,8 @@ class Stepper:
         Returns:
             The sum of the task losses; as a tensor on the device, so that the caller decides when to wait for it.
         """
-        loss, task = objective(self.net, batch, self.config, self.task)
+        key = self.dropout_key(self.steps_taken) if self.net.dropout else None
+        loss, task = objective(self.net, batch, self.config, self.task, key)
         (loss if share == 1 else loss * share).backward()
         return task * batch.num_graphs
 
