@@ -129,6 +129,33 @@ def test_an_interrupt_tells_how_to_go_on_and_leaves_no_trace(
     assert files(folder / "broken off") == files(folder / "whole")
 
 
+def test_a_network_with_every_option_is_trained_resumed_and_applied(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--norm", "layer", "--residual", "--dropout", 0.2, "--head", "mlp")
+    code, _, err = command("train", *QUICK, *options, "--out", "whole")
+    assert code == 0, err
+    record = json.loads((folder / "whole" / "record.json").read_text())
+    expected = {"norm": "layer", "residual": True, "dropout": 0.2, "head": "mlp"}
+    assert expected.items() <= record["config"]["model"].items()
+    code, out, err = command("predict", "whole", "MUTAG", "--part", "test")
+    assert code == 0, err
+    assert f"accuracy  {record['test_score']:.4f}" in out
+    assert command("embed", "whole", "MUTAG", "--out", "embedded.csv")[0] == 0
+    run_epoch = Training.run_epoch
+
+    def interrupted(training: Training) -> object:
+        if len(training.epochs) == 2:
+            raise KeyboardInterrupt
+        return run_epoch(training)
+
+    monkeypatch.setattr(Training, "run_epoch", interrupted)
+    assert command("train", *QUICK, *options, "--out", "broken off")[0] == 130
+    monkeypatch.setattr(Training, "run_epoch", run_epoch)
+    assert command("train", "--out", "broken off")[0] == 0
+    assert files(folder / "broken off") == files(folder / "whole")
+
+
 def test_a_kill_in_the_middle_leaves_no_trace(command: Command, folder: Path) -> None:
     options = ["--epochs", "25", "--hidden", "16", "--layers", "2"]
     program = "import bankgcn.training.fitting as f; f.CHECKPOINT_SECONDS = 0; from bankgcn.cli import main; main()"
@@ -258,6 +285,11 @@ def test_graphs_without_features_get_the_same_signals_in_train_and_in_a_sweep(co
         (["--layers", "0"], "layers=0: expected at least 1 (--layers)"),
         (["--subspaces", "0"], "subspaces=0: expected at least 1 (--subspaces)"),
         (["--features", "onehot"], "features=onehot is for molecules, which MUTAG does not hold (--features)"),
+        (
+            ["--norm", "layr"],
+            "unknown norm 'layr', expected one of l2, layer, graph, batch, none; did you mean 'layer'",
+        ),
+        (["--dropout", "1"], "dropout=1.0: expected at least 0 and less than 1 (--dropout)"),
         (["--config", "none.toml"], "none.toml: cannot be read"),
         (["--out", "other"], "other: holds other files and no run"),
         (["--out", "other/file"], "other/file: is a file"),

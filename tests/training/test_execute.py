@@ -34,6 +34,8 @@ def test_the_same_configuration_gives_the_same_record_bit_for_bit() -> None:
     torch.manual_seed(99)
     torch.rand(7)  # whatever else is drawn
     assert timeless(run(CONFIG)) == timeless(first)
+    dropping = CONFIG.with_(norm="graph", residual=True, dropout=0.3, head="mlp")
+    assert timeless(run(dropping)) == timeless(run(dropping))
     runner = Runner()
     runner(CONFIG.with_(conv="mlp", seed=4))
     assert timeless(runner(CONFIG)) == timeless(first)  # nothing is left over from an earlier run
@@ -61,6 +63,13 @@ def test_each_stream_moves_its_own_part(monkeypatch: pytest.MonkeyPatch) -> None
         other = run(CONFIG)
         assert other.split_hash == base.split_hash
         assert other.alpha != base.alpha
+    monkeypatch.setattr(RunSpec, "seeds", seeds._replace(dropout=5))
+    assert timeless(run(CONFIG)) == timeless(base)  # nothing is dropped
+    dropping = CONFIG.with_(dropout=0.3)
+    moved = run(dropping)
+    monkeypatch.setattr(RunSpec, "seeds", seeds)
+    assert run(dropping).split_hash == moved.split_hash
+    assert run(dropping).alpha != moved.alpha
     monkeypatch.setattr(RunSpec, "seeds", seeds._replace(split=5))
     assert run(CONFIG).split_hash != base.split_hash
 

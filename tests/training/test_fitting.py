@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
+from bankgcn.nn.dropout import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import Epoch, Evaluation, FitResult, TrainConfig, embed, evaluate, fit, fitting, predict_logits
 from bankgcn.training.fitting import Training
@@ -42,8 +44,10 @@ def network(conv: str = "bank", seed: int = 0) -> GraphNetwork:
     return GraphNetwork(1, 2, hidden_channels=16, num_layers=2, conv=conv)
 
 
-def run(config: TrainConfig = CONFIG, **options) -> tuple[GraphNetwork, FitResult]:
-    net = network()
+def run(
+    config: TrainConfig = CONFIG, make: Callable[[], GraphNetwork] = network, **options
+) -> tuple[GraphNetwork, FitResult]:
+    net = make()
     generator = torch.Generator().manual_seed(1)
     return net, fit(net, graphs(0), graphs(1), config, generator=generator, **options)
 
@@ -178,27 +182,67 @@ def test_a_lazy_network_can_be_trained(projection: str) -> None:
     assert result.epochs[-1].train_loss < result.epochs[0].train_loss
 
 
+def network_with_options() -> GraphNetwork:
+    """A network with running statistics, and dropout in every place."""
+    torch.manual_seed(0)
+    options = {"norm": "batch", "residual": True, "dropout": 0.3, "head": "mlp"}
+    return GraphNetwork(1, 2, hidden_channels=16, num_layers=2, **options)
+
+
+def test_each_step_has_the_dropout_of_its_number_in_the_whole_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = []
+
+    def watched(net, batch, config, task, key):
+        keys.append(key)
+        return objective(net, batch, config, task, key)
+
+    monkeypatch.setattr("bankgcn.training.stepper.objective", watched)
+    run(replace(CONFIG, max_epochs=2), network_with_options, dropout_seed=7)
+    assert keys == [dropout_key(7, step) for step in range(2 * 5)]
+    keys.clear()
+    run(replace(CONFIG, max_epochs=1), lambda: network("sage"), dropout_seed=7)
+    assert keys == [None] * 5  # nothing is dropped
+
+
+def test_the_dropout_of_a_training_follows_from_its_seed_alone() -> None:
+    _, result = run(make=network_with_options, dropout_seed=3)
+    net = network_with_options()
+    torch.rand(5)  # whatever else is drawn
+    state = torch.get_rng_state()
+    _, again = run(make=lambda: net, dropout_seed=3)
+    assert again == result
+    assert torch.equal(torch.get_rng_state(), state)
+    _, other = run(make=network_with_options, dropout_seed=4)
+    assert other.epochs[0].train_loss != result.epochs[0].train_loss
+
+
 class Interrupted(BaseException):
     pass
 
 
+@pytest.mark.parametrize("make", [network, network_with_options])
 @pytest.mark.parametrize("epoch", [1, 3, 5])
-def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path: Path, epoch: int) -> None:
+def test_an_interrupted_training_ends_as_if_it_had_not_been(
+    tmp_path: Path, epoch: int, make: Callable[[], GraphNetwork]
+) -> None:
     checkpoint = tmp_path / "training.safetensors"
-    net, result = run()
+    net, result = run(make=make, dropout_seed=3)
 
     def stop(seen: Epoch) -> None:
         if seen.number == epoch:
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        run(checkpoint=checkpoint, on_epoch=stop)
+        run(make=make, dropout_seed=3, checkpoint=checkpoint, on_epoch=stop)
     assert checkpoint.exists()
     numbers = []
-    resumed, again = run(checkpoint=checkpoint, on_epoch=lambda seen: numbers.append(seen.number))
+    resumed, again = run(
+        make=make, dropout_seed=3, checkpoint=checkpoint, on_epoch=lambda seen: numbers.append(seen.number)
+    )
     assert numbers[0] == epoch + 1
     assert again == result
     assert same_weights(resumed, net)
+    assert all(torch.equal(a, b) for a, b in zip(resumed.buffers(), net.buffers(), strict=True))
     assert not checkpoint.exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -18,7 +19,7 @@ from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import save_tensors
 from bankgcn.nn import CONVS
 from bankgcn.tasks import Task
-from bankgcn.training import ModelConfig, TrainedModel, predict_logits
+from bankgcn.training import ModelConfig, TrainedModel, embed, predict_logits
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +57,56 @@ def test_a_model_comes_back_from_its_file(tmp_path: Path, conv: str) -> None:
     loaded = TrainedModel.load(tmp_path / "model.safetensors")
     assert torch.equal(predict_logits(loaded.net, graphs), predict_logits(model.net, graphs))
     assert (loaded.config, loaded.task.names, loaded.metadata) == (config, graphs.classes, {"test_score": 0.5})
+
+
+OPTIONS = [
+    {"norm": "batch", "dropout": 0.2},
+    {"norm": "graph", "normalize": "after", "residual": True, "head": "mlp"},
+    {"norm": "layer", "embedding": (2,), "residual": True, "dropout": 0.5, "head": "mlp"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_model_with_options_comes_back_from_its_file(tmp_path: Path, options: dict) -> None:
+    graphs = smooth_or_alternating(5)
+    config = ModelConfig(hidden_channels=16, num_layers=2, **options)
+    net = config.build(1, 2)
+    assert (net.norm, net.residual is not None, net.dropout, net.head is not None) == (
+        options["norm"],
+        options.get("residual", False),
+        options.get("dropout", 0.0),
+        options.get("head") == "mlp",
+    )
+    for buffer in net.buffers():  # as training would change them
+        buffer += 1
+    if "embedding" in options:  # it takes integers
+        graphs = replace(graphs, attributes=(graphs.attributes > 0).astype(np.float32))
+    TrainedModel(net, config, Task(names=graphs.classes), 1).save(tmp_path / "model.safetensors")
+    loaded = TrainedModel.load(tmp_path / "model.safetensors")
+    assert loaded.config == config
+    assert torch.equal(predict_logits(loaded.net, graphs), predict_logits(net, graphs))
+    assert embed(loaded.net, graphs).shape == (5, 2 * 2 * 16)
+    assert embed(loaded.net, graphs[[]]).shape == (0, 2 * 2 * 16)
+
+
+def test_relu_alone_has_one_configuration() -> None:
+    alone = ModelConfig(normalize="none")
+    assert ModelConfig(norm="none") == ModelConfig(norm="layer", normalize="none") == alone
+    assert ModelConfig(norm="layer") != ModelConfig()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"norm": "layr"}, "unknown norm 'layr'.*did you mean 'layer'"),
+        ({"head": "mpl"}, "unknown head 'mpl'"),
+        ({"dropout": 1.0}, "dropout=1.0: expected at least 0 and less than 1"),
+        ({"dropout": -0.5}, "dropout=-0.5: expected at least 0"),
+    ],
+)
+def test_options_out_of_range_are_named(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ModelConfig(**options)
 
 
 def test_integer_signals_can_be_embedded() -> None:

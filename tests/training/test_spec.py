@@ -102,6 +102,7 @@ def test_every_value_moves_the_key() -> None:
         {"weight_decay": 1e-4}, {"patience": 31}, {"select": "score"}, {"order": 3}, {"num_subspaces": 16},
         {"target": "active"}, {"task": "values"}, {"loss": "absolute_error"}, {"hidden_channels": 32},
         {"readout": "mean"}, {"conv": "gcn"}, {"conv": "mlp"}, {"embedding": [1, 2]},
+        {"norm": "layer"}, {"norm": "graph"}, {"norm": "none"}, {"residual": True}, {"dropout": 0.2}, {"head": "mlp"},
     ]  # fmt: skip
     keys = {BASE.with_(**change).key for change in changes}
     assert len(keys | {BASE.key}) == len(changes) + 1
@@ -116,6 +117,8 @@ def test_equal_runs_have_one_key() -> None:
     assert BASE.with_(embedding=np.array([3, 4])).key == BASE.with_(embedding=(3, 4)).key
     spelled_out = RunSpec(dataset="MUTAG", model=ModelConfig(conv_options={"order": 2}), train=TrainConfig(gamma=0.1))
     assert spelled_out.key == BASE.key
+    assert BASE.with_(norm="none").key == BASE.with_(norm="layer", normalize="none").key
+    assert BASE.with_(norm="l2", residual=False, dropout=0, head="linear").key == BASE.key
     gcn = BASE.with_(conv="gcn")
     assert gcn.train.gamma == 0
     assert gcn.with_(gamma=10.0, coherence="mean") == gcn  # without filter banks there is nothing to weigh
@@ -162,6 +165,12 @@ def test_wrong_changes_are_named(change: dict, message: str) -> None:
 def test_what_is_no_configuration_is_refused(values: object) -> None:
     with pytest.raises(ValueError, match="no configuration of a run"):
         RunSpec.from_dict(values)
+
+
+def test_the_seeds_of_a_run_never_change() -> None:
+    expected = {"split": 3911592971617647503, "subset": 2250908138605179570, "weights": 7225566332061526397}
+    expected |= {"batches": 7807932594236302157, "dropout": 4308174449164750431}
+    assert Seeds.of(0)._asdict() == expected
 
 
 def test_streams_are_independent() -> None:

@@ -10,9 +10,11 @@ import torch
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import CONVS, GraphNetwork
+from bankgcn.nn.dropout import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, embed
 from bankgcn.training.flat import FlatParameters
+from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.stepper import ProgramStepper, Stepper, make_stepper
 
 TASK = Task(names=("smooth", "alternating"))
@@ -125,6 +127,30 @@ def test_a_network_shares_the_vector_until_it_is_released() -> None:
         flat.vector.mul_(2)
     torch.testing.assert_close(net.convs[1].alpha, 2 * before["convs.1.alpha"], rtol=0, atol=0)
     assert net.convs[1].alpha.grad is None
+
+
+def test_each_step_and_each_process_has_its_own_dropout() -> None:
+    graphs, keys = smooth_or_alternating(4), []
+    for rank in range(3):
+        stepper = make_stepper(network(), graphs, TrainConfig(), TASK)
+        stepper.dropout_seed, stepper.group = 11, ProcessGroup(rank, 3)
+        keys += [stepper.dropout_key(step) for step in range(4)]
+    assert sorted(keys) == sorted(dropout_key(11, number) for number in range(12))
+    assert len(set(keys)) == 12
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_steps_of_a_training_are_counted_by_its_optimiser(on: bool) -> None:
+    graphs, config = smooth_or_alternating(20), TrainConfig(batch_size=8)
+    with use_kernels(on):
+        stepper = make_stepper(network(), graphs, config, TASK)
+        assert stepper.steps_taken == 0
+        for batch in graphs.batches(8):
+            stepper.step(batch)
+        assert stepper.steps_taken == 3
+        resumed = make_stepper(network(), graphs, config, TASK)
+        resumed.optimizer.load_state_dict(stepper.optimizer.state_dict())
+        assert resumed.steps_taken == 3
 
 
 def test_a_share_of_zero_has_no_gradient() -> None:

@@ -16,6 +16,7 @@ from bankgcn.spectral.shift import GraphShift
 if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet
     from bankgcn.kernels.network.collate import CollatedGraphs
+    from bankgcn.kernels.network.program import Operator
 
 
 def pointers(counts: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -83,12 +84,16 @@ class GraphBatch:
         rowptr, weight = pointers(self._degree), self.source.shift[self._edges]
         return GraphShift(self._tensor(rowptr), self._tensor(self._col), self._tensor(weight))
 
-    @cached_property
-    def collated(self) -> CollatedGraphs:
-        """Signals and shift of the quotients of all graphs, as arrays for the kernels."""
+    def collate(self, operator: Operator, *, merged: bool = True) -> CollatedGraphs:
+        """Signals and operator of all graphs as arrays for the kernels.
+
+        Args:
+            operator: What the convolutions of a network multiply by.
+            merged: Whether nodes that no network can distinguish are merged.
+        """
         from bankgcn.kernels.network.collate import collate
 
-        return collate(self.source.quotient, self.indices)
+        return collate(self.source.quotient if merged else self.source.flat, self.indices, operator)
 
     @cached_property
     def ptr(self) -> Tensor:

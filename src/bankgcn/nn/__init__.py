@@ -6,11 +6,13 @@ from bankgcn.nn.budget import layer_parameters, width_for_budget
 from bankgcn.nn.convs import CONVS, ConvSpec
 from bankgcn.nn.diversity import mutual_coherence
 from bankgcn.nn.network import BankGCN, GraphNetwork, check_available
+from bankgcn.nn.norms import NORMS, GraphNorm
 from bankgcn.nn.pooling import POOLINGS
 from bankgcn.nn.readout import READOUT_PARTS, READOUTS
 
 __all__ = [
     "CONVS",
+    "NORMS",
     "POOLINGS",
     "READOUTS",
     "READOUT_PARTS",
@@ -19,6 +21,7 @@ __all__ = [
     "BankGCN",
     "ConvSpec",
     "GraphNetwork",
+    "GraphNorm",
     "check_available",
     "layer_parameters",
     "mutual_coherence",

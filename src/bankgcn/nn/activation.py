@@ -10,23 +10,33 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bankgcn.kernels import fused_for, operators_for
+from bankgcn.nn.norms import l2_norm
 from bankgcn.nn.readout import READOUT_PARTS
 
-
-def _normalize_then_relu(h: Tensor) -> Tensor:
-    return F.relu(F.normalize(h, dim=-1))
+Norm = Callable[[Tensor], Tensor]
 
 
-def _relu_then_normalize(h: Tensor) -> Tensor:
-    return F.normalize(F.relu(h), dim=-1)
+def _normalize_then_relu(h: Tensor, norm: Norm) -> Tensor:
+    return F.relu(norm(h))
 
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+def _relu_then_normalize(h: Tensor, norm: Norm) -> Tensor:
+    return norm(F.relu(h))
+
+
+def _relu(h: Tensor, norm: Norm) -> Tensor:
+    return F.relu(h)
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor, Norm], Tensor]] = {
     "before": _normalize_then_relu,
     "after": _relu_then_normalize,
-    "none": F.relu,
+    "none": _relu,
 }
-"""The nonlinearity, by the place of the normalisation: before the ReLU, after it, or none."""
+"""The nonlinearity, by the place of the normalisation: before the ReLU, after it, or none.
+
+Each takes the signals and the normalisation.
+"""
 
 COMPILED_READOUTS = (("mean",), ("mean", "max"))
 """The readouts that the compiled passes compute."""
@@ -35,7 +45,7 @@ COMPILED_READOUTS = (("mean",), ("mean", "max"))
 def activate_and_read(
     h: Tensor, batch: Tensor, num_graphs: int, normalize: str = "before", readout: tuple[str, ...] = ("mean", "max")
 ) -> tuple[Tensor, ...]:
-    """Activate the signals and read out the graphs.
+    r"""Activate the signals with :math:`\ell_2` normalisation, and read out the graphs.
 
     Args:
         h: Output of a convolution, shape ``(num_nodes, channels)``.
@@ -59,7 +69,7 @@ def activate_and_read(
 
 
 def _plain(h: Tensor, batch: Tensor, num_graphs: int, normalize: str, readout: tuple[str, ...]) -> tuple[Tensor, ...]:
-    x = ACTIVATIONS[normalize](h)
+    x = ACTIVATIONS[normalize](h, l2_norm)
     return (x, *(READOUT_PARTS[part](x, batch, num_graphs) for part in readout))
 
 

@@ -13,7 +13,6 @@ from bankgcn.kernels import fused_for
 from bankgcn.nn.atom_encoder import AtomEncoder
 from bankgcn.nn.conv_lowering import Lowering
 from bankgcn.nn.convs import CONVS, lambda_max_hook
-from bankgcn.nn.dropout import drop_threshold
 from bankgcn.nn.network import BankGCN, GraphNetwork
 from bankgcn.nn.norms import GraphNorm
 
@@ -76,36 +75,38 @@ def _in_channels(net: GraphNetwork) -> int:
 
 def _steps(builder: Builder, net: GraphNetwork, rows: list[Lowering]) -> Signal:
     """Add the steps of a network, as its ``forward``; return its outputs."""
-    threshold, num_layers = drop_threshold(net.dropout), len(net.convs)
+    num_layers = len(net.convs)
     x: Signal | None = None
     if isinstance(net.encoder, AtomEncoder):
         x = builder.look_up(net.encoder.table.weight, net.encoder.num_values)
     for layer, (row, conv) in enumerate(zip(rows, net.convs, strict=True)):
         source = builder.input() if x is None else x
-        y = builder.dropout(_activate(builder, net, layer, row.steps(builder, conv, source)), threshold, layer)
+        y = builder.dropout(_activate(builder, net, layer, row.steps(builder, conv, source)), net.dropout, layer)
         if net.residual is not None:
             before = builder.linear(source, net.residual.weight, columns=y.columns) if layer == 0 else x
             y = builder.add(y, before)
         x = y
         builder.read_out(x, net.readout, layer, num_layers)
-    z = builder.dropout(builder.embedding(), threshold, num_layers)
+    z = builder.dropout(builder.embedding(), net.dropout, num_layers)
     if net.head is not None:
         hidden = builder.relu(builder.linear(z, net.head.weight, net.head.bias))
-        z = builder.dropout(hidden, threshold, num_layers + 1)
-    return builder.linear(z, net.predict.weight, net.predict.bias)
+        z = builder.dropout(hidden, net.dropout, num_layers + 1)
+    return builder.linear(z, net.predict.weight, net.predict.bias, padding="narrow")
 
 
 def _activate(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Signal:
-    if net.normalize == "none" or net.norm == "none":
+    """Normalisation and ReLU, as :data:`bankgcn.nn.activation.ACTIVATIONS` orders them."""
+    if net.normalize == "none":
         return builder.relu(h)
-    norm = net.norms[layer] if net.norms else None
+    if net.norm == "l2":
+        before = net.normalize == "before"
+        return builder.l2_normalize(h, relu=True) if before else builder.l2_normalize(builder.relu(h))
+    norm = net.norms[layer]
 
     def normalize(x: Signal) -> Signal:
         if isinstance(norm, GraphNorm):
             return builder.graph_norm(x, norm.weight, norm.bias, norm.mean_scale)
-        if isinstance(norm, nn.LayerNorm):
-            return builder.layer_norm(x, norm.weight, norm.bias)
-        return builder.l2_normalize(x)
+        return builder.layer_norm(x, norm.weight, norm.bias)
 
     return builder.relu(normalize(h)) if net.normalize == "before" else normalize(builder.relu(h))
 

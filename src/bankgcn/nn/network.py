@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
@@ -15,13 +16,16 @@ from bankgcn.nn.activation import ACTIVATIONS, activate_and_read
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
 from bankgcn.nn.diversity import mutual_coherence
+from bankgcn.nn.dropout import drop
+from bankgcn.nn.norms import NORMS
 from bankgcn.nn.pooling import POOLINGS
-from bankgcn.nn.readout import readout_parts
+from bankgcn.nn.readout import READOUT_PARTS, readout_parts
 from bankgcn.nn.reset import reset_parameters
 from bankgcn.spectral.basis import Basis
 from bankgcn.spectral.shift import GraphShift
 
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"sum": torch.sum, "mean": torch.mean}
+HEADS = ("linear", "mlp")
 
 
 def check_available(conv: str, pooling: str | None = None) -> None:
@@ -43,7 +47,8 @@ class GraphNetwork(nn.Module):
 
     Each layer is a convolution followed by ReLU and an :math:`\ell_2` normalisation of every node's signal. The
     readouts :math:`\omega` of all layers are concatenated (Eq. 21), and one linear layer maps them to logits; the loss
-    applies the softmax.
+    applies the softmax. The paper has no other normalisation, no residuals, no dropout and no hidden layer in the head;
+    the options add them.
 
     Args:
         in_channels: Width of the node signals.
@@ -53,12 +58,18 @@ class GraphNetwork(nn.Module):
         conv: A name in :data:`~bankgcn.nn.CONVS`, such as ``"bank"`` or ``"gcn"``, or a function that makes a
             convolution from ``(in_channels, out_channels)``.
         conv_options: Further keyword arguments of the convolution, such as ``{"order": 3}``.
-        normalize: Place of the :math:`\ell_2` normalisation: ``"before"`` or ``"after"`` the ReLU, or ``"none"``.
+        normalize: Place of the normalisation: ``"before"`` or ``"after"`` the ReLU, or ``"none"``: ReLU alone.
+        norm: Kind of the normalisation, a name in :data:`~bankgcn.nn.NORMS`; ``"none"`` is ReLU alone, too.
         readout: Parts of the readout, among mean, max and sum: ``"mean_max"``, or ``("mean", "max")``.
         pooling: Pooling between the convolutions: a name in :data:`~bankgcn.nn.POOLINGS`, or a function that makes a
             PyG pooling layer from the number of channels. ``None`` keeps all nodes, as the paper's experiments do.
         encoder: A module that first maps the node signals to ``in_channels`` channels, such as
             :class:`~bankgcn.nn.AtomEncoder`.
+        residual: Whether to add the input of each layer to its output; a linear map gives the first input the right
+            width.
+        dropout: Probability to drop an element, in training mode: of the activated signals of each layer, of the graph
+            representations, and of the hidden layer of the head.
+        head: ``"linear"``, or ``"mlp"``: a hidden layer of ``hidden_channels`` with a ReLU before the linear layer.
     """
 
     def __init__(
@@ -71,13 +82,21 @@ class GraphNetwork(nn.Module):
         conv: str | ConvFactory = "bank",
         conv_options: Mapping[str, object] | None = None,
         normalize: Literal["before", "after", "none"] = "before",
+        norm: Literal["l2", "layer", "graph", "batch", "none"] = "l2",
         readout: str | Sequence[str] = "mean_max",
         pooling: str | Callable[[int], nn.Module] | None = None,
         encoder: nn.Module | None = None,
+        residual: bool = False,
+        dropout: float = 0.0,
+        head: Literal["linear", "mlp"] = "linear",
     ):
         super().__init__()
         if num_layers < 1:
             raise ValueError(f"num_layers={num_layers}: expected at least 1")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout}: expected at least 0 and less than 1")
+        for table, name, kind in ((ACTIVATIONS, normalize, "normalize"), (NORMS, norm, "norm"), (HEADS, head, "head")):
+            pick(dict.fromkeys(table), name, kind)
         make_conv = pick(CONVS, conv, "convolution") if isinstance(conv, str) else conv
         self.encoder = encoder
         widths = [in_channels] + [hidden_channels] * num_layers
@@ -88,10 +107,15 @@ class GraphNetwork(nn.Module):
         if pooling is not None:
             make_pool = pick(POOLINGS, pooling, "pooling") if isinstance(pooling, str) else pooling
             self.pools.extend(make_pool(hidden_channels) for _ in range(num_layers - 1))
-        pick(ACTIVATIONS, normalize, "normalize")
-        self.normalize = normalize
+        relu_alone = "none" in (norm, normalize)
+        self.norm, self.normalize = ("none", "none") if relu_alone else (norm, normalize)
+        self.norms = NORMS[self.norm].modules(hidden_channels, num_layers)
+        self.residual = _first_residual(in_channels, hidden_channels) if residual else None
+        self.dropout = dropout
         self.readout = readout_parts(readout)
-        self.predict = nn.Linear(num_layers * len(self.readout) * hidden_channels, out_channels)
+        embedding_channels = num_layers * len(self.readout) * hidden_channels
+        self.head = nn.Linear(embedding_channels, hidden_channels) if head == "mlp" else None
+        self.predict = nn.Linear(embedding_channels if self.head is None else hidden_channels, out_channels)
         self._takes_weights = not isinstance(make_conv, ConvSpec) or make_conv.takes_weights
         self._faster_sparse = isinstance(make_conv, ConvSpec) and make_conv.faster_sparse
 
@@ -108,9 +132,12 @@ class GraphNetwork(nn.Module):
         edge_weight: Tensor | None = None,
         *,
         batch_size: int | None = None,
+        dropout_key: int | Tensor | None = None,
     ) -> Tensor:
         """Logits of each graph: shape ``(num_graphs, out_channels)``; see :meth:`graph_embedding`."""
-        return self.predict(self.graph_embedding(x, edge_index, batch, edge_weight, batch_size=batch_size))
+        key = self._dropout_key(dropout_key)
+        embedding = self.graph_embedding(x, edge_index, batch, edge_weight, batch_size=batch_size, dropout_key=key)
+        return self.predict_from(embedding, key)
 
     def graph_embedding(
         self,
@@ -120,6 +147,7 @@ class GraphNetwork(nn.Module):
         edge_weight: Tensor | None = None,
         *,
         batch_size: int | None = None,
+        dropout_key: int | Tensor | None = None,
     ) -> Tensor:
         r"""The representation :math:`h_{\mathcal G}` of every graph (Eq. 21).
 
@@ -129,6 +157,8 @@ class GraphNetwork(nn.Module):
             batch: Graph of each node, shape ``(num_nodes,)``. ``None`` means a single graph.
             edge_weight: Weight of each edge, shape ``(num_edges,)``, if the convolution takes weights.
             batch_size: Number of graphs; by default one more than the largest number in ``batch``.
+            dropout_key: Decides what is dropped in training mode; see :func:`~bankgcn.nn.dropout.dropout_key`. By
+                default, torch's global generator draws it.
 
         Returns:
             Shape ``(num_graphs, num_layers * len(readout) * hidden_channels)``.
@@ -143,15 +173,29 @@ class GraphNetwork(nn.Module):
         if self.encoder is not None:
             x = self.encoder(x)
         edges = self._edges(x, edge_index, edge_weight)
+        key = self._dropout_key(dropout_key)
 
         layers = []
         for number, conv in enumerate(self.convs):
-            x, *read = activate_and_read(conv(x, *edges), batch, batch_size, self.normalize, self.readout)
+            x, *read = self._activate_and_read(number, x, conv(x, *edges), batch, batch_size, key)
             layers += read
             if number < len(self.pools):
                 x, edge_index, edge_weight, batch = self.pools[number](x, edge_index, edge_weight, batch)[:4]
                 edges = self._edges(x, edge_index, edge_weight)
         return torch.cat(layers, dim=1)
+
+    def predict_from(self, embedding: Tensor, dropout_key: int | Tensor | None = None) -> Tensor:
+        """Logits of graphs with these representations: dropout, the hidden layer if there is one, the linear layer."""
+        key, stream = self._dropout_key(dropout_key), len(self.convs)
+        h = self._drop(embedding, key, stream)
+        if self.head is not None:
+            h = self._drop(F.relu(self.head(h)), key, stream + 1)
+        return self.predict(h)
+
+    @property
+    def embedding_channels(self) -> int:
+        """Width of the representation of a graph."""
+        return self.predict.in_features if self.head is None else self.head.in_features
 
     @property
     def takes_shift(self) -> bool:
@@ -177,6 +221,28 @@ class GraphNetwork(nn.Module):
             return self.predict.weight.new_zeros(())
         omegas = torch.cat([mutual_coherence(torch.stack(alphas)) for alphas in banks.values()])
         return pick(REDUCTIONS, reduction, "reduction")(omegas)
+
+    def _activate_and_read(
+        self, layer: int, x: Tensor, h: Tensor, batch: Tensor, num_graphs: int, key: int | Tensor | None
+    ) -> tuple[Tensor, ...]:
+        """The output of a layer with input ``x`` and convolved signals ``h``; then each part of its readout."""
+        if not self.norms and self.residual is None and key is None:
+            return activate_and_read(h, batch, num_graphs, self.normalize, self.readout)
+        module = self.norms[layer] if self.norms else None
+        h = ACTIVATIONS[self.normalize](h, lambda signal: NORMS[self.norm].apply(module, signal, batch, num_graphs))
+        h = self._drop(h, key, layer)
+        if self.residual is not None:
+            h = h + (self.residual(x) if layer == 0 else x)
+        return (h, *(READOUT_PARTS[part](h, batch, num_graphs) for part in self.readout))
+
+    def _dropout_key(self, given: int | Tensor | None) -> int | Tensor | None:
+        """The key if something is to be dropped, drawn if it is not given; ``None`` if nothing is."""
+        if not self.training or self.dropout == 0:
+            return None
+        return torch.randint(2**63 - 1, ()) if given is None else given
+
+    def _drop(self, x: Tensor, key: int | Tensor | None, stream: int) -> Tensor:
+        return x if key is None else drop(x, self.dropout, key, stream)
 
     def _edges(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None) -> tuple:
         """What the convolutions take besides the signal; prepared once for all layers, if the convolution can do so."""
@@ -209,9 +275,13 @@ class BankGCN(GraphNetwork):
         bias: Whether the projections learn a bias.
         initial_alpha: Initial coefficients of the filters; see :class:`BankConv`.
         normalize: Place of the normalisation; see :class:`GraphNetwork`.
+        norm: Kind of the normalisation; see :class:`GraphNetwork`.
         readout: Parts of the readout; see :class:`GraphNetwork`.
         pooling: An optional pooling between the layers; see :class:`GraphNetwork`.
         encoder: An optional module before the first layer; see :class:`GraphNetwork`.
+        residual: Whether each layer adds its input; see :class:`GraphNetwork`.
+        dropout: Probability to drop an element in training; see :class:`GraphNetwork`.
+        head: ``"linear"`` or ``"mlp"``; see :class:`GraphNetwork`.
 
     Example:
         >>> net = BankGCN(in_channels=3, out_channels=2)
@@ -235,9 +305,13 @@ class BankGCN(GraphNetwork):
         bias: bool = True,
         initial_alpha: Literal["xavier", "zeros"] = "xavier",
         normalize: Literal["before", "after", "none"] = "before",
+        norm: Literal["l2", "layer", "graph", "batch", "none"] = "l2",
         readout: str | Sequence[str] = "mean_max",
         pooling: str | Callable[[int], nn.Module] | None = None,
         encoder: nn.Module | None = None,
+        residual: bool = False,
+        dropout: float = 0.0,
+        head: Literal["linear", "mlp"] = "linear",
     ):
         super().__init__(
             in_channels,
@@ -255,10 +329,21 @@ class BankGCN(GraphNetwork):
                 "initial_alpha": initial_alpha,
             },
             normalize=normalize,
+            norm=norm,
             readout=readout,
             pooling=pooling,
             encoder=encoder,
+            residual=residual,
+            dropout=dropout,
+            head=head,
         )
+
+
+def _first_residual(in_channels: int, out_channels: int) -> nn.Linear:
+    """The linear map of the first residual; with ``in_channels=-1``, the first input decides its width."""
+    if in_channels == -1:
+        return nn.LazyLinear(out_channels, bias=False)
+    return nn.Linear(in_channels, out_channels, bias=False)
 
 
 def _check_batch(batch: Tensor, num_nodes: int) -> Tensor:

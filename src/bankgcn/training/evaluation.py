@@ -39,7 +39,7 @@ def embed(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> 
 
     The network is in evaluation mode meanwhile, as in :func:`predict_logits`.
     """
-    return _apply(embedding_of, net, graphs, batch_size, net.predict.in_features)
+    return _apply(embedding_of, net, graphs, batch_size, net.embedding_channels)
 
 
 def evaluate(net: GraphNetwork, graphs: GraphSet, task: Task | None = None) -> Evaluation:

@@ -84,6 +84,7 @@ def execute(
             checkpoint=checkpoint,
             keep_checkpoint=checkpoint is not None,
             group=group,
+            dropout_seed=spec.seeds.dropout,
         )
     if group.rank > 0:
         return None

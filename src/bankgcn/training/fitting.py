@@ -66,6 +66,7 @@ class Training:
         generator: torch.Generator,
         task: Task | None = None,
         group: ProcessGroup | None = None,
+        dropout_seed: int = 0,
     ):
         reuse_memory()
         self.task = task or task_of(train, config)
@@ -74,7 +75,7 @@ class Training:
         self.generator, self.group = generator, group or ProcessGroup()
         if any(map(is_lazy, net.parameters())):
             predict_logits(net, train[:1])  # gives every parameter its shape
-        self.stepper = make_stepper(net, train, config, self.task)
+        self.stepper = make_stepper(net, train, config, self.task, dropout_seed, self.group)
         self.device = self.stepper.parameters.vector.device
         self.optimizer = self.stepper.optimizer
         self.schedule = None
@@ -216,6 +217,7 @@ def fit(
     checkpoint: Path | None = None,
     keep_checkpoint: bool = False,
     group: ProcessGroup | None = None,
+    dropout_seed: int = 0,
 ) -> FitResult:
     """Train until validation no longer improves, and restore the weights of the best epoch.
 
@@ -231,8 +233,9 @@ def fit(
             for bit, as without an interruption. The file is removed at the end.
         keep_checkpoint: Whether to write it at the end instead. The caller removes it when the results are safe.
         group: The processes that train together.
+        dropout_seed: What the dropout follows from, if the network has any.
     """
-    training = Training(net, train, valid, config, generator, task, group)
+    training = Training(net, train, valid, config, generator, task, group, dropout_seed)
     if checkpoint is not None and checkpoint.exists():
         training.restore(*load_tensors(checkpoint))
     training.group.barrier()  # nobody may write or remove it before all have read it

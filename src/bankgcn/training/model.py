@@ -17,7 +17,8 @@ from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.nn import AtomEncoder, GraphNetwork
 from bankgcn.nn.convs import CONVS
-from bankgcn.nn.network import ACTIVATIONS, POOLINGS
+from bankgcn.nn.network import ACTIVATIONS, HEADS, POOLINGS
+from bankgcn.nn.norms import NORMS
 from bankgcn.nn.readout import READOUTS
 from bankgcn.settings import check_settings, plain_value, setting
 from bankgcn.tasks import Task
@@ -36,8 +37,13 @@ class ModelConfig:
         hidden_channels: Width of every hidden layer.
         num_layers: Number of convolutions.
         normalize: Where the normalisation stands: ``"before"`` or ``"after"`` the ReLU, or ``"none"``.
+        norm: The kind of normalisation, a name in :data:`~bankgcn.nn.NORMS`. ``"none"`` becomes ``normalize="none"``,
+            which means the same.
         readout: A name in :data:`~bankgcn.nn.READOUTS`, such as ``"mean_max"``.
         pooling: ``"topk"``, ``"sag"``, ``"asap"``, or none.
+        residual: Whether each layer adds its input to its output.
+        dropout: Probability to drop an element in training.
+        head: ``"linear"``, or ``"mlp"`` for a hidden layer before the output.
         embedding: Number of values of each column of integer signals, if the network learns a vector for each of them;
             see :class:`~bankgcn.nn.AtomEncoder`.
     """
@@ -47,10 +53,21 @@ class ModelConfig:
     hidden_channels: int = setting(64, "Width of every layer.", panel=PANEL, name="hidden", at_least=1)
     num_layers: int = setting(4, "Number of layers.", panel=PANEL, name="layers", at_least=1)
     normalize: Literal["before", "after", "none"] = setting(
-        "before", "Where the l2 normalisation stands, seen from the ReLU:", panel=PANEL, choices=ACTIVATIONS
+        "before", "Where the normalisation stands, seen from the ReLU:", panel=PANEL, choices=ACTIVATIONS
+    )
+    norm: Literal["l2", "layer", "graph", "batch", "none"] = setting(
+        "l2",
+        "Kind of normalisation; batch trains by autograd, which is slower:",
+        panel=PANEL,
+        choices=NORMS,
     )
     readout: str = setting("mean_max", "From the nodes to the graph:", panel=PANEL, choices=READOUTS)
     pooling: str | None = setting(None, "Pooling between the layers:", panel=PANEL, choices=POOLINGS, none="none")
+    residual: bool = setting(False, "Add the input of each layer to its output.", panel=PANEL)
+    dropout: float = setting(0.0, "Probability to drop an element in training.", panel=PANEL, at_least=0, below=1)
+    head: Literal["linear", "mlp"] = setting(
+        "linear", "From the graph to the output; mlp has a hidden layer:", panel=PANEL, choices=HEADS
+    )
     embedding: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -62,6 +79,9 @@ class ModelConfig:
         for name, row in rows.items():
             row.check(name, options[name])
         object.__setattr__(self, "conv_options", MappingProxyType(options))
+        if "none" in (self.norm, self.normalize):  # ReLU alone: one network has one configuration, that of old runs
+            object.__setattr__(self, "norm", "l2")
+            object.__setattr__(self, "normalize", "none")
         if self.embedding is not None:
             object.__setattr__(self, "embedding", tuple(map(plain_value, self.embedding)))
 
@@ -100,9 +120,13 @@ class ModelConfig:
             conv=self.conv,
             conv_options=self.conv_options,
             normalize=self.normalize,
+            norm=self.norm,
             readout=self.readout,
             pooling=self.pooling,
             encoder=encoder,
+            residual=self.residual,
+            dropout=self.dropout,
+            head=self.head,
         )
 
 

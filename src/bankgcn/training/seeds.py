@@ -17,6 +17,7 @@ class Seeds(NamedTuple):
     subset: int
     weights: int
     batches: int
+    dropout: int
 
     @classmethod
     def of(cls, seed: int) -> Seeds:

@@ -92,14 +92,14 @@ class RunSpec:
         task: The kind of task, see :data:`bankgcn.tasks.TASKS`; by default the kind that the targets look like.
         model: What the network is made of.
         train: How it is trained.
-        seed: Number of the run. Split, weights and order of the batches follow from it independently; see
+        seed: Number of the run. Split, weights, order of the batches and dropout follow from it independently; see
             :class:`~bankgcn.training.seeds.Seeds`. Runs with one seed share their split, whatever the model.
         train_per_class: Number of training graphs to keep of each class; all of them if not given.
     """
 
     dataset: str
     seed: int = setting(
-        0, "Number of the run: split, weights and order of batches follow from it.", panel=RUN, at_least=0
+        0, "Number of the run: split, weights, order of batches and dropout follow from it.", panel=RUN, at_least=0
     )
     reader: ReaderOptions = field(default_factory=ReaderOptions)
     task: str | None = setting(
@@ -130,7 +130,7 @@ class RunSpec:
 
     @property
     def seeds(self) -> Seeds:
-        """What the split, the weights and the order of the batches are drawn with."""
+        """What the split, the weights, the order of the batches and the dropout follow from."""
         return Seeds.of(self.seed)
 
     def to_dict(self) -> dict[str, Any]:

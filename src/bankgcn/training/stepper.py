@@ -12,13 +12,16 @@ from torch import Tensor
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import fused_for
+from bankgcn.nn.dropout import dropout_key
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.flat import FlatParameters
-from bankgcn.training.objective import objective, program_for
+from bankgcn.training.objective import collate_for, objective, program_for
+from bankgcn.training.parallel import ProcessGroup
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
+    from bankgcn.kernels.network.executor import Targets
     from bankgcn.kernels.network.program import Program
     from bankgcn.kernels.ops.adam import Adam
 
@@ -32,12 +35,22 @@ class Stepper:
         net: The network; its parameters share memory with one vector from now on.
         config: The protocol.
         task: What is learned.
+        dropout_seed: What the dropout follows from, with the number of the step and of the process.
+        group: The processes that train together.
     """
 
     batches_per_call = 1  # number of batches that :meth:`step` expects as one
 
-    def __init__(self, net: GraphNetwork, config: TrainConfig, task: Task):
+    def __init__(
+        self,
+        net: GraphNetwork,
+        config: TrainConfig,
+        task: Task,
+        dropout_seed: int = 0,
+        group: ProcessGroup | None = None,
+    ):
         self.net, self.config, self.task = net, config, task
+        self.dropout_seed, self.group = dropout_seed, group or ProcessGroup()
         self.parameters = FlatParameters(parameter for parameter in net.parameters() if parameter.requires_grad)
         self.optimizer = torch.optim.Adam(
             [self.parameters.vector], lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
@@ -47,6 +60,16 @@ class Stepper:
     def path(self) -> Literal["whole network", "fused layers", "plain"]:
         """How the steps are computed, as records name it."""
         return "fused layers" if fused_for(self.parameters.vector) else "plain"
+
+    @property
+    def steps_taken(self) -> int:
+        """Number of steps of the whole training. The optimiser counts them, and checkpoints hold its state."""
+        state = self.optimizer.state.get(self.parameters.vector)
+        return int(state["step"]) if state else 0
+
+    def dropout_key(self, step: int) -> int:
+        """The key of a step's dropout. Each step has its own, and in it each process of the group."""
+        return dropout_key(self.dropout_seed, step * self.group.size + self.group.rank)
 
     def step(self, graphs: GraphBatch) -> list[Tensor | float]:
         """Take a step for each ``batch_size`` graphs; return the sum of the task losses of each batch."""
@@ -61,24 +84,37 @@ class Stepper:
         Returns:
             The sum of the task losses; as a tensor on the device, so that the caller decides when to wait for it.
         """
-        loss, task = objective(self.net, batch, self.config, self.task)
+        key = self.dropout_key(self.steps_taken) if self.net.dropout else None
+        loss, task = objective(self.net, batch, self.config, self.task, key)
         (loss if share == 1 else loss * share).backward()
         return task * batch.num_graphs
 
 
 class ProgramStepper(Stepper):
-    """Takes training steps with the compiled executor, several batches per call.
+    """Takes training steps with the compiled executor, several batches per call, on as many threads as PyTorch uses.
 
     Args:
         net: The network; its parameters share memory with one vector from now on.
         config: The protocol.
-        task: What is learned: classes, by cross-entropy.
-        program: The lowered network.
+        task: What is learned.
+        dropout_seed: What the dropout follows from, with the number of the step and of the process.
+        group: The processes that train together.
+        program: The lowered network, with the loss of the task.
         batch_nodes: Mean number of nodes in a batch.
     """
 
-    def __init__(self, net: GraphNetwork, config: TrainConfig, task: Task, program: Program, batch_nodes: float):
-        super().__init__(net, config, task)
+    def __init__(
+        self,
+        net: GraphNetwork,
+        config: TrainConfig,
+        task: Task,
+        dropout_seed: int = 0,
+        group: ProcessGroup | None = None,
+        *,
+        program: Program,
+        batch_nodes: float,
+    ):
+        super().__init__(net, config, task, dropout_seed, group)
         self.program = program
         self.batches_per_call = max(1, int(MAX_CALL_NODES / max(batch_nodes, 1)))
         # Omega is a sum over the layers, or their mean.
@@ -91,32 +127,49 @@ class ProgramStepper(Stepper):
 
     def step(self, graphs: GraphBatch) -> list[Tensor | float]:
         """Take a step for each ``batch_size`` graphs; return the sum of the task losses of each batch."""
-        from bankgcn.kernels.network.executor import train
-
         batch_ptr = np.append(np.arange(0, graphs.num_graphs, self.config.batch_size), graphs.num_graphs)
-        vector, gradient = self.parameters.vector.detach().numpy(), self.parameters.gradient.numpy()
-        losses = train(
-            graphs.collated,
-            batch_ptr,
-            self.program,
-            vector,
-            _classes(graphs),
-            gradient,
-            self._adam(),
-            gamma=self._gamma,
-        )
+        losses = self._run(graphs, batch_ptr, self._adam())
         self.optimizer.state[self.parameters.vector]["step"] += len(losses)
         return (losses * np.diff(batch_ptr)).tolist()
 
     def add_gradient(self, batch: GraphBatch, share: float = 1.0) -> float:
         """Add the gradient of a batch's objective, times its share; return the sum of the task losses."""
-        from bankgcn.kernels.network.executor import add_gradient
+        (loss,) = self._run(batch, np.array([0, batch.num_graphs]), None, share)
+        return loss / share * batch.num_graphs if share else 0.0
 
-        vector, gradient = self.parameters.vector.detach().numpy(), self.parameters.gradient.numpy()
-        mean = add_gradient(
-            batch.collated, self.program, vector, _classes(batch), gradient, scale=share, gamma=self._gamma
+    def _run(
+        self, graphs: GraphBatch, batch_ptr: NDArray[np.int64], adam: Adam | None, share: float = 1.0
+    ) -> NDArray[np.float64]:
+        """Mean losses of the batches, times their share; with Adam, a step is taken after each."""
+        from bankgcn.kernels.network.executor import train
+
+        first = self.steps_taken
+        keys = [self.dropout_key(first + number) for number in range(len(batch_ptr) - 1)] if self.net.dropout else None
+        return train(
+            collate_for(self.program, graphs),
+            batch_ptr,
+            self.program,
+            self.parameters.vector.detach().numpy(),
+            self._targets(graphs, batch_ptr, share),
+            self.parameters.gradient.numpy(),
+            adam,
+            gamma=self._gamma * share,
+            dropout_keys=None if keys is None else np.array(keys),
+            threads=torch.get_num_threads(),
         )
-        return mean * batch.num_graphs
+
+    def _targets(self, graphs: GraphBatch, batch_ptr: NDArray[np.int64], share: float) -> Targets:
+        """What the loss compares outputs with, and the weight of each graph: the loss is a mean over a batch."""
+        from bankgcn.kernels.network.executor import Targets
+
+        y = self.task.targets(cast(NDArray, graphs.source.y)[graphs.indices]).numpy()
+        if self.task.kind == "classes":
+            classes, values, known = y, np.empty((0, 0)), np.ones(len(y))
+        else:
+            classes, values = np.empty(0, np.int64), np.ascontiguousarray(y, np.float64)
+            known = (~np.isnan(values)).sum(1)
+        counts = np.maximum(np.add.reduceat(known, batch_ptr[:-1]), 1) if len(y) else np.ones(0)
+        return Targets(classes, values, (share / counts).repeat(np.diff(batch_ptr)))
 
     def _adam(self) -> Adam:
         """State of the optimiser, in its own memory; zeros before the first step."""
@@ -140,17 +193,17 @@ class ProgramStepper(Stepper):
         )
 
 
-def make_stepper(net: GraphNetwork, graphs: GraphSet, config: TrainConfig, task: Task) -> Stepper:
+def make_stepper(
+    net: GraphNetwork,
+    graphs: GraphSet,
+    config: TrainConfig,
+    task: Task,
+    dropout_seed: int = 0,
+    group: ProcessGroup | None = None,
+) -> Stepper:
     """The fastest stepper for a network on these training graphs: by program where the executor supports both."""
-    program = program_for(net, graphs)
-    if (
-        program is None
-        or task.loss != "cross_entropy"
-        or not all(parameter.requires_grad for parameter in net.parameters())
-    ):
-        return Stepper(net, config, task)
-    return ProgramStepper(net, config, task, program, config.batch_size * len(graphs.degree) / len(graphs))
-
-
-def _classes(batch: GraphBatch) -> NDArray[np.int64]:
-    return cast("NDArray[np.int64]", batch.source.y)[batch.indices]
+    program = program_for(net, graphs, task.loss)
+    if program is None or not all(parameter.requires_grad for parameter in net.parameters()):
+        return Stepper(net, config, task, dropout_seed, group)
+    batch_nodes = config.batch_size * len(graphs.degree) / len(graphs)
+    return ProgramStepper(net, config, task, dropout_seed, group, program=program, batch_nodes=batch_nodes)

@@ -101,6 +101,16 @@ def _pointer_at(element: Any) -> Any:
 
 
 @intrinsic
+def as_double(typingctx, bits):
+    """The 64-bit float that has these bits."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@intrinsic
 def load(typingctx, like, pointer, offset):
     """The vector that starts at ``pointer[offset]``, of the type of ``like``."""
 

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from bankgcn.kernels.jit.compiler import jit_cached
-from bankgcn.kernels.ops.graph_activation import AFTER, BEFORE, EPSILON, NONE, NORMALIZE_MODES
+from bankgcn.kernels.ops.normalize import EPSILON
 
+BEFORE, AFTER, NONE = 0, 1, 2
+NORMALIZE_MODES = {"before": BEFORE, "after": AFTER, "none": NONE}  # normalise before or after the ReLU
 BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 
 

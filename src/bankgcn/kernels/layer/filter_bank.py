@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.kernels.jit.compiler import jit_cached
-from bankgcn.kernels.jit.vector import broadcast2, broadcast8, lanes
+from bankgcn.kernels.jit.vector import lanes, pointer_to, zeros2, zeros8
 from bankgcn.kernels.layer import large_graph
 from bankgcn.kernels.layer.shift_arrays import ShiftArrays, shift_arrays
-from bankgcn.kernels.ops.filter_rows import allocate_hops, filter_rows
+from bankgcn.kernels.ops.filter_rows import filter_rows
 
 __all__ = ["ShiftArrays", "filter_bank", "filter_bank_adjoint", "shift_arrays"]
 
@@ -52,47 +52,50 @@ def _per_channel(coefficients: Tensor, x: Tensor) -> NDArray[np.floating]:
 @jit_cached
 def _filter(rowptr, col, weight, block_ptr, x, c, out, signal, grad_c):
     """:func:`~bankgcn.kernels.ops.filter_rows.filter_rows` for all columns of each block of nodes."""
-    channels, adjoint = x.shape[1], grad_c.shape[0] > 0
-    zero8, zero2 = broadcast8(x.dtype.type(0)), broadcast2(x.dtype.type(0))
+    channels, order, adjoint = x.shape[1], c.shape[0] - 1, grad_c.shape[0] > 0
+    from_x, from_c, to, from_signal, to_c = (
+        pointer_to(x), pointer_to(c), pointer_to(out), pointer_to(signal), pointer_to(grad_c),
+    )  # fmt: skip
+    edges = pointer_to(rowptr), pointer_to(col), pointer_to(weight)
+    zero8, zero2 = zeros8(from_x), zeros2(from_x)
     largest = 0
     for b in range(block_ptr.shape[0] - 1):
         largest = max(largest, block_ptr[b + 1] - block_ptr[b])
-    hops = allocate_hops(c.shape[0] - 1, largest, lanes(zero8), x.dtype)
+    hops = np.empty(min(max(order - 1, 0), 3) * largest * lanes(zero8), x.dtype)
     # The last columns, if they do not fill a vector, are copied and padded with zeros.
-    last_column = channels // lanes(zero2) * lanes(zero2)
+    few = lanes(zero2)
+    last_column = channels // few * few
     rest = channels - last_column
-    padded = np.zeros((3, largest if rest else 0, lanes(zero2)), x.dtype)
-    last_c, last_grad_c = np.zeros((len(c), lanes(zero2)), c.dtype), np.zeros((len(grad_c), lanes(zero2)), c.dtype)
+    padded = np.zeros((3, largest if rest else 0, few), x.dtype)
+    last_c, last_grad_c = np.zeros((len(c), few), c.dtype), np.zeros((len(grad_c), few), c.dtype)
     last_c[:, :rest] = c[:, last_column:]
+    copies = pointer_to(padded)
     for b in range(block_ptr.shape[0] - 1):
         first, rows, j = block_ptr[b], block_ptr[b + 1] - block_ptr[b], 0
         while j + lanes(zero8) <= last_column:
-            filter_rows(zero8, rowptr, col, weight, 0, first, rows, x, j, c, hops, out, signal, grad_c)
+            at = first * channels + j
+            filter_rows(
+                zero8, edges[0], edges[1], edges[2], first, rows, from_x, at, channels, from_c, j, channels, order,
+                pointer_to(hops), 0, to, at, channels, from_signal, at, channels, to_c, j, channels, adjoint,
+            )  # fmt: skip
             j += lanes(zero8)
         while j < last_column:
-            filter_rows(zero2, rowptr, col, weight, 0, first, rows, x, j, c, hops, out, signal, grad_c)
-            j += lanes(zero2)
+            at = first * channels + j
+            filter_rows(
+                zero2, edges[0], edges[1], edges[2], first, rows, from_x, at, channels, from_c, j, channels, order,
+                pointer_to(hops), 0, to, at, channels, from_signal, at, channels, to_c, j, channels, adjoint,
+            )  # fmt: skip
+            j += few
         if rest:
             for i in range(rows):
                 for k in range(rest):
                     padded[0, i, k] = x[first + i, j + k]
                     padded[1, i, k] = signal[first + i, j + k]
+            size = largest * few
             filter_rows(
-                zero2,
-                rowptr,
-                col,
-                weight,
-                first,
-                0,
-                rows,
-                padded[0],
-                0,
-                last_c,
-                hops,
-                padded[2],
-                padded[1],
-                last_grad_c,
-            )
+                zero2, edges[0], edges[1], edges[2], first, rows, copies, 0, few, pointer_to(last_c), 0, few, order,
+                pointer_to(hops), 0, copies, 2 * size, few, copies, size, few, pointer_to(last_grad_c), 0, few, adjoint,
+            )  # fmt: skip
             for i in range(rows):
                 for k in range(rest):
                     out[first + i, j + k] = padded[2, i, k]

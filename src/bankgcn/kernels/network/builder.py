@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.operation import Operation
 from bankgcn.kernels.jit.vector import REGISTER_BYTES
-from bankgcn.kernels.network.program import Buffer, Instruction, NumColumns, Operator, Program, Slot, Space
+from bankgcn.kernels.network.program import (
+    Buffer,
+    Instruction,
+    NumColumns,
+    Operator,
+    Padding,
+    Program,
+    Slot,
+    Space,
+    stride_of,
+)
 from bankgcn.kernels.ops.attention import attend, attend_adjoint
 from bankgcn.kernels.ops.block_table import BATCH_GRAPH, BATCH_ROW, GRAPHS, ROWS
 from bankgcn.kernels.ops.coherence import coherence_gradient
@@ -132,7 +142,7 @@ class Builder:
         """The sum of the rows of a table that the integer attributes of each node select."""
         self._embedding = tuple(num_values)
         rows, columns = self._weights[table].shape
-        slot, out = self._slot(rows, columns), self._signal("node", columns)
+        slot, out = self._slot(rows, columns), Signal(Buffer("node", columns), np.arange(columns))
         self._place(table, slot, np.arange(rows)[:, None] * slot.stride + np.arange(columns))
         self._emit(add_label_rows, plus=None, weight=slot, out=out.buffer)
 
@@ -144,18 +154,24 @@ class Builder:
         return out
 
     def linear(
-        self, x: Signal | InputSignal, weight: Hashable, bias: Hashable | None = None, columns: NDArray | None = None
+        self,
+        x: Signal | InputSignal,
+        weight: Hashable,
+        bias: Hashable | None = None,
+        *,
+        columns: NDArray[np.int64] | None = None,
+        padding: Padding = "wide",
     ) -> Signal:
         """``x weight^T + bias``; ``columns`` says where each column of the result is in its buffer."""
         out_channels = self._weights[weight].shape[0]
-        space = "node" if isinstance(x, InputSignal) else x.space
-        out = self._signal(space, out_channels, columns)
+        space: Space = "node" if isinstance(x, InputSignal) else x.space
+        out = Signal(Buffer(space, out_channels, padding=padding), np.arange(out_channels) if columns is None else columns)
         bias_slot = self._zero if bias is None else self._row(bias, out.columns)
         if isinstance(x, InputSignal):
             self._input_linear(x, weight, bias, bias_slot, out)
             return out
         inner, width, rows = int(x.columns.max()) + 1, int(out.columns.max()) + 1, ROW_COUNT[space]
-        slot, transposed = self._slot(inner, width), self._slot(width, inner, learned=False)
+        slot, transposed = self._slot(inner, width, padding=padding), self._slot(width, inner, learned=False)
         self._place(weight, slot, x.columns * slot.stride + out.columns[:, None])
         self._place(weight, transposed, out.columns[:, None] * transposed.stride + x.columns)
         self._emit(
@@ -239,7 +255,7 @@ class Builder:
         bank = {"alpha": start, "filters": filters, "terms": terms, "degree": degree}
         bank |= {"channels": hidden // filters, "c": slot}
         self._prologue.append(Instruction(expand_filters, bank | {"shortcut": shortcut}))
-        hops = Buffer("node", 8 * REGISTER_BYTES // self.dtype.itemsize, hop_rows(degree), padded=False)
+        hops = Buffer("node", 8 * REGISTER_BYTES // self.dtype.itemsize, hop_rows(degree), padding="none")
         out = self._like(r)
         options = {"c": slot, "order": degree, "hops": hops}
         self._emit(filter_bank, x=r.buffer, out=out.buffer, **options)
@@ -247,9 +263,9 @@ class Builder:
         def backward() -> None:
             grad = self._gradients.pop(out)
             signal = self._weighted_by_nodes(r.buffer)
-            self._replace(r, filter_bank_adjoint, grad=grad, signal=signal, **options)
+            self._give_result_of(r, filter_bank_adjoint, grad=grad, signal=signal, **options)
             self._epilogue.append(Instruction(filters_gradient, bank))
-            unit = Buffer("block", terms + 1, filters, padded=False)
+            unit = Buffer("block", terms + 1, filters, padding="none")
             chosen = {"alpha": start, "filters": filters, "terms": terms, "unit": unit}
             self._epilogue.append(Instruction(coherence_gradient, chosen))
 
@@ -261,15 +277,15 @@ class Builder:
         out = self._like(x)
         vectors = {"source": self._row(source, x.columns), "target": self._row(target, x.columns)}
         slot = self._zero if bias is None else self._row(bias, out.columns)
-        scores = Buffer("node", 2 * heads, padded=False)
-        attention = Buffer("edge", heads, padded=False)
+        scores = Buffer("node", 2 * heads, padding="none")
+        attention = Buffer("edge", heads, padding="none")
         kept: dict[str, Any] = {"x": x.buffer, "scores": scores, "attention": attention, **vectors}
         self._emit(attend(heads), bias=slot, out=out.buffer, **kept)
 
         def backward() -> None:
             grad = self._gradients.pop(out)
-            grad_scores = Buffer("node", 2 * heads, padded=False)
-            self._replace(x, attend_adjoint(heads), grad=grad, grad_scores=grad_scores, **kept)
+            grad_scores = Buffer("node", 2 * heads, padding="none")
+            self._give_result_of(x, attend_adjoint(heads), grad=grad, grad_scores=grad_scores, **kept)
             if bias is not None:
                 self._emit_back(bias_gradient, grad=self._weighted_by_nodes(grad), bias=slot, rows=ROWS)
 
@@ -283,19 +299,19 @@ class Builder:
 
         def backward() -> None:
             grad = self._gradients.pop(out)
-            self._replace(x, relu_adjoint, grad=grad, x=out.buffer, rows=rows)
+            self._give_result_of(x, relu_adjoint, grad=grad, x=out.buffer, rows=rows)
 
         self._tape.append(backward)
         return out
 
-    def l2_normalize(self, x: Signal) -> Signal:
-        """Each row divided by its norm."""
-        out, scale = self._like(x), Buffer("node", 1, padded=False)
-        self._emit(l2_normalize, x=x.buffer, scale=scale, out=out.buffer)
+    def l2_normalize(self, x: Signal, relu: bool = False) -> Signal:
+        """Each row divided by its norm; with ``relu``, followed by a ReLU."""
+        out, scale = self._like(x), Buffer("node", 1, padding="none")
+        self._emit(l2_normalize, x=x.buffer, scale=scale, out=out.buffer, relu=relu)
 
         def backward() -> None:
-            grad = self._gradients.pop(out)
-            self._replace(x, l2_normalize_adjoint, grad=grad, x=x.buffer, scale=scale)
+            options = {"x": x.buffer, "result": out.buffer if relu else None, "scale": scale}
+            self._give_result_of(x, l2_normalize_adjoint, grad=self._gradients.pop(out), **options)
 
         self._tape.append(backward)
         return out
@@ -303,10 +319,10 @@ class Builder:
     def layer_norm(self, x: Signal, weight: Hashable, bias: Hashable) -> Signal:
         """Layer normalisation of each row."""
         out = self._like(x)
-        options: dict[str, Any] = {"x": x.buffer, "columns": len(x.columns), "moments": Buffer("node", 2, padded=False)}
+        options: dict[str, Any] = {"x": x.buffer, "columns": len(x.columns), "moments": Buffer("node", 2, padding="none")}
         options |= {"weight": self._row(weight, x.columns), "bias": self._row(bias, x.columns)}
         self._emit(layer_norm, out=out.buffer, **options)
-        self._tape.append(lambda: self._replace(x, layer_norm_adjoint, grad=self._gradients.pop(out), **options))
+        self._tape.append(lambda: self._give_result_of(x, layer_norm_adjoint, grad=self._gradients.pop(out), **options))
         return out
 
     def graph_norm(self, x: Signal, weight: Hashable, bias: Hashable, mean_scale: Hashable) -> Signal:
@@ -316,7 +332,7 @@ class Builder:
         options: dict[str, Any] = {name: self._row(value, x.columns) for name, value in names.items()}
         options |= {"x": x.buffer, "moments": Buffer("graph", x.buffer.columns, 2)}
         self._emit(graph_norm, out=out.buffer, **options)
-        self._tape.append(lambda: self._replace(x, graph_norm_adjoint, grad=self._gradients.pop(out), **options))
+        self._tape.append(lambda: self._give_result_of(x, graph_norm_adjoint, grad=self._gradients.pop(out), **options))
         return out
 
     def add(self, x: Signal, y: Signal) -> Signal:
@@ -332,20 +348,21 @@ class Builder:
         self._tape.append(backward)
         return out
 
-    def dropout(self, x: Signal, threshold: int, stream: int) -> Signal:
+    def dropout(self, x: Signal, probability: float, stream: int) -> Signal:
         """Drop values at random, in training; see :mod:`bankgcn.nn.dropout`."""
-        if self.loss is None or threshold == 0:
+        if self.loss is None or probability == 0:
             return x
         out = self._like(x)
         numbers = np.full(padded_width(x.buffer.columns or 0, self.dtype), -1)
         numbers[x.columns] = np.arange(len(x.columns))
         start = sum(map(len, self._column_numbers))
         self._column_numbers.append(numbers)
-        options = {"columns": start, "threshold": threshold, "stream": stream}
+        scale = np.float64(1 / (1 - probability)).view(np.int64)  # operands are integers
+        options = {"columns": start, "threshold": round(probability * 2**24), "scale": scale, "stream": stream}
         options |= {"rows": ROW_COUNT[x.space], "first": FIRST_ROW[x.space]}
         self._drops_nodes = self._drops_nodes or x.space == "node"
         self._emit(dropout, x=x.buffer, out=out.buffer, **options)
-        self._tape.append(lambda: self._replace(x, dropout, x=self._gradients.pop(out), **options))
+        self._tape.append(lambda: self._give_result_of(x, dropout, x=self._gradients.pop(out), **options))
         return out
 
     def read_out(self, x: Signal, parts: Sequence[str], layer: int, num_layers: int) -> None:
@@ -377,7 +394,7 @@ class Builder:
         """The program, given the network's outputs."""
         embedding = self.embedding()
         if self.loss is not None:
-            grad = Buffer("graph", outputs.buffer.columns)
+            grad = Buffer("graph", outputs.buffer.columns, padding=outputs.buffer.padding)
             columns = len(outputs.columns)
             self._emit_back(LOSSES[self.loss], outputs=outputs.buffer, columns=columns, out=grad)
             self._gradients[outputs] = grad
@@ -409,9 +426,6 @@ class Builder:
 
     # Buffers and their gradients
 
-    def _signal(self, space: Space, columns: int, places: NDArray | None = None) -> Signal:
-        return Signal(Buffer(space, columns), np.arange(columns) if places is None else places)
-
     def _like(self, x: Signal) -> Signal:
         return Signal(Buffer(x.space, x.buffer.columns), x.columns)
 
@@ -434,11 +448,11 @@ class Builder:
         else:
             self._gradients[x] = grad
 
-    def _replace(self, x: Signal, operation: Operation, **operands: Any) -> None:
-        """Add a term that an operation without ``plus`` computes."""
-        term = Buffer(x.space, x.buffer.columns)
+    def _give_result_of(self, signal: Signal, operation: Operation, /, **operands: Any) -> None:
+        """Add to the gradient of a signal a term that an operation without ``plus`` computes."""
+        term = Buffer(signal.space, signal.buffer.columns)
         self._emit_back(operation, out=term, **operands)
-        self._pass(x, term)
+        self._pass(signal, term)
 
     def _weighted_by_nodes(self, grad: Buffer) -> Buffer:
         """The rows times their multiplicity, for sums over nodes."""
@@ -450,8 +464,8 @@ class Builder:
 
     # Parameters
 
-    def _slot(self, rows: int, columns: int, learned: bool = True) -> Slot:
-        slot = Slot(round_up(rows, TILE_ROWS), columns, row_stride(columns, self.dtype), learned)
+    def _slot(self, rows: int, columns: int, learned: bool = True, padding: Padding = "wide") -> Slot:
+        slot = Slot(round_up(rows, TILE_ROWS), columns, stride_of(columns, padding, self.dtype), learned)
         self._slots.append(slot)
         return slot
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -69,51 +70,78 @@ def collate(
     return graphs
 
 
+def look_up_attributes(graphs: CollatedGraphs, num_values: tuple[int, ...]) -> CollatedGraphs:
+    """The graphs with their integer attributes as labels: rows of one table, in which columns follow one another.
+
+    Args:
+        graphs: The graphs.
+        num_values: Number of values of each column.
+
+    Raises:
+        ValueError: A value is out of range.
+    """
+    labels = graphs.attributes.astype(np.int64)
+    wrong = (labels < 0) | (labels >= np.array(num_values)) | (labels != graphs.attributes)
+    for node, column in np.argwhere(wrong)[:1].tolist():
+        raise ValueError(
+            f"column {column} of a node is {graphs.attributes[node, column]}: "
+            f"expected a whole number from 0 to {num_values[column] - 1}"
+        )
+    labels += np.cumsum([0, *num_values[:-1]])
+    return graphs._replace(attributes=graphs.attributes[:, :0].copy(), labels=labels)
+
+
 @jit_cached
 def _collate(arrays, indices, kind, loop, factor, graphs):
     """Write the graphs. ``factor`` is workspace: a number for each node of a graph."""
+    rowptr, col, weight, adjoint_weight = graphs.rowptr, graphs.col, graphs.weight, graphs.adjoint_weight
+    neighbor, given, degrees, diagonal = arrays.neighbor, arrays.weight, arrays.degree, graphs.diagonal
     node = edge = 0
     for number in range(len(indices)):
         graph = indices[number]
-        first, start = node, arrays.node_ptr[graph]
-        e, begin = arrays.edge_ptr[graph], edge
+        first, start, e = node, arrays.node_ptr[graph], arrays.edge_ptr[graph]
         for i in range(start, arrays.node_ptr[graph + 1]):
-            degree = 0.0
-            for k in range(e, e + arrays.degree[i]):
-                graphs.col[edge] = first + arrays.neighbor[k]
-                graphs.weight[edge] = arrays.weight[k] if len(arrays.weight) else 1
-                degree += graphs.weight[edge]
-                edge += 1
-            e += arrays.degree[i]
+            count, degree = degrees[i], 0.0
+            for k in range(count):
+                col[edge + k] = first + neighbor[e + k]
+            if len(given):
+                for k in range(count):
+                    weight[edge + k] = given[e + k]
+                    degree += given[e + k]
+            else:
+                for k in range(count):
+                    weight[edge + k] = 1
+                degree = float(count)
+            e += count
+            edge += count
             for k in range(arrays.attributes.shape[1]):
                 graphs.attributes[node, k] = arrays.attributes[i, k]
             for k in range(arrays.labels.shape[1]):
                 graphs.labels[node, k] = arrays.label_start[k] + arrays.labels[i, k]
             if len(arrays.multiplicity):
                 graphs.multiplicity[node] = arrays.multiplicity[i]
+            diagonal[node] = 0
             if kind == LAPLACIAN:
-                factor[i - start] = 1 / np.sqrt(degree) if degree > 0 else 0.0
-                graphs.diagonal[node] = 0
+                factor[i - start] = 1 / math.sqrt(degree) if degree > 0 else 0.0
             elif kind == RENORMALIZED:
-                factor[i - start] = 1 / np.sqrt(degree + 1)
-                graphs.diagonal[node] = 1 / (degree + 1)
+                factor[i - start] = 1 / math.sqrt(degree + 1)
+                diagonal[node] = 1 / (degree + 1)
             elif kind == MEAN:
                 factor[i - start] = 1 / degree if degree > 0 else 0.0
-                graphs.diagonal[node] = 0
             else:
-                graphs.diagonal[node] = loop
+                diagonal[node] = loop
             node += 1
-            graphs.rowptr[node] = edge
+            rowptr[node] = edge
         graphs.node_ptr[number + 1] = node
         if kind == SUM:
             continue
+        sign = -1.0 if kind == LAPLACIAN else 1.0
         for i in range(first, node):
-            for k in range(graphs.rowptr[i], graphs.rowptr[i + 1]):
-                own, other = factor[i - first], factor[graphs.col[k] - first]
-                if kind == LAPLACIAN:
-                    graphs.weight[k] = -own * graphs.weight[k] * other
-                elif kind == RENORMALIZED:
-                    graphs.weight[k] = own * graphs.weight[k] * other
+            own = sign * factor[i - first]
+            for k in range(rowptr[i], rowptr[i + 1]):
+                other = factor[col[k] - first]
+                if kind == MEAN:
+                    adjoint_weight[k] = weight[k] * other
+                    weight[k] = own * weight[k]
                 else:
-                    graphs.adjoint_weight[k] = graphs.weight[k] * other
-                    graphs.weight[k] = own * graphs.weight[k]
+                    weight[k] = own * weight[k] * other

@@ -22,7 +22,7 @@ from bankgcn.kernels.jit.threads import run_on_threads
 from bankgcn.kernels.jit.vector import advance, pointer_to
 from bankgcn.kernels.network.blocks import Chunks, block_end, divide
 from bankgcn.kernels.network.collate import CollatedGraphs
-from bankgcn.kernels.network.linking import BlockSize, LinkedProgram, link
+from bankgcn.kernels.network.linking import CACHE_LINE, BlockSize, LinkedProgram, link
 from bankgcn.kernels.network.program import Program
 from bankgcn.kernels.ops import block_table as entry
 from bankgcn.kernels.ops.adam import Adam, adam_step
@@ -103,7 +103,7 @@ def train(
     call.allocate(1)
     _train(
         call.linked[:4], call.table, graphs.node_ptr, batch_ptr, call.chunks.graph_ptr, call.chunks.batch_ptr, keys,
-        call.work[0], call.parameters, np.zeros((2, program.gradient_size), program.dtype), theta, gradient, optimizer,
+        call.work[0], call.parameters, _gradients(2, program), theta, gradient, optimizer,
         call.loss, losses,
     )  # fmt: skip
     return losses
@@ -126,8 +126,8 @@ class _Call:
         self.chunks: Chunks = divide(graphs.node_ptr, graphs.rowptr, batch_ptr)
         size = BlockSize(self.chunks.nodes, self.chunks.graphs, self.chunks.edges, graphs.attributes.shape[1])
         self.linked: LinkedProgram = link(program, size)
-        self.parameters = np.zeros(program.parameter_size, program.dtype)
-        self.work: list[Floats] = [np.zeros(self.linked.work_size, program.dtype)]
+        self.parameters = _zeros(program.parameter_size, program.dtype)
+        self.work: list[Floats] = [_zeros(self.linked.work_size, program.dtype)]
         self.gradients = np.zeros((1, 0), program.dtype)
         self.loss, self.gamma = np.zeros(1), np.array([float(gamma)])
         self.targets = targets or Targets(np.empty(0, np.int64), np.empty((0, 0)), np.empty(0))
@@ -165,7 +165,7 @@ class _Call:
 
     def allocate(self, threads: int) -> None:
         """Allocate the workspace of each thread."""
-        self.work += [np.zeros_like(self.work[0]) for _ in range(threads - len(self.work))]
+        self.work += [_zeros(len(self.work[0]), self.program.dtype) for _ in range(threads - len(self.work))]
 
     def run_chunk(
         self, chunk: int, thread: int, batch: int, out: Floats, key: int = 0, gradient: Floats | None = None
@@ -187,7 +187,7 @@ class _Call:
         """As :func:`_train`, with the chunks of each batch shared among threads."""
         self.allocate(threads)
         most = int(np.diff(self.chunks.batch_ptr).max())
-        gradients = np.zeros((most, self.program.gradient_size), self.program.dtype)
+        gradients = _gradients(most, self.program)
         nothing, losses = np.empty((0, 0), self.program.dtype), np.zeros(len(self.batch_ptr) - 1)
         for batch, (first, last) in enumerate(pairwise(self.chunks.batch_ptr.tolist())):
             _run(self.linked.prologue, self.table, self.work[0], self.parameters, gradients[0])
@@ -208,6 +208,18 @@ class _Call:
                 adam.step + batch,
             )  # fmt: skip
         return losses
+
+
+def _zeros(size: int, dtype: np.dtype) -> Floats:
+    """Zeros whose address is a multiple of a cache line: the rows of padded matrices then start with a line."""
+    array = np.zeros(size + CACHE_LINE // dtype.itemsize, dtype)
+    first = -array.ctypes.data % CACHE_LINE // dtype.itemsize
+    return array[first : first + size]
+
+
+def _gradients(count: int, program: Program) -> Floats:
+    """Gradients of the padded parameters, one row each."""
+    return _zeros(count * program.gradient_size, program.dtype).reshape(count, program.gradient_size)
 
 
 def _check_targets(targets: Targets, program: Program, graphs: int) -> None:
@@ -278,7 +290,6 @@ def _train(
         _run_instructions(prologue, table, work, parameters, gradients[0])
         table[entry.DROPOUT_KEY] = keys[batch]
         first, last = chunk_ptr[batch], chunk_ptr[batch + 1]
-        gradients[0] = 0
         for chunk in range(first, last):
             own = gradients[min(chunk - first, 1)]
             own[:] = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from bankgcn.kernels.network.program import (
 from bankgcn.kernels.ops.padding import TILE_ROWS, round_up
 
 MAX_OPERANDS = 24
+CACHE_LINE = 64  # bytes
 
 
 class BlockSize(NamedTuple):
@@ -43,7 +45,14 @@ class LinkedProgram(NamedTuple):
 
 
 def link(program: Program, size: BlockSize) -> LinkedProgram:
-    """Lay out the workspace for blocks of this size, and write the instructions."""
+    """Lay out the workspace for blocks of this size or a little more, and write the instructions."""
+    # Rounded, so that calls with similar graphs find the result of an earlier one.
+    nodes, graphs, edges = round_up(size.nodes, 64), round_up(size.graphs, 32), round_up(size.edges, 512)
+    return _link(program, BlockSize(nodes, graphs, edges, size.attributes))
+
+
+@lru_cache(maxsize=16)
+def _link(program: Program, size: BlockSize) -> LinkedProgram:
     # Instructions of the epilogue run apart from blocks, but no buffer is so large that it should share memory.
     streams = (program.prologue, program.forward, program.backward, program.epilogue)
     everything = [instruction for stream in streams for instruction in stream]
@@ -61,8 +70,8 @@ def link(program: Program, size: BlockSize) -> LinkedProgram:
                 return (-1, 0, 0)
             return (
                 offsets[value],
-                stride_of(value, columns[value], program.dtype),
-                width_of(value, columns[value], program.dtype),
+                stride_of(columns[value], value.padding, program.dtype),
+                width_of(columns[value], value.padding, program.dtype),
             )
         if isinstance(value, Slot):
             return (value.offset, value.stride)
@@ -76,7 +85,7 @@ def link(program: Program, size: BlockSize) -> LinkedProgram:
             row[1 : 1 + len(numbers)] = numbers
         return code
 
-    readout = (offsets[program.readout], stride_of(program.readout, columns[program.readout], program.dtype))
+    readout = (offsets[program.readout], stride_of(columns[program.readout], "wide", program.dtype))
     return LinkedProgram(*map(write, streams), work_size, readout)
 
 
@@ -102,7 +111,9 @@ def _allocate(
             if buffer in offsets:
                 continue
             rows = buffer.rows * counts.get(buffer.space, 1)
-            sizes[buffer] = round_up(rows * stride_of(buffer, columns[buffer], program.dtype), 16)
+            line = CACHE_LINE // program.dtype.itemsize
+            # A few lines more, so that equal rows of two buffers do not compete for the same places in the cache.
+            sizes[buffer] = round_up(rows * stride_of(columns[buffer], buffer.padding, program.dtype), line) + 5 * line
             if free.get(sizes[buffer]):
                 offsets[buffer] = free[sizes[buffer]].pop()
             else:

@@ -17,6 +17,7 @@ from bankgcn.kernels.jit.operation import Operation
 from bankgcn.kernels.ops.padding import padded_width, row_stride
 
 Space = Literal["node", "graph", "edge", "block"]
+Padding = Literal["wide", "narrow", "none"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +29,14 @@ class Buffer:
             or of a number that does not depend on the block.
         columns: Number of columns; ``None`` stands for the number of attributes.
         rows: Rows for each node, graph or edge, or for the block.
-        padded: Whether rows have padding and gap, see :mod:`bankgcn.kernels.ops.padding`.
+        padding: Whether rows have padding and gap (see :mod:`bankgcn.kernels.ops.padding`), padding to vectors of two
+            registers, or none.
     """
 
     space: Space
     columns: int | None
     rows: int = 1
-    padded: bool = True
+    padding: Padding = "wide"
 
 
 @dataclass(eq=False)
@@ -140,11 +142,13 @@ class Program:
         object.__setattr__(self, "operations", tuple(used))
 
 
-def stride_of(buffer: Buffer, columns: int, dtype: np.dtype) -> int:
-    """Distance of two rows of a buffer."""
-    return row_stride(columns, dtype) if buffer.padded else columns
+def stride_of(columns: int, padding: Padding, dtype: np.dtype) -> int:
+    """Distance of two rows."""
+    return row_stride(columns, dtype) if padding == "wide" else width_of(columns, padding, dtype)
 
 
-def width_of(buffer: Buffer, columns: int, dtype: np.dtype) -> int:
+def width_of(columns: int, padding: Padding, dtype: np.dtype) -> int:
     """Number of columns with padding."""
-    return padded_width(columns, dtype) if buffer.padded else columns
+    if padding == "none":
+        return columns
+    return padded_width(columns, dtype, registers=4 if padding == "wide" else 2)

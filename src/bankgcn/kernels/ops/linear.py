@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bankgcn.kernels.jit.operation import operation, unpack
-from bankgcn.kernels.jit.vector import add, fma, lanes, load, store, zeros2, zeros4
+from bankgcn.kernels.jit.vector import add, fma, lanes, load, store, zeros2
 from bankgcn.kernels.ops.padding import TILE_ROWS
 
 
@@ -70,7 +70,7 @@ def weight_gradient(instruction, table, work, parameters, gradients):
 def bias_gradient(instruction, table, work, parameters, gradients):
     """Add the sum of the rows to the gradient of a bias."""
     (grad, grad_stride, width, bias, _, rows) = unpack(instruction, 6)
-    zero = zeros4(work)
+    zero = zeros2(work)
     for j in range(0, width, lanes(zero)):
         s = zero
         for i in range(table[rows]):

@@ -19,18 +19,20 @@ from bankgcn.kernels.jit.vector import (
     square_root,
     store,
     subtract,
+    where_positive,
     zeros4,
 )
+from bankgcn.kernels.jit.vector import relu as relu_of
 from bankgcn.kernels.ops.block_table import FIRST_GRAPH, FIRST_NODE, GRAPHS, MULTIPLICITY, NODE_PTR, ROWS
 
 EPSILON = 1e-12  # as torch.nn.functional.normalize
 VARIANCE_EPSILON = 1e-5  # as torch.nn.LayerNorm and PyG's GraphNorm
 
 
-@operation("x: buffer, scale: buffer, out: buffer", in_place=("x",))
+@operation("x: buffer, scale: buffer, out: buffer, relu", in_place=("x",))
 def l2_normalize(instruction, table, work, parameters, gradients):
-    """Divide each row by its norm. ``scale`` is what each row is multiplied by."""
-    (x, x_stride, _, scale, _, _, out, stride, width) = unpack(instruction, 9)
+    """Divide each row by its norm; with ``relu``, followed by a ReLU. ``scale`` is what each row is multiplied by."""
+    (x, x_stride, _, scale, _, _, out, stride, width, relu) = unpack(instruction, 10)
     zero, shortest = zeros4(work), number(work, EPSILON)
     for i in range(table[ROWS]):
         squares = zero
@@ -40,25 +42,35 @@ def l2_normalize(instruction, table, work, parameters, gradients):
         factor = number(work, 1) / max(math.sqrt(reduce_sum(squares)), shortest)
         work[scale + i] = factor
         for j in range(0, width, lanes(zero)):
-            store(work, out + i * stride + j, multiply(factor, load(zero, work, x + i * x_stride + j)))
+            v = multiply(factor, load(zero, work, x + i * x_stride + j))
+            store(work, out + i * stride + j, relu_of(v) if relu else v)
 
 
-@operation("grad: buffer, x: buffer, scale: buffer, out: buffer", in_place=("grad", "x"))
+@operation("grad: buffer, x: buffer, result: buffer, scale: buffer, out: buffer", in_place=("grad", "x", "result"))
 def l2_normalize_adjoint(instruction, table, work, parameters, gradients):
-    """``scale (grad - <grad, u> u)`` with the normalised row ``u = scale x``."""
-    (grad, grad_stride, _, x, x_stride, _, scale, _, _, out, stride, width) = unpack(instruction, 12)
+    """``scale (grad - <grad, u> u)`` with the normalised row ``u = scale x``.
+
+    With the ``result`` of a ReLU that followed, the gradient counts where that is positive.
+    """
+    (grad, grad_stride, _, x, x_stride, _, result, result_stride, _, scale, _, _, out, stride, width) = unpack(
+        instruction, 15
+    )
     zero, limit = zeros4(work), number(work, 1) / number(work, EPSILON)
     for i in range(table[ROWS]):
         along, factor = zero, work[scale + i]
         for j in range(0, width, lanes(zero)):
-            v = load(zero, work, x + i * x_stride + j)
-            along = fma(load(zero, work, grad + i * grad_stride + j), v, along)
+            g = load(zero, work, grad + i * grad_stride + j)
+            if result >= 0:
+                g = where_positive(load(zero, work, result + i * result_stride + j), g)
+            along = fma(g, load(zero, work, x + i * x_stride + j), along)
         across = -reduce_sum(along) * factor * factor
         if factor >= limit:  # too short to normalise: the divisor is a constant
             across = number(work, 0)
         for j in range(0, width, lanes(zero)):
-            g, v = load(zero, work, grad + i * grad_stride + j), load(zero, work, x + i * x_stride + j)
-            store(work, out + i * stride + j, multiply(factor, fma(across, v, g)))
+            g = load(zero, work, grad + i * grad_stride + j)
+            if result >= 0:
+                g = where_positive(load(zero, work, result + i * result_stride + j), g)
+            store(work, out + i * stride + j, multiply(factor, fma(across, load(zero, work, x + i * x_stride + j), g)))
 
 
 @operation("x: buffer, columns, weight: slot, bias: slot, moments: buffer, out: buffer", in_place=("x",))

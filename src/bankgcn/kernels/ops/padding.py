@@ -18,9 +18,9 @@ def round_up(count: int, multiple: int) -> int:
     return (count + multiple - 1) // multiple * multiple
 
 
-def padded_width(columns: int, dtype: np.dtype) -> int:
-    """Number of columns, filled to whole vectors of four registers."""
-    return round_up(columns, 4 * REGISTER_BYTES // np.dtype(dtype).itemsize)
+def padded_width(columns: int, dtype: np.dtype, registers: int = 4) -> int:
+    """Number of columns, filled to whole vectors of so many registers."""
+    return round_up(columns, registers * REGISTER_BYTES // np.dtype(dtype).itemsize)
 
 
 def row_stride(columns: int, dtype: np.dtype) -> int:

@@ -8,6 +8,7 @@ from bankgcn.kernels.jit.hashing import ODD, mix
 from bankgcn.kernels.jit.operation import operation, unpack
 from bankgcn.kernels.jit.vector import (
     add,
+    as_double,
     floats_at,
     fma,
     integers_at,
@@ -72,7 +73,7 @@ def scale_by_multiplicity(instruction, table, work, parameters, gradients):
                 store(work, out + i * stride + j, multiply(factor, load(zero, work, x + i * x_stride + j)))
 
 
-@operation("x: buffer, columns, threshold, stream, rows, first, out: buffer", in_place=("x",))
+@operation("x: buffer, columns, threshold, scale, stream, rows, first, out: buffer", in_place=("x",))
 def dropout(instruction, table, work, parameters, gradients):
     """Set values to 0 at random, and scale the others so that the mean stays; its adjoint is the same.
 
@@ -80,9 +81,9 @@ def dropout(instruction, table, work, parameters, gradients):
     with the number of the first row within its batch, so that the result does not depend on the blocks. ``columns``
     is where the numbers of the columns start in the table's ``COLUMNS``: padding has -1, and is set to 0.
     """
-    (x, x_stride, _, columns, threshold, stream, rows, first, out, stride, width) = unpack(instruction, 11)
+    (x, x_stride, _, columns, threshold, scale, stream, rows, first, out, stride, width) = unpack(instruction, 12)
     numbers, limit, zero = integers_at(table[COLUMNS]), np.uint32(threshold), number(work, 0)
-    scale = number(work, 1 / (1 - threshold / 16777216.0))
+    factor = number(work, as_double(scale))
     for i in range(table[rows]):
         row = np.uint64(stream) * np.uint64(1 << 40) + np.uint64(table[first] + i + 1)
         key = mix(np.uint64(table[DROPOUT_KEY]) + ODD * row)
@@ -94,4 +95,4 @@ def dropout(instruction, table, work, parameters, gradients):
             h = np.uint32((h ^ (h >> np.uint32(15))) * HASH2)
             h = h ^ (h >> np.uint32(16))
             kept = (h >> np.uint32(8)) >= limit and column >= 0
-            work[out + i * stride + j] = scale * work[x + i * x_stride + j] if kept else zero
+            work[out + i * stride + j] = factor * work[x + i * x_stride + j] if kept else zero
