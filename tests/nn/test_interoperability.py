@@ -26,6 +26,9 @@ ignores_compiler_warnings = pytest.mark.filterwarnings(  # of torch.compile and 
 )
 
 
+OPTIONS = [{}, {"norm": "graph", "residual": True, "dropout": 0.2, "head": "mlp"}, {"norm": "layer"}, {"norm": "batch"}]
+
+
 def rings(*sizes: int) -> Batched:
     """Signals, edges and batch of some rings, with a duplicate edge and a self-loop."""
     edges, batch = disjoint_union([ring(n) for n in sizes], list(sizes))
@@ -200,19 +203,21 @@ def exported(net: BankGCN) -> torch.export.ExportedProgram:
     return torch.export.export(net, rings(5, 4, 7), dynamic_shapes=shapes)
 
 
-def test_exports_for_batches_of_any_size() -> None:
-    net = BankGCN(3, 2, hidden_channels=16).eval()
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_exports_for_batches_of_any_size(options: dict) -> None:
+    net = BankGCN(3, 2, hidden_channels=16, **options).eval()
     program = exported(net)
     for sizes in ((6, 3, 9, 4, 8), (3,)):
         torch.testing.assert_close(program.module()(*rings(*sizes)), net(*rings(*sizes)))
 
 
+@pytest.mark.parametrize("options", OPTIONS[:2], ids=str)
 @ignores_compiler_warnings
-def test_onnx_file_gives_the_same_logits_for_batches_of_any_size(tmp_path: Path) -> None:
+def test_onnx_file_gives_the_same_logits_for_batches_of_any_size(tmp_path: Path, options: dict) -> None:
     import onnxruntime
 
     torch.set_default_dtype(torch.float32)
-    net = BankGCN(3, 2, hidden_channels=16).eval()  # with the maximum in its readout
+    net = BankGCN(3, 2, hidden_channels=16, **options).eval()  # with the maximum in its readout
     torch.onnx.export(exported(net), dynamo=True, verbose=False).save(tmp_path / "net.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "net.onnx")
     for sizes in ((6, 3, 9, 4, 8), (3,)):
