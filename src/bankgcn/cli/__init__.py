@@ -17,6 +17,7 @@ from bankgcn.cli.pack import pack_records
 from bankgcn.cli.predict import embed, predict
 from bankgcn.cli.reproduce import COMMANDS as PAPER_COMMANDS
 from bankgcn.cli.train import train
+from bankgcn.cli.verify import verify_records
 
 app = typer.Typer(
     name="bankgcn",
@@ -33,6 +34,7 @@ app.add_typer(data_commands, name="data")
 for name, command in PAPER_COMMANDS.items():
     app.command(name)(command)
 app.command("pack")(pack_records)
+app.command("verify")(verify_records)
 app.command()(bench)
 
 

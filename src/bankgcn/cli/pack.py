@@ -36,8 +36,8 @@ def pack_records(
 ) -> None:
     """Write the records of a table or figure to one file for each dataset, such as results/table1/NCI1.jsonl.
 
-    'bankgcn table', 'figure' and 'verify' read the packed folder as they read a store. Records that the files hold
-    already stay; those of the same runs are replaced.
+    'bankgcn table', 'figure' and 'verify' read the packed folder as they read a store.
+    Records that the files hold already stay, unless the store has a record of the same run.
     """
     selection = TableSelection(
         datasets=datasets, models=models, runs=runs, epochs=epochs, weight_decays=weight_decays, gammas=gammas

@@ -78,8 +78,8 @@ def run_experiments(
 ) -> None:
     """Run the experiments of a table or figure of the paper, and print the results.
 
-    Runs with a record in the store are not repeated: after an interruption, the same command resumes. With
-    --search-runs, the runs of the winners follow when all hyper-parameters are chosen.
+    Runs with a record in the store are not repeated: after an interruption, the same command resumes.
+    With --search-runs, the other runs of the winners follow when all hyper-parameters are chosen.
     """
     rule = _rule(select)
     selection, left_out = TableSelection(
