@@ -60,6 +60,22 @@ def test_a_part_of_table_1_from_end_to_end(tmp_path: Path) -> None:
     assert run("table", "table1", *grid, "--store", "records") == (0, out, "")
 
 
+def test_a_search_over_the_first_seeds_runs_less_and_says_so(tmp_path: Path) -> None:
+    part = ("--datasets", "MUTAG", "--models", "gcn,mlp", "--runs", "4", "--search-runs", "1", "--epochs", "1")
+    code, out, err = run("reproduce", "table1", *part, "--engine", "serial")
+    assert code == 0, err
+    assert "table1: 12 runs; their records are in" in err
+    assert "table1: 12 of 12 runs done" in err
+    assert len(list((tmp_path / "bankgcn-records").glob("*.json"))) == 2 * (3 + 3)
+    assert "over the first seed; only the winner runs all seeds." in " ".join(out.split())
+    assert "INCOMPLETE" not in out
+    assert run("table", "table1", *part) == (0, out, "")
+    again, same, err = run("reproduce", "table1", *part, "--engine", "serial")
+    assert (again, same) == (0, out)
+    assert "12 of 12 runs done" in err
+    assert "INCOMPLETE" in run("table", "table1", "--runs", "4", "--epochs", "1")[1]
+
+
 def test_a_lost_record_is_run_again_and_nothing_else(tmp_path: Path) -> None:
     part = ("--datasets", "MUTAG", "--models", "gcn", "--runs", "2", "--epochs", "1", "--engine", "serial")
     _, out, _ = run("reproduce", "table1", *part)
@@ -123,7 +139,7 @@ def test_ctrl_c_says_that_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reproduce, "sweep", interrupted)
+    monkeypatch.setattr(reproduce, "run_experiment", interrupted)
     code, _, err = run("reproduce", "table1", "--datasets", "MUTAG")
     assert code == 130
     assert "the same command resumes" in err
@@ -227,6 +243,12 @@ def test_table_0_describes_datasets() -> None:
         (("reproduce", "table1", "--gammas", "a"), "--gammas 'a': expected numbers"),
         (("reproduce", "table3", "--gammas", "1"), "--models chooses among them"),
         (("reproduce", "figure3", "--runs", "2"), "--runs: figure3 has no such option"),
+        (("reproduce", "figure3", "--search-runs", "2"), "--search-runs: figure3 has no such option"),
+        (
+            ("reproduce", "table1", "--search-runs", "2", "--select", "paper"),
+            "search_runs=2 with the selection 'paper'",
+        ),
+        (("reproduce", "table1", "--known", "gone", "--datasets", "MUTAG"), "gone: there are no records"),
         (("table", "table9"), "unknown table 'table9'"),
         (("table", "table1"), "bankgcn-records: there are no records; 'bankgcn reproduce table1"),
         (("table", "table1", "--format", "html"), "unknown format 'html'"),

@@ -10,6 +10,7 @@ from rich.console import Console
 from bankgcn.cli import sweep_grid
 from bankgcn.cli.sweep_grid import SweepGrid, TimeLeft, places
 from bankgcn.experiments.engines.base import Event
+from bankgcn.experiments.paper.search import expected_configs
 from bankgcn.experiments.paper.tables import TABLE_1, TABLES, figure3
 from fake_records import fake_record
 
@@ -59,6 +60,20 @@ def test_time_left_is_guessed_by_runs_of_the_same_kind() -> None:
     left.ended(of["NCI1"][0], 10.0)
     assert left.seconds(1) == pytest.approx(5 * 1 + 5 * 10)
     assert left.seconds(2) == pytest.approx((5 * 1 + 5 * 10) / 2)
+
+
+def test_the_winners_of_a_search_are_counted_before_they_are_known() -> None:
+    table = TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=5, search_runs=2)
+    grid = SweepGrid(table, expected_configs(table), plain())
+    search = [config for config in table.configs() if config.seed < 2]
+    for config in search:
+        grid.on_event(Event("kept", config, fake_record(config)))
+    assert grid.summary() == "table1: 6 of 9 runs done, about 0:00:06 left"
+    winner = table.candidates(*table.rows, *table.columns)[-1]
+    for seed in (2, 3, 4):
+        grid.on_event(Event("started", winner.with_(seed=seed)))
+        grid.on_event(Event("finished", winner.with_(seed=seed), fake_record(winner.with_(seed=seed))))
+    assert grid.summary() == "table1: 9 of 9 runs done"
 
 
 def test_a_failure_is_told_once_however_many_runs_it_hits() -> None:

@@ -277,3 +277,39 @@ def test_errors_have_their_own_unit_and_the_smallest_is_the_best(monkeypatch: py
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown format 'latx'.*did you mean 'latex'"):
         render_table(PART, RECORDS, form="latx")
+
+
+def test_a_search_over_the_first_seeds_chooses_by_them_and_reports_all_seeds_of_the_winner() -> None:
+    part = PART.restricted(datasets=["ENZYMES"], models=["gcn"], search_runs=2)
+    records = fake_records(part.configs())
+    (line,) = lines(part, records)
+    by_decay = {
+        decay: [r for r in records.values() if r.config.train.weight_decay == decay] for decay in (0, 1e-5, 1e-4)
+    }
+    best = max(by_decay, key=lambda decay: sum(r.valid_score for r in by_decay[decay] if r.config.seed < 2))
+    assert float(line["weight_decay"]) == best
+    assert float(line["mean"]) == pytest.approx(np.mean([100 * r.test_score for r in by_decay[best]]))
+    assert (line["runs"], line["grid_runs"], line["grid_runs_wanted"], line["search_runs"]) == ("4", "8", "8", "2")
+
+
+def test_a_search_is_complete_without_the_other_seeds_of_the_losers() -> None:
+    part = PART.restricted(search_runs=2)
+    chosen = {cell.chosen.train for cell in collect(part, RECORDS).cells.values() if cell.chosen}
+    needed = {key: r for key, r in RECORDS.items() if r.config.seed < 2 or r.config.train in chosen}
+    text = " ".join(render_table(part, needed).split())
+    assert len(needed) < len(RECORDS)
+    assert "chosen by mean validation score over the first 2 seeds; only the winner runs all seeds." in text
+    assert "INCOMPLETE" not in text
+    lost = next(key for key, r in needed.items() if r.config.seed == 1)
+    assert "INCOMPLETE" in render_table(part, {key: r for key, r in needed.items() if key != lost})
+    assert "first seed; only" in " ".join(render_table(PART.restricted(search_runs=1), RECORDS).split())
+    assert "first" not in render_table(PART, RECORDS)
+
+
+def test_a_search_over_the_first_seeds_never_chooses_by_test_score() -> None:
+    part = PART.restricted(search_runs=2)
+    with pytest.raises(ValueError, match="search_runs=2 with the selection 'paper'.*leave out one"):
+        render_table(part, RECORDS, "paper")
+    blind = {key: replace(record, test_score=math.nan) for key, record in RECORDS.items()}
+    choices = [[(line["weight_decay"], line["gamma"]) for line in lines(part, records)] for records in (RECORDS, blind)]
+    assert choices[0] == choices[1]

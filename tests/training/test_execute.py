@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from bankgcn.nn import mutual_coherence
 from bankgcn.training import Epoch, evaluate, fit
 from bankgcn.training.execute import Runner
 from bankgcn.training.prepare import Loader, prepare
+from bankgcn.training.versions import processor
 
 CONFIG = RunSpec(dataset="MUTAG").with_(max_epochs=3, hidden_channels=16, num_layers=2, seed=1)
 
@@ -186,3 +188,9 @@ def test_progress_is_told_after_every_epoch() -> None:
 def test_an_unknown_dataset_is_an_error() -> None:
     with pytest.raises(ValueError, match="'ENZYME' is neither a dataset nor a file.*did you mean ENZYMES"):
         run(CONFIG.with_(dataset="ENZYME"))
+
+
+def test_a_record_names_the_processor_and_its_vector_instructions() -> None:
+    name = run(CONFIG).versions["processor"]
+    assert name == processor()
+    assert re.fullmatch(r".+ \(\w.*\)", name)

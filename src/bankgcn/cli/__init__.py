@@ -13,9 +13,11 @@ from bankgcn import __version__
 from bankgcn.cli.bench import bench
 from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.errors import Commands
+from bankgcn.cli.pack import pack_records
 from bankgcn.cli.predict import embed, predict
 from bankgcn.cli.reproduce import COMMANDS as PAPER_COMMANDS
 from bankgcn.cli.train import train
+from bankgcn.cli.verify import verify_records
 
 app = typer.Typer(
     name="bankgcn",
@@ -31,6 +33,8 @@ app.command()(embed)
 app.add_typer(data_commands, name="data")
 for name, command in PAPER_COMMANDS.items():
     app.command(name)(command)
+app.command("pack")(pack_records)
+app.command("verify")(verify_records)
 app.command()(bench)
 
 

@@ -19,6 +19,14 @@ Models = Annotated[
     typer.Option(help="Only these rows, by convolution (bank, gcn, ...) or name (bank-K2-s8, ...).", metavar="NAMES"),
 ]
 Runs = Annotated[int | None, typer.Option(help="Number of seeds for each candidate; the paper's by default.", min=1)]
+SearchRuns = Annotated[
+    int | None,
+    typer.Option(
+        help="Choose hyper-parameters by the first seeds, this many; only the winner runs the others. By default, all "
+        "seeds choose.",
+        min=1,
+    ),
+]
 Epochs = Annotated[
     int | None, typer.Option(help="Maximum number of epochs, for a quick look; 500 by default, as in the paper.", min=1)
 ]
@@ -48,6 +56,7 @@ class TableSelection:
     datasets: str | None = None
     models: str | None = None
     runs: int | None = None
+    search_runs: int | None = None
     epochs: int | None = None
     weight_decays: str | None = None
     gammas: str | None = None
@@ -82,12 +91,13 @@ class TableSelection:
             datasets=names_in(self.datasets, "datasets"),
             models=names_in(self.models, "models"),
             runs=self.runs,
+            search_runs=self.search_runs,
             max_epochs=self.epochs,
             grid=self._grid(table),
         )
 
     def _figure(self) -> Figure:
-        for option in ("models", "runs", "weight_decays", "gammas"):
+        for option in ("models", "runs", "search_runs", "weight_decays", "gammas"):
             if getattr(self, option) is not None:
                 raise ValueError(f"--{option.replace('_', '-')}: figure3 has no such option")
         return figure3(names_in(self.datasets, "datasets") or FIGURE_3_DATASETS, self.epochs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -23,27 +22,29 @@ from bankgcn.cli.paper_options import (
     Models,
     Notes,
     Runs,
+    SearchRuns,
     Select,
     StoreFolder,
     TableSelection,
     WeightDecays,
     names_in,
 )
+from bankgcn.cli.stored import check_store, read_records, stored_part
 from bankgcn.cli.sweep_grid import SweepGrid
 from bankgcn.data.sources import find_dataset
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.paper.datasets import PAPER_DATASETS, describe, is_here
 from bankgcn.experiments.paper.layout import Figure, Table, stand_ins
+from bankgcn.experiments.paper.search import check_rule, expected_configs, run_experiment
 from bankgcn.experiments.selection import RULES, SelectionRule
 from bankgcn.experiments.store import Store
-from bankgcn.experiments.sweep import SweepResult, sweep
+from bankgcn.experiments.sweep import SweepResult
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
 from bankgcn.nn.network import check_available
 from bankgcn.report.datasets import dataset_sheet
 from bankgcn.report.figures import IMAGES, draw, omegas
-from bankgcn.report.results import without_empty
 from bankgcn.report.sheet import WRITERS, write_sheet
 from bankgcn.report.tables import render_table
 
@@ -53,6 +54,7 @@ def run_experiments(
     datasets: Datasets = None,
     models: Models = None,
     runs: Runs = None,
+    search_runs: SearchRuns = None,
     epochs: Epochs = None,
     weight_decays: WeightDecays = None,
     gammas: Gammas = None,
@@ -64,18 +66,34 @@ def run_experiments(
     workers: Annotated[int | None, typer.Option(help="Number of parallel runs; all cores by default.", min=1)] = None,
     address: Annotated[str | None, typer.Option(help="Address of the Ray cluster, for --engine ray.")] = None,
     store: StoreFolder = DEFAULT_STORE,
+    known_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--known",
+            help="Packed folder or another store: runs with a record there are not repeated. It is only read.",
+            metavar="DIR",
+        ),
+    ] = None,
     data_root: DataRoot = None,
 ) -> None:
     """Run the experiments of a table or figure of the paper, and print the results.
 
     Runs with a record in the store are not repeated: after an interruption, the same command resumes.
+    With --search-runs, the other runs of the winners follow when all hyper-parameters are chosen.
     """
     rule = _rule(select)
     selection, left_out = TableSelection(
-        datasets=datasets, models=models, runs=runs, epochs=epochs, weight_decays=weight_decays, gammas=gammas
+        datasets=datasets,
+        models=models,
+        runs=runs,
+        search_runs=search_runs,
+        epochs=epochs,
+        weight_decays=weight_decays,
+        gammas=gammas,
     ).available(what, lambda name: is_here(name, data_root))
     experiment = selection.build(what)
-    configs = experiment.configs()
+    check_rule(experiment, rule)
+    configs = expected_configs(experiment)
     if engine == "ray":
         require("ray", "--engine ray")
     for conv in dict.fromkeys(config.model.conv for config in configs):
@@ -84,12 +102,14 @@ def run_experiments(
         find_dataset(dataset, data_root)  # raises, with the command that downloads it
     if left_out:
         say(f"left out, because they are not here: {', '.join(left_out)}; see 'bankgcn data list'", stderr=True)
+    check_store(store)
+    known = read_records(known_folder) if known_folder is not None else {}
     runner = make_engine(engine, workers=workers, data_root=data_root, address=address)
     console = Console(stderr=True, highlight=False)
     try:
         with SweepGrid(experiment, configs, console) as grid:
             grid.say(f"{what}: {len(configs):,} runs; their records are in {store}")
-            outcome = sweep(configs, Store(store), runner, grid.on_event)
+            outcome = run_experiment(experiment, Store(store), runner, grid.on_event, known)
             grid.say(grid.summary())
     except KeyboardInterrupt:
         say(f"interrupted: finished runs are in {store}; the same command resumes", stderr=True)
@@ -102,6 +122,7 @@ def print_table(
     datasets: Datasets = None,
     models: Models = None,
     runs: Runs = None,
+    search_runs: SearchRuns = None,
     epochs: Epochs = None,
     weight_decays: WeightDecays = None,
     gammas: Gammas = None,
@@ -120,12 +141,18 @@ def print_table(
     rule = _rule(select)
     pick(WRITERS, form, "format")
     selection = TableSelection(
-        datasets=datasets, models=models, runs=runs, epochs=epochs, weight_decays=weight_decays, gammas=gammas
+        datasets=datasets,
+        models=models,
+        runs=runs,
+        search_runs=search_runs,
+        epochs=epochs,
+        weight_decays=weight_decays,
+        gammas=gammas,
     )
     if what == "table0":
         text = write_sheet(dataset_sheet(describe(_datasets(selection, data_root), data_root)), form, notes)
     else:
-        experiment, records = _stored(what, selection, store)
+        experiment, records = stored_part(what, selection, store)
         text = _render(experiment, records, rule, form, notes)
     if is_standard_output(out):
         typer.echo(text, nl=False)
@@ -146,7 +173,7 @@ def draw_figure(
     if form not in IMAGES:
         raise ValueError(f"{out}: expected the name of an image that ends in .{', .'.join(IMAGES)}")
     require("matplotlib", "bankgcn figure")
-    experiment, records = _stored(what, TableSelection(datasets=datasets, epochs=epochs), store)
+    experiment, records = stored_part(what, TableSelection(datasets=datasets, epochs=epochs), store)
     assert isinstance(experiment, Figure)
     _write(out, draw(experiment, records, form))
 
@@ -164,32 +191,6 @@ def _print_outcome(experiment: Table | Figure, outcome: SweepResult, rule: Selec
     if outcome.failed:
         say(f"error: {len(outcome.failed):,} runs failed; the same command tries them again", stderr=True)
         raise typer.Exit(FAILED)
-
-
-def _stored(what: str, selection: TableSelection, folder: Path) -> tuple[Table | Figure, dict[str, RunRecord]]:
-    """The selected part of a table or figure, as far as there are records of it; and all records."""
-    selection.build(what)  # raises if an option is wrong, before any record is read
-    if not folder.is_dir():
-        raise ValueError(f"{folder}: there are no records; 'bankgcn reproduce {what} --store {folder}' makes them")
-    store = Store(folder)
-    records = {record.config.key: record for record in store.records()}
-    for message in store.skipped:
-        say(message, stderr=True)
-    datasets = {record.config.dataset for record in records.values()}
-    experiment = selection.available(what, datasets.__contains__, others=datasets)[0].build(what)
-    if not any(config.key in records for config in experiment.configs()):
-        raise ValueError(
-            f"{folder}: none of its {len(records):,} records belongs to {what} with these options; --epochs, "
-            "--weight-decays and --gammas must be those of 'bankgcn reproduce'"
-        )
-    if isinstance(experiment, Table):
-        occupied = without_empty(experiment, records)
-        experiment = replace(
-            experiment,
-            rows=occupied.rows if selection.models is None else experiment.rows,
-            columns=occupied.columns if selection.datasets is None else experiment.columns,
-        )
-    return experiment, records
 
 
 def _render(

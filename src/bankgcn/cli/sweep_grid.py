@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from types import TracebackType
 
@@ -22,6 +22,8 @@ SECONDS_BETWEEN_LINES = 60.0
 """Where the output is not a terminal."""
 
 Place = tuple[str, str]
+Kind = tuple[str, ...]
+"""What similar runs have in common: dataset, subset and convolution; dataset and subset; or nothing."""
 
 
 def places(experiment: Table | Figure) -> dict[str, Place]:
@@ -40,15 +42,15 @@ class TimeLeft:
     """Estimates the time left from the duration of similar runs, of this sweep or an earlier one."""
 
     def __init__(self, configs: Iterable[RunSpec]):
-        self._waiting = {config.key: config for config in configs}
-        self._seconds: defaultdict[tuple[str, ...], float] = defaultdict(float)
-        self._count: Counter[tuple[str, ...]] = Counter()
+        self._waiting = Counter(map(_kind, configs))
+        self._seconds: defaultdict[Kind, float] = defaultdict(float)
+        self._count: Counter[Kind] = Counter()
 
     def ended(self, config: RunSpec, seconds: float) -> None:
         """Count a run as ended."""
-        self._waiting.pop(config.key, None)
+        self._waiting[_kind(config)] -= 1
         if seconds > 0:
-            for kind in _kinds(config):
+            for kind in _less_and_less_similar(_kind(config)):
                 self._seconds[kind] += seconds
                 self._count[kind] += 1
 
@@ -56,12 +58,12 @@ class TimeLeft:
         """Seconds left with this number of parallel runs; ``None`` before the first run has ended."""
         if not self._count:
             return None
-        waiting = list(self._waiting.values())  # a copy, because the display calls from its own thread
-        return sum(map(self._typical, waiting)) / max(1, parallel_runs)
+        waiting = list(self._waiting.items())  # a copy, because the display calls from its own thread
+        return sum(count * self._typical(kind) for kind, count in waiting) / max(1, parallel_runs)
 
-    def _typical(self, config: RunSpec) -> float:
-        kind = next(kind for kind in _kinds(config) if self._count[kind])
-        return self._seconds[kind] / self._count[kind]
+    def _typical(self, kind: Kind) -> float:
+        known = next(similar for similar in _less_and_less_similar(kind) if self._count[similar])
+        return self._seconds[known] / self._count[known]
 
 
 class SweepGrid:
@@ -69,15 +71,15 @@ class SweepGrid:
 
     Args:
         experiment: The table or figure.
-        configs: Its runs.
+        configs: As many runs as will be run, each in the place of one that will be run.
         console: Where to print.
     """
 
-    def __init__(self, experiment: Table | Figure, configs: Iterable[RunSpec], console: Console):
+    def __init__(self, experiment: Table | Figure, configs: Collection[RunSpec], console: Console):
         self._console = console
         self._name = experiment.name
         self._places = places(experiment)
-        self._total = Counter(self._places.values())
+        self._total = Counter(self._places[config.key] for config in configs)
         # All keys from the start: the display reads the counters in its own thread, while no key may be added.
         self._counts = {state: Counter(dict.fromkeys(self._total, 0)) for state in ("done", "running", "failed")}
         self._most_running = 1
@@ -149,7 +151,10 @@ class SweepGrid:
         return text
 
 
-def _kinds(config: RunSpec) -> tuple[tuple[str, ...], ...]:
-    """Groups of similar runs that a run belongs to, the most similar first."""
-    subset = str(config.train_per_class)
-    return (config.dataset, subset, config.model.conv), (config.dataset, subset), ()
+def _kind(config: RunSpec) -> Kind:
+    return config.dataset, str(config.train_per_class), config.model.conv
+
+
+def _less_and_less_similar(kind: Kind) -> tuple[Kind, Kind, Kind]:
+    """The kind itself, the runs of its dataset, and all runs."""
+    return kind, kind[:2], ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,11 @@ class SweepResult:
 
 
 def sweep(
-    configs: Iterable[RunSpec], store: Store, engine: Engine, on_event: OnEvent = lambda event: None
+    configs: Iterable[RunSpec],
+    store: Store,
+    engine: Engine,
+    on_event: OnEvent = lambda event: None,
+    known: Mapping[str, RunRecord] | None = None,
 ) -> SweepResult:
     """Run every configuration without an intact record in the store; store each record when its run ends.
 
@@ -43,19 +47,20 @@ def sweep(
         store: Where the records are stored.
         engine: What runs the configurations.
         on_event: Called for every event.
+        known: Further records, by the keys of their runs. These runs are not repeated, and not copied to the store.
 
     Raises:
         OtherVersion: Only another version of bankgcn can read the record of one of the runs; nothing is run.
         OSError: A record cannot be written. All earlier ones are stored.
     """
     wanted = {config.key: config for config in configs}
-    known: dict[str, RunRecord] = {}
+    done: dict[str, RunRecord] = {}
     load = Loader()
     for key, config in wanted.items():
-        record = _kept(store, config, load, on_event)
+        record = _kept(store, known or {}, config, load, on_event)
         if record is not None:
-            known[key] = record
-    missing = [config for key, config in wanted.items() if key not in known]
+            done[key] = record
+    missing = [config for key, config in wanted.items() if key not in done]
     failed = []
     store.remove_unfinished()
     results = engine.run_all(missing, on_event)
@@ -65,15 +70,17 @@ def sweep(
                 failed.append(record)
             else:
                 store.put(record)
-                known[record.config.key] = record
+                done[record.config.key] = record
             on_event(Event(record.status, record.config, record, record.error))
-    records = tuple(known[key] for key in wanted if key in known)
+    records = tuple(done[key] for key in wanted if key in done)
     return SweepResult(records, tuple(failed), len(missing) - len(failed))
 
 
-def _kept(store: Store, config: RunSpec, load: Loader, on_event: OnEvent) -> RunRecord | None:
+def _kept(
+    store: Store, known: Mapping[str, RunRecord], config: RunSpec, load: Loader, on_event: OnEvent
+) -> RunRecord | None:
     before = len(store.skipped)
-    record = store.get(config.key)
+    record = store.get(config.key) or known.get(config.key)
     for message in store.skipped[before:]:
         on_event(Event("set aside", config, message=message))
     if record is None:

@@ -21,6 +21,8 @@ COUNTS = {
 def footer(results: Results) -> tuple[str, str]:
     """The selection rule, and everything that is missing or differs from the paper's protocol."""
     rule = f"Hyper-parameters chosen by {RULES[results.rule]}"
+    if results.table.search_runs is not None:
+        rule = f"Hyper-parameters chosen by {_search_rule(results.table.search_runs)}"
     warning = "; p-values prove nothing" if results.rule == "paper" else ""
     exceptions = [*_incomplete(results), *shortened(results.table.max_epochs), *_changed(results), *_mixed(results)]
     return f"{rule}{warning}.", f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}."
@@ -47,6 +49,11 @@ def notes_of(results: Results) -> tuple[str, ...]:
 def shortened(max_epochs: int | None) -> list[str]:
     """The words for runs with fewer epochs than the paper's, if they are so."""
     return [f"SHORTENED to {max_epochs} epoch{'s' if max_epochs > 1 else ''}"] if max_epochs else []
+
+
+def _search_rule(search_runs: int) -> str:
+    seeds = f"first {search_runs} seeds" if search_runs > 1 else "first seed"
+    return f"mean validation score over the {seeds}; only the winner runs all seeds"
 
 
 def _incomplete(results: Results) -> Iterator[str]:

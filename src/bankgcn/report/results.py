@@ -10,7 +10,8 @@ from functools import cached_property
 from bankgcn.experiments import RunRecord, RunSpec
 from bankgcn.experiments.paper.layout import Column, Row, Table
 from bankgcn.experiments.paper.published import Published
-from bankgcn.experiments.selection import SelectionRule, select
+from bankgcn.experiments.paper.search import check_rule, choose, needed_configs
+from bankgcn.experiments.selection import SelectionRule
 from bankgcn.experiments.significance import TEST_TO_TRAIN, Comparison, Spread, compare
 from bankgcn.metrics import METRICS, Metric
 from bankgcn.report.fields import number
@@ -27,8 +28,8 @@ class Result:
         column: The dataset.
         chosen: The chosen candidate, with seed 0; ``None`` without records.
         records: Records of the chosen candidate, one for each seed; ``None`` where one is missing.
-        done: Number of records of all candidates.
-        total: Number of runs of all candidates.
+        done: Number of records of the runs that the cell needs.
+        total: Number of runs that the cell needs.
         published: The paper's figure.
     """
 
@@ -68,7 +69,7 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether there is a record of every run of every candidate."""
+        """Whether there is a record of every run that the cell needs."""
         return self.done == self.total
 
     @property
@@ -134,7 +135,11 @@ def collect(table: Table, records: Records, rule: SelectionRule = "validation") 
         table: The table.
         records: Records by the keys of their runs; records of other tables are ignored.
         rule: Choose by mean validation score or, as the paper appears to do, by mean test score.
+
+    Raises:
+        ValueError: The table does not allow the rule; see :func:`~bankgcn.experiments.paper.search.check_rule`.
     """
+    check_rule(table, rule)
     cells = {
         (row.name, column.name): _result(table, row, column, records, rule)
         for row in table.rows
@@ -160,24 +165,18 @@ def without_empty(table: Table, keys: Collection[str]) -> Table:
 
 
 def _result(table: Table, row: Row, column: Column, records: Records, rule: SelectionRule) -> Result:
-    configs = table.cell_configs(row, column)
-    found = [records[config.key] for config in configs if config.key in records]
-    chosen = _chosen(found, rule)
+    chosen = choose(table, row, column, records, rule)
+    needed = needed_configs(table, row, column, chosen)
     seeds = table.seeds(column)
     return Result(
         row=row,
         column=column,
         chosen=chosen,
         records=tuple(records.get(chosen.with_(seed=seed).key) if chosen else None for seed in seeds),
-        done=len(found),
-        total=len(configs),
+        done=sum(config.key in records for config in needed),
+        total=len(needed),
         published=table.published(row, column),
     )
-
-
-def _chosen(found: list[RunRecord], rule: SelectionRule) -> RunSpec | None:
-    winners = select(found, rule, group_by=lambda config: None)
-    return winners[None].config.with_(seed=0) if winners else None
 
 
 def _test_score(record: RunRecord | None) -> float:

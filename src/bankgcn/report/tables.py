@@ -66,7 +66,7 @@ def matrix(results: Results) -> Sheet:
 
 LONG_HEADER = (
     *("table", "dataset", "metric", "unit", "method", "mean", "std", "runs", "runs_wanted", "diverged"),
-    *("grid_runs", "grid_runs_wanted", "selection", "weight_decay", "gamma", "layer_parameters"),
+    *("grid_runs", "grid_runs_wanted", "selection", "search_runs", "weight_decay", "gamma", "layer_parameters"),
     *("paper_mean", "paper_std", "decrease", "paper_decrease"),
     *("reference", "difference", "p_t_test", "p_wilcoxon", "wins", "ties", "losses", "pairs_dropped"),
 )
@@ -183,7 +183,7 @@ def _long_line(results: Results, row: Row, column: Column) -> list[object]:
     return [
         *(results.table.name, column.label, column.metric, "%" if cell.metric.percent else None),
         *(row.label, cell.spread.mean, cell.spread.std),
-        *(cell.ran, len(cell.records), cell.diverged, cell.done, cell.total, results.rule),
+        *(cell.ran, len(cell.records), cell.diverged, cell.done, cell.total, results.rule, results.table.search_runs),
         *(train.weight_decay if train else None, train.gamma if train and row.has_pairs else None),
         cell.layer_parameters,
         *(cell.published or (None, None)),

@@ -26,7 +26,7 @@ class Event:
     """An event of a sweep.
 
     Args:
-        kind: ``"kept"``: the store has a record of the run. ``"set aside"``: its record is damaged. ``"outdated"``: the
+        kind: ``"kept"``: there is a record of the run. ``"set aside"``: its record is damaged. ``"outdated"``: the
             dataset has changed since its record was written. ``"started"``. ``"retried"``: its worker died, and the run
             starts again. ``"finished"``, ``"diverged"``, ``"failed"``: the status of its new record.
         config: The run.

@@ -107,6 +107,8 @@ class Table:
         reference: Name of the row that the others are compared with.
         grid: The values from which hyper-parameters are chosen.
         runs: Number of seeds of each candidate; the paper's number for the column if not given.
+        search_runs: Number of seeds that choose among the candidates; only the winner runs the other seeds. All seeds
+            choose if not given.
         max_epochs: Maximum number of epochs; the paper's if not given.
         figures: The paper's figures, by row and column.
         parameters: The paper's number of parameters of a hidden layer, by row.
@@ -119,6 +121,7 @@ class Table:
     reference: str
     grid: Grid = Grid()
     runs: int | None = None
+    search_runs: int | None = None
     max_epochs: int | None = None
     figures: Mapping[str, Mapping[str, Published]] = field(default_factory=dict)
     parameters: Mapping[str, int] = field(default_factory=dict)
@@ -126,6 +129,10 @@ class Table:
     def seeds(self, column: Column) -> range:
         """The seeds of each candidate in a column."""
         return range(self.runs or column.runs)
+
+    def search_seeds(self, column: Column) -> range:
+        """The first seeds, whose runs choose among the candidates."""
+        return self.seeds(column)[: self.search_runs]
 
     def candidates(self, row: Row, column: Column) -> list[RunSpec]:
         """The candidates of a cell, with seed 0: one for each point of its grid."""
@@ -163,6 +170,7 @@ class Table:
         models: Sequence[str] | None = None,
         grid: Grid | None = None,
         runs: int | None = None,
+        search_runs: int | None = None,
         max_epochs: int | None = None,
     ) -> Table:
         """The table with fewer rows or columns, or with another protocol.
@@ -172,12 +180,13 @@ class Table:
             models: Rows to keep, by name or by convolution.
             grid: Another grid.
             runs: Another number of seeds of each candidate.
+            search_runs: Another number of seeds that choose among the candidates.
             max_epochs: Another maximum number of epochs.
 
         Raises:
             ValueError: A name is unknown, or a number is less than 1.
         """
-        for name, number in (("runs", runs), ("epochs", max_epochs)):
+        for name, number in (("runs", runs), ("search_runs", search_runs), ("epochs", max_epochs)):
             if number is not None and number < 1:
                 raise ValueError(f"{name}={number}: expected at least 1")
         return replace(
@@ -186,6 +195,7 @@ class Table:
             columns=self.columns if datasets is None else self._columns_named(datasets),
             grid=grid or self.grid,
             runs=runs or self.runs,
+            search_runs=search_runs or self.search_runs,
             max_epochs=max_epochs or self.max_epochs,
         )
 

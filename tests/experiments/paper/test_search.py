@@ -1,0 +1,159 @@
+"""A search over the first seeds: who wins, what is run, and what is never looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bankgcn.experiments import Event, RunRecord, RunSpec, Store
+from bankgcn.experiments.engines.base import OnEvent
+from bankgcn.experiments.paper.search import choose, expected_configs, needed_configs, run_experiment
+from bankgcn.experiments.paper.tables import TABLE_1, figure3
+from fake_records import fake_record, fake_records
+
+TABLE = TABLE_1.restricted(datasets=["MUTAG", "NCI1"], models=["gcn", "bank-K2-s8"], runs=5, search_runs=2)
+GCN, BANK = TABLE.rows
+MUTAG, NCI1 = TABLE.columns
+
+
+class FakeEngine:
+    """Makes records without training, and remembers what it ran."""
+
+    def __init__(self, fails: Callable[[RunSpec], bool] = lambda config: False, **changes: Any):
+        self.ran: list[RunSpec] = []
+        self.fails, self.changes = fails, changes
+
+    def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
+        for config in configs:
+            on_event(Event("started", config))
+            self.ran.append(config)
+            failed = self.fails(config)
+            yield RunRecord.failed(config, "no memory") if failed else fake_record(config, **self.changes)
+
+
+def winners(records: Sequence[RunRecord]) -> dict[tuple[str, str], tuple[float, float]]:
+    """Weight decay and gamma of the runs with the last seed, by dataset and convolution."""
+    last = [record.config for record in records if record.config.seed == 4]
+    return {(run.dataset, run.model.conv): (run.train.weight_decay, run.train.gamma) for run in last}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def test_only_the_winner_of_the_first_seeds_runs_the_others(store: Store) -> None:
+    engine = FakeEngine()
+    result = run_experiment(TABLE, store, engine)
+    search, others = engine.ran[:48], engine.ran[48:]
+    assert len(search) == 2 * 2 * (3 + 9)  # datasets, seeds, candidates of both rows
+    assert {config.seed for config in search} == {0, 1}
+    assert [(config.dataset, config.seed) for config in others] == [
+        (dataset, seed) for dataset in ("MUTAG", "NCI1") for seed in (2, 3, 4) for _ in TABLE.rows
+    ]
+    assert (len(result.records), result.ran, result.failed) == (60, 60, ())
+    assert len({config.key for config in engine.ran}) == 60
+    found = {record.config.key: record for record in result.records}
+    for row in TABLE.rows:
+        for column in TABLE.columns:
+            means = {
+                candidate.key: sum(found[candidate.with_(seed=seed).key].valid_score or 0 for seed in (0, 1))
+                for candidate in TABLE.candidates(row, column)
+            }
+            winner = choose(TABLE, row, column, found)
+            assert winner is not None
+            assert means[winner.key] == max(means.values())
+            assert all(winner.with_(seed=seed) in others for seed in (2, 3, 4))
+
+
+def test_the_winners_are_the_same_when_every_test_score_is_nan(store: Store, tmp_path: Path) -> None:
+    blind = run_experiment(TABLE, Store(tmp_path / "blind"), FakeEngine(test_score=math.nan, test_loss=math.nan))
+    assert all(record.test_score is None for record in blind.records)
+    seeing = run_experiment(TABLE, store, FakeEngine())
+    assert winners(blind.records) == winners(seeing.records)
+    assert len(winners(blind.records)) == 4
+
+
+def test_later_seeds_have_no_say(store: Store) -> None:
+    records = fake_records(TABLE.configs())
+    winner = choose(TABLE, BANK, MUTAG, records)
+    assert winner is not None
+    spoiled = {
+        key: fake_record(record.config, valid_score=0.0 if record.config.train == winner.train else 1.0)
+        if record.config.seed > 1
+        else record
+        for key, record in records.items()
+    }
+    assert choose(TABLE, BANK, MUTAG, spoiled) == winner
+
+
+@pytest.mark.parametrize("moment", [7, 48, 51])
+def test_an_interrupted_search_resumes_and_runs_nothing_twice(store: Store, moment: int) -> None:
+    first, second = FakeEngine(), FakeEngine()
+
+    def interrupt(event: Event) -> None:
+        if event.kind == "started" and len(first.ran) == moment:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(TABLE, store, first, interrupt)
+    events: list[Event] = []
+    result = run_experiment(TABLE, store, second, events.append)
+    keys = [config.key for config in (*first.ran, *second.ran)]
+    assert len(keys) == len(set(keys)) == len(result.records) == 60
+    assert sum(event.kind == "kept" for event in events) == moment
+    assert run_experiment(TABLE, store, FakeEngine()).ran == 0
+
+
+def test_a_cell_with_a_failed_search_run_has_no_winner_yet(store: Store) -> None:
+    def fails(config: RunSpec) -> bool:
+        return (config.dataset, config.model.conv, config.seed) == ("NCI1", "gcn", 1)
+
+    result = run_experiment(TABLE, store, FakeEngine(fails))
+    assert len(result.failed) == 3
+    assert set(winners(result.records)) == {("MUTAG", "gcn"), ("MUTAG", "bank"), ("NCI1", "bank")}
+    assert len(winners(run_experiment(TABLE, store, FakeEngine()).records)) == 4
+
+
+def test_known_records_are_not_run_again(store: Store) -> None:
+    known = fake_records(config for config in TABLE.configs() if config.dataset == "MUTAG")
+    engine = FakeEngine()
+    result = run_experiment(TABLE, store, engine, known=known)
+    assert {config.dataset for config in engine.ran} == {"NCI1"}
+    assert (len(result.records), result.ran) == (60, 30)
+    assert {record.config.dataset for record in store.records()} == {"NCI1"}
+
+
+def test_without_a_number_of_search_runs_all_candidates_run_all_seeds(store: Store) -> None:
+    whole = TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=3)
+    engine = FakeEngine()
+    run_experiment(whole, store, engine)
+    assert engine.ran == whole.configs() == expected_configs(whole)
+    assert len(engine.ran) == 9
+
+
+def test_more_search_runs_than_seeds_are_the_whole_grid(store: Store) -> None:
+    table = TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=3, search_runs=7)
+    engine = FakeEngine()
+    run_experiment(table, store, engine)
+    assert engine.ran == table.configs()
+
+
+def test_the_number_of_expected_runs_is_that_of_the_runs(store: Store) -> None:
+    assert len(expected_configs(TABLE)) == len(run_experiment(TABLE, store, FakeEngine()).records)
+    assert len(needed_configs(TABLE, GCN, MUTAG)) == 3 * 2 + 3
+
+
+def test_a_figure_is_run_in_one_go(store: Store) -> None:
+    engine = FakeEngine()
+    run_experiment(figure3(["MUTAG"]), store, engine)
+    assert engine.ran == figure3(["MUTAG"]).configs() == expected_configs(figure3(["MUTAG"]))
+
+
+def test_a_number_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="search_runs=0: expected at least 1"):
+        TABLE_1.restricted(search_runs=0)
