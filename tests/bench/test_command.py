@@ -59,11 +59,11 @@ def test_the_command_writes_its_figures(tmp_path: Path) -> None:
 def test_a_quick_look_says_so_and_takes_few_steps() -> None:
     result = bench("--quick", "--models", "bank,mlp", "--json", "-")
     assert result.exit_code == 0, result.output
-    assert "A quick look: at most 8 steps in an epoch" in result.stderr
-    assert "NCI1: an epoch of 8 training steps, a quick look" in result.stderr
+    assert "A quick look: at most 6 steps in an epoch" in result.stderr
+    assert "NCI1: an epoch of 6 training steps, a quick look" in result.stderr
     values = json.loads(result.stdout)
     assert [case["name"] for case in values["cases"]] == ["NCI1", "ENZYMES"]
-    assert [case["steps"] for case in values["cases"]] == [8, 2]  # ENZYMES has 30 graphs, in two batches
+    assert [case["steps"] for case in values["cases"]] == [6, 2]  # ENZYMES has 30 graphs, in two batches
     assert all(set(case["models"]) == {"bank", "mlp"} for case in values["cases"])
     assert values["growth"] == {}
     assert values["protocol"]["quick"] is True

@@ -97,7 +97,7 @@ QUICK = Protocol(
     cases=("NCI1", "ENZYMES"),
     repetitions=3,
     turn_seconds=0.2,
-    max_steps=8,
+    max_steps=6,
     memory=False,
     max_edges=0,
 )

@@ -51,7 +51,7 @@ def bench(
         ),
     ] = None,
     max_steps: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of steps in an epoch (default: all; 8 with --quick).")
+        int | None, typer.Option(min=1, help="Maximum number of steps in an epoch (default: all; 6 with --quick).")
     ] = None,
     max_edges: Annotated[
         int | None,

@@ -29,7 +29,8 @@ def introduction(protocol: Protocol) -> str:
 
 def case_title(result: CaseResult, protocol: Protocol) -> str:
     """Name of the case, and what was timed."""
-    what = "one training epoch" if protocol.max_steps is None else f"an epoch of {result.steps} training steps"
+    steps = "1 training step" if result.steps == 1 else f"{result.steps} training steps"
+    what = "one training epoch" if protocol.max_steps is None else f"an epoch of {steps}"
     return f"{result.name}: {what}{', a quick look' if protocol.quick else ''}"
 
 
