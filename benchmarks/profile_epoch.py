@@ -35,7 +35,7 @@ def trainings(graphs: GraphSet, batch_size: int) -> dict[str, OurTraining]:
     for path in (LAYERS, PLAIN):
         paths[path] = OurTraining(graphs, batch_size)
         training = paths[path].training
-        training.stepper = Stepper(training.net, training.config)
+        training.stepper = Stepper(training.net, training.config, training.task)
     return paths
 
 

@@ -59,7 +59,7 @@ def test_the_command_writes_its_figures(tmp_path: Path) -> None:
 def test_a_quick_look_says_so_and_takes_few_steps() -> None:
     result = bench("--quick", "--models", "bank,mlp", "--json", "-")
     assert result.exit_code == 0, result.output
-    assert "A quick look: at most 6 steps in an epoch" in result.stderr
+    assert "A quick look (steps in an epoch: at most 6; timed turns: 3)" in result.stderr
     assert "NCI1: an epoch of 6 training steps, a quick look" in result.stderr
     values = json.loads(result.stdout)
     assert [case["name"] for case in values["cases"]] == ["NCI1", "ENZYMES"]

@@ -21,7 +21,7 @@ def introduction(protocol: Protocol) -> str:
     if not protocol.quick:
         return f"{LEGEND}\n"
     quick = (
-        f"A quick look: at most {protocol.max_steps} steps in an epoch, {protocol.repetitions} short turns.\n"
+        f"A quick look (steps in an epoch: at most {protocol.max_steps}; timed turns: {protocol.repetitions}).\n"
         "The figures are rough. Run the command without --quick to quote them."
     )
     return f"{quick}\n{LEGEND}\n"
