@@ -19,7 +19,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from bankgcn.bench import case_named
-from bankgcn.bench.measure import OurTraining
+from bankgcn.bench.ours import OurTraining
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import use_kernels
 from bankgcn.kernels.network.collate import collate
@@ -35,7 +35,7 @@ def trainings(graphs: GraphSet, batch_size: int) -> dict[str, OurTraining]:
     for path in (LAYERS, PLAIN):
         paths[path] = OurTraining(graphs, batch_size)
         training = paths[path].training
-        training.stepper = Stepper(training.net, training.config)
+        training.stepper = Stepper(training.net, training.config, training.task)
     return paths
 
 

@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from rich.console import Console
-from typer.testing import CliRunner
+import torch_geometric.nn
+from torch import nn
 
-from bankgcn.bench import OURS, PEERS, PRODUCTS, measure, measure_case
-from bankgcn.bench.cases import CASES, Case, random_graphs
+from bankgcn.bench import FULL, OURS, PEERS, PRODUCTS, CaseResult, measure_case, turns
+from bankgcn.bench.cases import random_graphs
 from bankgcn.bench.growth import growth, random_shift
-from bankgcn.bench.measure import OurTraining
 from bankgcn.bench.memory import peak_bytes
-from bankgcn.bench.peers import PlainNetwork, PlainTraining, plain_bank_conv
-from bankgcn.cli import app
+from bankgcn.bench.ours import OurTraining
+from bankgcn.bench.peers import PlainNetwork, PlainTraining, peer_name, plain_bank_conv
 from bankgcn.data.convert import to_pyg
-from bankgcn.nn import BankGCN
-
-
-@pytest.fixture(autouse=True)
-def _single_precision(_double_precision: None) -> None:
-    torch.set_default_dtype(torch.float32)
-
-
-@pytest.fixture(autouse=True)
-def _short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "TURN", 0.0)
+from bankgcn.nn import CONVS, BankGCN
 
 
 def test_a_turn_lasts_its_time_and_counts_as_one_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10))
-    monkeypatch.setattr(measure.time, "perf_counter", lambda: 0.25 * next(clock))
-    monkeypatch.setattr(measure, "TURN", 1.0)
-    assert measure._epoch_seconds(Allocating(1, lambda size: None), None) == 0.25  # four epochs of a quarter
+    monkeypatch.setattr(turns.time, "perf_counter", lambda: 0.25 * next(clock))
+    assert turns.epoch_seconds(Allocating(1, lambda size: None), 1.0) == 0.25  # four epochs of a quarter
+
+
+def test_every_model_has_a_plain_twin() -> None:
+    assert {peer_name(model) for model in CONVS} == set(PEERS)
+
+
+@pytest.mark.parametrize(
+    ("peer", "layer"),
+    [
+        ("PyG GCN", torch_geometric.nn.GCNConv),
+        ("PyG GraphSAGE", torch_geometric.nn.SAGEConv),
+        ("PyG GIN", torch_geometric.nn.GINConv),
+        ("PyG ChebNet", torch_geometric.nn.ChebConv),
+        ("PyG GAT", torch_geometric.nn.GATConv),
+        ("PyG MLP", nn.Linear),
+    ],
+)
+def test_the_plain_way_uses_the_layers_that_users_of_pyg_use(peer: str, layer: type[nn.Module]) -> None:
+    training = PlainTraining(peer, random_graphs(4, 6, 7, 5, 2), 4)
+    assert all(isinstance(conv, layer) for conv in training.net.convs)
+    assert len(list(training.steps())) == 1
 
 
 def test_the_plain_network_computes_what_ours_does() -> None:
@@ -69,22 +77,50 @@ def test_generated_graphs_have_the_statistics_they_are_asked_for() -> None:
 
 
 def test_a_case_is_measured_in_turns_and_reported_as_ratios() -> None:
-    order = []
-    result = measure_case(
-        "small",
-        Case(dataset="NCI1", graphs=20, batch_size=8),
-        random_graphs(20, 10, 11, 4, 2),
-        peers=("PyG GCN", "PyG BankGCN"),
-        repetitions=2,
-        on_epoch=lambda contender, repetition: order.append((contender, repetition)),
-    )
-    contenders = [OURS, "PyG GCN", "PyG BankGCN", PRODUCTS]
-    assert order == [(contender, repetition) for repetition in range(3) for contender in contenders]
+    order: list[str] = []
+    protocol = replace(FULL, models=("gcn", "bank", "sage"), repetitions=2, turn_seconds=0.0)
+    result = measure_case("small", random_graphs(20, 10, 11, 4, 2), 8, protocol, order.append)
+    contenders = ["ours GCN", "PyG GCN", PRODUCTS, OURS, "PyG BankGCN", "ours GraphSAGE", "PyG GraphSAGE"]
+    contenders.append(f"{PRODUCTS} GraphSAGE")
+    trainings = [contender for contender in contenders if PRODUCTS not in contender]
+    turns = [f"{contender}, {turn}" for turn in ("warm-up", "turn 1 of 2", "turn 2 of 2") for contender in contenders]
+    assert order == turns + [f"{contender}, memory" for contender in trainings]
+    assert protocol.contenders == contenders
     values = result.to_dict()
     assert values["ratios"]["PyG GCN"] == values["peers"]["PyG GCN"] / values["ours_s"]
     assert values["ratios"]["gemm"] == values["ours_s"] / values["gemm_s"]
+    assert set(values["seconds"]) == set(contenders)
     assert all(len(times) == 2 for times in values["seconds"].values())
-    assert set(values["peak_bytes"]) == {OURS, "PyG GCN", "PyG BankGCN"}
+    assert set(values["peak_bytes"]) == set(trainings)
+    assert values["steps"] == 3
+
+
+SECONDS = {
+    "ours": [1.0, 2.0, 9.0],
+    "PyG BankGCN": [20.0],
+    "matrix products": [4.0],
+    "ours GIN": [8.0],
+    "PyG GIN": [16.0],
+    "matrix products GIN": [5.0],
+}
+
+
+def test_each_model_is_compared_with_its_own_twin_and_its_own_products() -> None:
+    values = CaseResult("small", ("bank", "gin"), 3, SECONDS, {}, ()).to_dict()
+    assert values["models"] == {
+        "bank": {"ours_s": 2.0, "pyg_s": 20.0, "ratio": 10.0, "gemm_s": 4.0, "gemm_ratio": 0.5},
+        "gin": {"ours_s": 8.0, "pyg_s": 16.0, "ratio": 2.0, "gemm_s": 5.0, "gemm_ratio": 1.6},
+    }
+    assert (values["ours_s"], values["gemm_s"]) == (2.0, 4.0)
+    assert values["peers"] == {"PyG BankGCN": 20.0, "PyG GIN": 16.0}
+    assert values["ratios"] == {"PyG BankGCN": 10.0, "PyG GIN": 8.0, "gemm": 0.5}
+
+
+def test_without_bankgcn_there_are_no_ratios_to_it() -> None:
+    seconds = {name: times for name, times in SECONDS.items() if "GIN" in name}
+    values = CaseResult("small", ("gin",), 3, seconds, {}, ()).to_dict()
+    assert (values["ours_s"], values["gemm_s"], values["ratios"]) == (None, None, {})
+    assert values["models"]["gin"]["ratio"] == 2.0
 
 
 class Allocating:
@@ -120,35 +156,3 @@ def test_growth_is_fitted_by_a_power_law() -> None:
     assert fitted["edges"]["sizes"] == [100_000, 300_000]
     assert all(math.isfinite(fit["exponent"]) for fit in fitted.values())
     assert random_shift(100_000).num_entries > 95_000  # a few edges coincide
-
-
-def test_the_command_writes_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BANKGCN_DATA", str(tmp_path))  # nothing there: generated graphs stand in
-    monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(CASES, "ENZYMES", Case(dataset="ENZYMES", graphs=30, batch_size=16))
-    file = tmp_path / "bench.json"
-    arguments = ["bench", "--cases", "enzymes", "--repetitions", "1", "--max-edges", "0", "--json", str(file)]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    assert "ENZYMES: one training epoch" in result.output
-    assert "note: generated" in result.output
-    values = json.loads(file.read_text())
-    assert set(values["cases"][0]["peers"]) == set(PEERS)
-    assert values["machine"]["threads"] == 1
-
-
-def test_figures_on_standard_output_have_it_to_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    def measured(console: Console, name: str, *_: object) -> dict[str, str]:
-        console.print(f"{name}: one training epoch")
-        return {"name": name}
-
-    monkeypatch.setattr(sys.modules["bankgcn.cli.bench"], "_bench_case", measured)
-    result = CliRunner().invoke(app, ["bench", "--cases", "enzymes", "--max-edges", "0", "--json", "-"])
-    assert json.loads(result.stdout)["cases"] == [{"name": "ENZYMES"}]
-    assert "ENZYMES: one training epoch" in result.stderr
-
-
-def test_an_unknown_case_is_named() -> None:
-    result = CliRunner().invoke(app, ["bench", "--cases", "NCI2"])
-    assert result.exit_code == 1
-    assert "unknown case 'NCI2'" in result.output

@@ -11,6 +11,7 @@ from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import find_dataset, locate
+from bankgcn.data.statistics import Statistics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +35,21 @@ class Case:
         entry = CATALOG[self.dataset]
         if locate(entry, data_root) is not None:
             return find_dataset(self.dataset, data_root).load()[self.first : self.first + self.graphs]
-        published = entry.published
-        assert published is not None
+        published = self._published
         return random_graphs(
             self.graphs, published.nodes, published.edges, published.features, published.classes, name=self.dataset
         )
+
+    @property
+    def size(self) -> float:
+        """Number of nodes and edges, by the published means."""
+        return self.graphs * (self._published.nodes + self._published.edges)
+
+    @property
+    def _published(self) -> Statistics:
+        published = CATALOG[self.dataset].published
+        assert published is not None, self.dataset
+        return published
 
 
 CASES: dict[str, Case] = {

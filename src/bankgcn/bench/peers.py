@@ -80,8 +80,14 @@ PEERS: dict[str, Callable[[int, int], nn.Module]] = {
     "PyG GIN": CONVS["gin"],
     "PyG ChebNet": CONVS["cheb"],
     "PyG GAT": CONVS["gat"],
+    "PyG MLP": CONVS["mlp"],  # torch.nn.Linear
 }
-"""The convolutions of the comparison, in the plain network."""
+"""The convolutions of the comparison, in the plain network. Without prepared edges they are PyG's own layers."""
+
+
+def peer_name(model: str) -> str:
+    """Name in ``PEERS`` of a model in ``CONVS``."""
+    return f"PyG {CONVS[model].label}"
 
 
 class PlainTraining:

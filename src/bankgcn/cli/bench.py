@@ -6,56 +6,85 @@ import json
 import os
 import platform
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
 import typer
 from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text
 
+from bankgcn.choices import pick
+from bankgcn.cli.bench_progress import BenchProgress
+from bankgcn.cli.bench_table import case_table, case_title, introduction, thread_lines
 from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
+from bankgcn.cli.paper_options import names_in
 from bankgcn.extras import require
+from bankgcn.nn.convs import CONVS
 
-ALL = "NCI1,ENZYMES,DD,CIFAR-10,ogbg-molhiv"
+if TYPE_CHECKING:  # the command needs PyG, and says so before these are loaded
+    from bankgcn.bench import Protocol
 
 
 def bench(
-    cases: Annotated[str, typer.Option(help="Datasets, separated by commas.")] = ALL,
+    cases: Annotated[
+        str | None,
+        typer.Option(help="Datasets, separated by commas (default: all five; NCI1 and ENZYMES with --quick)."),
+    ] = None,
+    models: Annotated[
+        str | None, typer.Option(help=f"Models, separated by commas (default: {','.join(CONVS)}).")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A quick look of one or two minutes, without memory and growth.")
+    ] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=2, help="Compare our training on this number of threads with one (bank, gcn; or --models)."),
+    ] = None,
     repetitions: Annotated[
-        int, typer.Option(min=1, help="Number of timed turns; a turn lasts an epoch or a second.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            min=1, help="Number of timed turns; a turn lasts an epoch or a second (default: 5; shorter with --quick)."
+        ),
+    ] = None,
     max_steps: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of steps per epoch, for a quick look.")
+        int | None, typer.Option(min=1, help="Maximum number of steps in an epoch (default: all; 6 with --quick).")
     ] = None,
     max_edges: Annotated[
-        int, typer.Option(help="Largest graph for the growth measurements, in directed edges; 0 skips them.")
-    ] = 10_000_000,
+        int | None,
+        typer.Option(
+            min=0, help="Largest graph of the growth measurements, in directed edges; 0 skips them (default: 10000000)."
+        ),
+    ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")
     ] = None,
     data_root: DataRoot = None,
 ) -> None:
-    """Time a training epoch on one thread: bankgcn, models of plain PyG, and the matrix products alone.
+    """Time a training epoch of each model on one thread: ours, plain PyG, and the model's matrix products alone.
 
     The contenders take turns in one run, so other work on the machine slows all of them: compare ratios of medians.
     Generated graphs of the same size replace datasets that are not on this machine.
     """
     require("torch_geometric", "bankgcn bench")
-    from bankgcn.bench import case_named, growth
+    from bankgcn.bench import growth
 
-    chosen = {case_named(name.strip()).dataset: case_named(name.strip()) for name in cases.split(",")}
+    numbers = {"threads": threads, "repetitions": repetitions, "max_steps": max_steps, "max_edges": max_edges}
+    protocol = _protocol(cases, models, quick, numbers)
     torch.set_num_threads(1)
     console = Console(highlight=False, stderr=is_standard_output(json_file))
-    results: dict[str, Any] = {"cases": [], "growth": {}, "machine": _machine()}
-    for name, case in chosen.items():
-        results["cases"].append(_bench_case(console, name, case, repetitions, max_steps, data_root))
-    if max_edges:
-        with console.status("growth"):
-            results["growth"] = growth(max_edges=max_edges)
+    results: dict[str, Any] = {"cases": [], "growth": {}, "machine": _machine(), "protocol": asdict(protocol)}
+    console.print(Text(introduction(protocol)))
+    with BenchProgress(protocol.estimate()) as progress:
+        for name in protocol.cases:
+            results["cases"].append(_bench_case(console, progress, name, protocol, data_root))
+        if protocol.max_edges:
+            progress("growth", protocol.estimate_growth())
+            results["growth"] = growth(max_edges=protocol.max_edges)
+    if results["growth"]:
         exponents = ", ".join(f"{name} {fit['exponent']:.2f}" for name, fit in results["growth"].items())
         console.print(Text(f"exponents of the time of a filter: {exponents}"))
     if json_file is not None:
@@ -64,44 +93,50 @@ def bench(
         console.print(Text(f"all figures: {named(json_file)}"), soft_wrap=True)
 
 
+def _protocol(cases: str | None, models: str | None, quick: bool, numbers: dict[str, int | None]) -> Protocol:
+    """The full or the quick protocol, with what is typed."""
+    from bankgcn.bench import FULL, QUICK, case_named
+
+    protocol = QUICK if quick else FULL
+    typed: dict[str, Any] = {name: number for name, number in numbers.items() if number is not None}
+    if (case_names := names_in(cases, "cases")) is not None:
+        typed["cases"] = tuple(dict.fromkeys(case_named(name).dataset for name in case_names))
+    if (model_names := names_in(models, "models")) is not None:
+        for name in model_names:
+            pick(CONVS, name, "model")
+        typed["models"] = typed["thread_models"] = tuple(dict.fromkeys(model_names))
+    return replace(protocol, **typed)
+
+
 def _bench_case(
-    console: Console, name: str, case: Any, repetitions: int, max_steps: int | None, data_root: Path | None
+    console: Console, progress: BenchProgress, name: str, protocol: Protocol, data_root: Path | None
 ) -> dict[str, Any]:
-    from bankgcn.bench import batching_seconds, measure_case
+    from bankgcn.bench import batching_seconds, case_named, measure_case, measure_threads
 
-    with console.status(f"{name}: loading") as status:
-        started = time.perf_counter()
-        graphs = case.load(data_root)
-        loading = time.perf_counter() - started
+    case = case_named(name)
 
-        def show(contender: str, repetition: int) -> None:
-            status.update(f"{name}: {contender}, turn {repetition} of {repetitions}")
+    def show(turn: str) -> None:
+        progress(f"{name}: {turn}", protocol.estimate_turn(case))
 
-        result = measure_case(name, case, graphs, repetitions=repetitions, max_steps=max_steps, on_epoch=show)
-        batching = batching_seconds(graphs, case.batch_size)
-    console.print(_table(result))
-    for note in result.notes:
-        console.print(Text(f"note: {note}"), soft_wrap=True)
+    started = time.perf_counter()
+    graphs = case.load(data_root)
+    loading = time.perf_counter() - started
+    graphs = protocol.graphs_of_epoch(graphs, case.batch_size)
+    result = measure_case(name, graphs, case.batch_size, protocol, show)
+    threads = measure_threads(graphs, case.batch_size, protocol, show)
+    batching = batching_seconds(graphs, case.batch_size)
     medians = {contender: median(times) for contender, times in batching.items()}
-    times = ", ".join(f"{contender} {1000 * seconds:.1f} ms" for contender, seconds in medians.items())
-    console.print(Text(f"loading {loading:.3f} s; batches of an epoch: {times}"))
-    return result.to_dict() | {"load_s": loading, "batching_s": medians}
-
-
-def _table(result: Any) -> RichTable:
-    from bankgcn.bench import OURS
-
-    table = RichTable(title=f"{result.name}: one training epoch", title_justify="left", box=None, pad_edge=False)
-    table.add_column("")
-    for title in ("median", "fastest", "slowest", "times ours", "memory of a step"):
-        table.add_column(title, justify="right")
-    ours = result.medians[OURS]
-    for name, times in result.seconds.items():
-        factor = result.medians[name] / ours
-        memory = f"{result.peak_bytes[name] / 2**20:.1f} MiB" if name in result.peak_bytes else ""
-        figures = (result.medians[name], min(times), max(times))
-        table.add_row(name, *(f"{seconds:.3f} s" for seconds in figures), f"{factor:.2f}", memory)
-    return table
+    with progress.hidden():
+        console.print(Text(case_title(result, protocol)))
+        console.print(case_table(result, protocol))
+        for line in thread_lines(threads):
+            console.print(Text(line), soft_wrap=True)
+        for note in result.notes:
+            console.print(Text(f"note: {note}"), soft_wrap=True)
+        times = ", ".join(f"{contender} {1000 * seconds:.1f} ms" for contender, seconds in medians.items())
+        console.print(Text(f"loading {loading:.3f} s; batches of an epoch: {times}\n"))
+    values = result.to_dict() | {"load_s": loading, "batching_s": medians}
+    return values if threads is None else values | {"threads": threads}
 
 
 def _machine() -> dict[str, Any]:
