@@ -1,4 +1,4 @@
-"""The executor equals the torch modules layer by layer: readouts, loss and every gradient."""
+"""Module == interpreter == compiled: readouts, loss and every gradient, for every model and option."""
 
 from __future__ import annotations
 
@@ -14,15 +14,20 @@ from hypothesis import strategies as st
 
 from bankgcn.data import GraphBatch, GraphSet
 from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.weights import without_weights
 from bankgcn.kernels import use_kernels
-from bankgcn.kernels.network.block import block_end
-from bankgcn.kernels.network.collate import CollatedGraphs
-from bankgcn.kernels.network.executor import add_gradient, readouts, train
+from bankgcn.kernels.network.collate import CollatedGraphs, collate, look_up_attributes
+from bankgcn.kernels.network.executor import Targets, readouts, train
+from bankgcn.kernels.network.program import Program
 from bankgcn.kernels.ops.adam import Adam
-from bankgcn.nn import BankGCN
-from bankgcn.nn.lowering import lower, run_embedding
-from bankgcn.spectral import GraphShift
+from bankgcn.nn import CONVS, AtomEncoder, BankGCN, GraphNetwork
+from bankgcn.nn.lowering import lower
+from bankgcn.tasks import LOSSES
+from program_interpreter import interpret
 from random_sets import RandomSet, graph_sets
+
+KEY = 123456789
+DTYPES = {torch.float64: np.float64, torch.float32: np.float32}
 
 
 @dataclass(frozen=True)
@@ -34,90 +39,261 @@ class Outcome:
     gradient: torch.Tensor
 
 
-def layer_by_layer(net: BankGCN, batch: GraphBatch, dtype: torch.dtype) -> Outcome:
-    net.zero_grad()
-    shift = GraphShift(batch.shift.rowptr, batch.shift.col, batch.shift.weight.to(dtype))
-    with use_kernels(False):
-        embedding = net.graph_embedding(batch.x.to(dtype), shift, batch.batch, batch_size=batch.num_graphs)
-        loss = F.cross_entropy(net.predict(embedding), batch.y)
-        loss.backward()
-    gradient = torch.cat([parameter.grad.reshape(-1) for parameter in net.parameters()])
-    return Outcome(embedding.detach(), loss.detach(), gradient)
+@dataclass(frozen=True)
+class Case:
+    """A network, the graphs it is applied to, and what it learns of them."""
+
+    net: GraphNetwork
+    batch: GraphBatch
+    loss: str = "cross_entropy"
+    seed: int = 0
+
+    @property
+    def targets(self) -> torch.Tensor:
+        if self.loss == "cross_entropy":
+            return self.batch.y
+        random = np.random.default_rng(self.seed)
+        y = random.normal(size=(self.batch.num_graphs, self.net.predict.out_features))
+        if self.loss == "binary_cross_entropy":
+            y = (y > 0).astype(np.float64)
+        y[random.random(y.shape) < 0.3] = np.nan
+        return torch.from_numpy(y)
+
+    def by_modules(self, dtype: torch.dtype) -> Outcome:
+        net = self.net.to(dtype).train()
+        net.zero_grad()
+        weight = self.batch.edge_weight
+        arguments = (self.batch.edge_index, self.batch.batch, None if weight is None else weight.to(dtype))
+        with use_kernels(False):
+            options = {"batch_size": self.batch.num_graphs, "dropout_key": KEY}
+            outputs = net(self.batch.x.to(dtype), *arguments, **options)
+            targets = self.targets if self.loss == "cross_entropy" else self.targets.to(dtype)
+            loss = LOSSES[self.loss](outputs, targets)
+            loss.backward()
+            with torch.no_grad():
+                embedding = net.eval().graph_embedding(self.batch.x.to(dtype), *arguments, batch_size=options["batch_size"])
+        return Outcome(embedding, loss.detach(), torch.cat([p.grad.reshape(-1) for p in net.parameters()]))
+
+    def program_targets(self) -> Targets:
+        return targets_of(self.targets.numpy())
+
+    def collated(self, program: Program, dtype: torch.dtype, merged: bool) -> CollatedGraphs:
+        source = self.batch.source.quotient if merged else self.batch.source.flat
+        graphs = collate(source, self.batch.indices, program.operator, np.dtype(DTYPES[dtype]))
+        return look_up_attributes(graphs, program.embedding) if program.embedding else graphs
+
+    def by_program(self, dtype: torch.dtype, merged: bool = True, threads: int = 1) -> Outcome:
+        net = self.net.to(dtype)
+        program, forward = lower(net, self.loss), lower(net)
+        assert program is not None
+        assert forward is not None
+        theta = parameters(net)
+        gradient = np.zeros_like(theta)
+        graphs = self.collated(program, dtype, merged and not program.drops_nodes)
+        options = {"dropout_keys": np.array([KEY]), "threads": threads}
+        batch_ptr = np.array([0, self.batch.num_graphs])
+        (loss,) = train(graphs, batch_ptr, program, theta, self.program_targets(), gradient, **options)
+        embedding = readouts(self.collated(forward, dtype, merged), forward, theta, threads=threads)
+        return Outcome(torch.from_numpy(embedding), torch.tensor(loss, dtype=dtype), torch.from_numpy(gradient))
+
+    def by_interpreter(self, merged: bool = True) -> Outcome:
+        net, dtype = self.net.double(), torch.float64
+        program, forward = lower(net, self.loss), lower(net)
+        theta, targets = torch.from_numpy(parameters(net)), self.program_targets()
+        graphs = self.collated(program, dtype, merged and not program.drops_nodes)
+        found = interpret(program, graphs, theta, targets, key=KEY)
+        embedding = interpret(forward, self.collated(forward, dtype, merged), theta, targets).embedding
+        return Outcome(embedding, torch.tensor(found.loss), found.gradient)
+
+    def check(self, merged: bool = True) -> None:
+        expected = self.by_modules(torch.float64)
+        agree(self.by_interpreter(merged), expected, 1e-10)
+        agree(self.by_program(torch.float64, merged), expected, 1e-10)
+        single = self.by_modules(torch.float32)
+        # Where plain operations lose digits in single precision, so may the program.
+        slack = 10 * max(distance(single, expected), 1e-6)
+        agree(self.by_program(torch.float32, merged), single, max(1e-5, slack))
 
 
-def by_program(net: BankGCN, batch: GraphBatch, dtype: torch.dtype) -> Outcome:
-    program = lower(net)
-    assert program is not None
-    graphs = in_precision(batch.collated, dtype)
-    theta = torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()])
-    gradient = torch.zeros_like(theta)
-    loss = add_gradient(graphs, program, theta.numpy(), batch.y.numpy(), gradient.numpy())
-    return Outcome(run_embedding(program, net, graphs), torch.tensor(loss, dtype=dtype), gradient)
+def distance(one: Outcome, other: Outcome) -> float:
+    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
+    return max(((a.double() - b.double()).abs().max() / max(1, b.abs().max())).item() for a, b in pairs if a.numel())
 
 
-def in_precision(graphs: CollatedGraphs, dtype: torch.dtype) -> CollatedGraphs:
-    number = {torch.float64: np.float64, torch.float32: np.float32}[dtype]
-    return graphs._replace(
-        weight=graphs.weight.astype(number),
-        attributes=graphs.attributes.astype(number),
-        multiplicity=graphs.multiplicity.astype(number),
-    )
+def agree(found: Outcome, expected: Outcome, tolerance: float) -> None:
+    for name, value in vars(found).items():
+        target = getattr(expected, name)
+        scale = max(1, target.abs().max().item()) if target.numel() else 1
+        torch.testing.assert_close(value, target, rtol=tolerance, atol=tolerance * scale, msg=lambda m, n=name: f"{n}: {m}")
 
 
-def check(net: BankGCN, batch: GraphBatch) -> None:
-    for dtype, tolerance in ((torch.float64, 1e-10), (torch.float32, 1e-5)):
-        net = net.to(dtype)
-        plain, fused = layer_by_layer(net, batch, dtype), by_program(net, batch, dtype)
-        torch.testing.assert_close(fused.embedding, plain.embedding, rtol=tolerance, atol=tolerance)
-        torch.testing.assert_close(fused.loss, plain.loss, rtol=tolerance, atol=tolerance)
-        scale = max(1, plain.gradient.abs().max().item())
-        torch.testing.assert_close(fused.gradient, plain.gradient, rtol=tolerance, atol=tolerance * scale)
+def targets_of(y: np.ndarray) -> Targets:
+    """Targets whose loss is the mean over all known entries."""
+    if y.dtype.kind == "i":
+        return Targets(y, np.empty((0, 0)), np.full(len(y), 1 / len(y)))
+    values = y.astype(np.float64)
+    return Targets(np.empty(0, np.int64), values, np.full(len(y), 1 / max(1, (~np.isnan(values)).sum())))
 
 
-networks = st.fixed_dictionaries(
+def perturbed(net: GraphNetwork) -> GraphNetwork:
+    """The network with other parameters: with biases of 0, nodes can be equal but for rounding, and share a maximum."""
+    for parameter in net.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    return net
+
+
+def parameters(net: GraphNetwork) -> np.ndarray:
+    return torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()]).numpy().copy()
+
+
+CONV_OPTIONS = {
+    "bank": st.fixed_dictionaries(
+        {
+            "order": st.integers(0, 4),
+            "num_subspaces": st.sampled_from([1, 8]),
+            "basis": st.sampled_from(["chebyshev", "legendre", "bernstein", "pulses"]),
+            "projection": st.sampled_from(["linear", "mlp"]),
+            "shortcut": st.booleans(),
+            "bias": st.booleans(),
+        }
+    ),
+    "gat": st.fixed_dictionaries({"heads": st.sampled_from([1, 2, 4, 8])}),
+    "cheb": st.fixed_dictionaries({"order": st.integers(0, 4)}),
+}
+NETWORK_OPTIONS = st.fixed_dictionaries(
     {
-        "hidden_channels": st.sampled_from([1, 5, 16, 32, 48]),
+        "hidden_channels": st.sampled_from([8, 24, 64]),
         "num_layers": st.integers(1, 4),
-        "order": st.integers(0, 4),
-        "basis": st.sampled_from(["chebyshev", "legendre", "bernstein", "pulses"]),
-        "shortcut": st.booleans(),
-        "bias": st.booleans(),
         "normalize": st.sampled_from(["before", "after", "none"]),
-        "readout": st.sampled_from(["mean_max", "mean"]),
+        "norm": st.sampled_from(["l2", "l2", "layer", "graph"]),
+        "readout": st.sampled_from(["mean_max", "mean", "max", "sum", "mean_sum", "max_sum", "mean_max_sum"]),
+        "residual": st.booleans(),
+        "dropout": st.sampled_from([0.0, 0.0, 0.3]),
+        "head": st.sampled_from(["linear", "mlp"]),
     }
 )
 
 
-@settings(max_examples=60)
-@given(graph_sets(min_graphs=1, max_graphs=6), networks, st.booleans(), st.integers(0, 9))
-def test_the_program_equals_the_modules_layer_by_layer(
-    graphs: RandomSet, options: dict, one_filter: bool, seed: int
+@pytest.mark.parametrize("conv", CONVS)
+@settings(max_examples=20)
+@given(
+    graph_sets(min_graphs=1, max_graphs=5),
+    NETWORK_OPTIONS,
+    st.sampled_from(list(LOSSES)),
+    st.booleans(),
+    st.data(),
+    st.integers(0, 9),
+)
+def test_modules_interpreter_and_compiled_code_agree(
+    conv: str, graphs: RandomSet, options: dict, loss: str, merged: bool, data: st.DataObject, seed: int
 ) -> None:
     torch.manual_seed(seed)
-    filters = 1 if one_filter else options["hidden_channels"]
-    check(BankGCN(9, 2, num_subspaces=filters, **options), graphs.build().batch())
+    chosen = data.draw(CONV_OPTIONS.get(conv, st.just({})))
+    net = perturbed(GraphNetwork(9, 2, conv=conv, conv_options=chosen, **options))
+    built = graphs.build()
+    Case(net, (built if CONVS[conv].takes_weights else without_weights(built)).batch(), loss, seed).check(merged)
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_integers_are_looked_up(conv: str) -> None:
+    torch.manual_seed(0)
+    random = np.random.default_rng(0)
+    ring = np.array([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
+    edges = np.concatenate([ring, ring + 4, ring + 8], axis=1)
+    attributes = np.stack([random.integers(0, 5, 12), random.integers(0, 2, 12), np.zeros(12)], axis=1)
+    graphs = GraphSet.from_edges([4, 4, 4], edges, attributes=attributes, y=[0, 1, 1], classes=("a", "b"))
+    net = GraphNetwork(16, 2, 16, 2, conv=conv, encoder=AtomEncoder([5, 3, 2], 16), residual=True)
+    Case(net, graphs.batch()).check()
 
 
 def test_one_input_channel_makes_every_output_channel_a_subspace() -> None:
     torch.manual_seed(0)
     net = BankGCN(1, 2, hidden_channels=24, num_layers=3, num_subspaces=4)
     assert [conv.num_subspaces for conv in net.convs] == [24, 4, 4]
-    check(net, smooth_or_alternating(40).batch())
+    Case(net, smooth_or_alternating(40).batch()).check()
 
 
-def test_graphs_larger_than_a_block_and_many_smaller_ones() -> None:
-    torch.manual_seed(0)
+def mixed_sizes() -> GraphSet:
+    """Graphs larger than a block, and many smaller ones."""
     random = np.random.default_rng(0)
-    num_nodes = np.array([1, 130, 2, 1, 97, 96, 3, *[1] * 150, 40, 60])
+    num_nodes = np.array([1, 130, 2, 1, 97, 96, 3, *[1] * 150, 40, 60, *[30] * 120])
     starts = np.cumsum(num_nodes) - num_nodes
-    graph = random.integers(0, len(num_nodes), 900)
-    ends = starts[graph] + random.integers(0, num_nodes[graph], (2, 900))
+    graph = random.integers(0, len(num_nodes), 4000)
+    ends = starts[graph] + random.integers(0, num_nodes[graph], (2, 4000))
     ends = np.unique(np.sort(ends[:, ends[0] != ends[1]], axis=0), axis=1)
     labels = random.integers(0, 3, num_nodes.sum())
     y = random.integers(0, 5, len(num_nodes))
     edges = np.concatenate([ends, ends[::-1]], axis=1)
     graphs = GraphSet.from_edges(num_nodes, edges, labels=labels, y=y, classes=tuple("abcde"))
-    check(BankGCN(3, 5, hidden_channels=40, num_layers=2), graphs.batch(random.permutation(len(num_nodes))))
+    return graphs[random.permutation(len(num_nodes))]
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_graphs_larger_than_a_block_and_many_smaller_ones(conv: str) -> None:
+    torch.manual_seed(0)
+    net = perturbed(GraphNetwork(3, 5, hidden_channels=40, num_layers=2, conv=conv))
+    case = Case(net, mixed_sizes().batch())
+    expected = case.by_modules(torch.float64)
+    agree(case.by_program(torch.float64), expected, 1e-10)
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_any_number_of_threads_gives_the_same_bits(conv: str) -> None:
+    torch.manual_seed(0)
+    net = GraphNetwork(3, 5, hidden_channels=16, num_layers=2, conv=conv, dropout=0.2, norm="graph").float()
+    case, outcomes = Case(net, mixed_sizes().batch()), []
+    for threads in (1, 2, 3, 7):
+        outcomes.append(case.by_program(torch.float32, threads=threads))
+    for outcome in outcomes[1:]:
+        for name, value in vars(outcome).items():
+            assert torch.equal(value, getattr(outcomes[0], name)), name
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("weight_decay", [0.0, 0.01])
+def test_steps_are_those_of_adam(weight_decay: float, threads: int) -> None:
+    torch.manual_seed(0)
+    net, batch, gamma = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(20).batch(), 0.3
+    program, theta = lower(net, "cross_entropy"), parameters(net)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01, weight_decay=weight_decay)
+    batch_ptr, losses = np.array([0, 8, 16, 20]), []
+    for start, end in pairwise(batch_ptr):
+        optimizer.zero_grad()
+        part = batch.source.batch(slice(start, end))
+        loss = F.cross_entropy(net(part.x.double(), part.edge_index, part.batch, batch_size=end - start), part.y)
+        (loss + gamma * net.coherence()).backward()
+        optimizer.step()
+        losses.append(loss.item())
+    mean, square, gradient = np.zeros_like(theta), np.zeros_like(theta), np.zeros_like(theta)
+    for chosen, number in ((batch_ptr[:3], 1), (batch_ptr[2:], 3)):  # two steps at once, then one more
+        indices = np.arange(chosen[0], chosen[-1])
+        some = collate(batch.source.quotient, indices, program.operator, np.dtype(np.float64))
+        adam = Adam(mean, square, number, 0.01, 0.9, 0.999, 1e-8, weight_decay)
+        sizes = np.diff(chosen)
+        targets = Targets(batch.y.numpy()[indices], np.empty((0, 0)), (1 / sizes).repeat(sizes))
+        options = {"gamma": gamma, "threads": threads}
+        found = train(some, chosen - chosen[0], program, theta, targets, gradient, adam, **options)
+        np.testing.assert_allclose(found, losses[number - 1 : number - 1 + len(found)], rtol=1e-10)
+    np.testing.assert_allclose(theta, parameters(net), rtol=1e-9, atol=1e-12)
+    expected = torch.cat([parameter.grad.reshape(-1) for parameter in net.parameters()])
+    if not weight_decay:
+        np.testing.assert_allclose(gradient, expected, rtol=1e-8, atol=1e-12)
+
+
+def double(net: GraphNetwork, batch: GraphBatch, program: Program) -> CollatedGraphs:
+    return Case(net, batch).collated(program, torch.float64, merged=True)
+
+
+def test_the_gradient_is_added_to_what_is_there() -> None:
+    net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(5).batch()
+    program, theta, targets = lower(net, "cross_entropy"), parameters(net), targets_of(batch.y.numpy())
+    graphs, batch_ptr = double(net, batch, program), np.array([0, 5])
+    once, more = np.zeros_like(theta), np.ones_like(theta)
+    (loss,) = train(graphs, batch_ptr, program, theta, targets, once, gamma=0.3)
+    quarter = targets._replace(share=targets.share / 4)
+    (share,) = train(graphs, batch_ptr, program, theta, quarter, more, gamma=0.3 / 4)
+    assert share == pytest.approx(loss / 4, rel=1e-12)
+    np.testing.assert_allclose(more, 1 + once / 4, rtol=1e-12)
 
 
 def test_a_mean_over_many_nodes_is_right_in_single_precision() -> None:
@@ -128,80 +304,52 @@ def test_a_mean_over_many_nodes_is_right_in_single_precision() -> None:
     with torch.no_grad():
         net.convs[0].project.weight.copy_(torch.tensor([1.0, 0.0]))
         net.convs[0].project.bias.zero_()
-    mean = run_embedding(lower(net), net, graphs.batch().collated)[0, :8]
-    torch.testing.assert_close(mean, torch.full_like(mean, 0.1), rtol=1e-5, atol=0)
+    program = lower(net)
+    mean = readouts(graphs.batch().collate(program.operator), program, parameters(net))[0, :8]
+    np.testing.assert_allclose(mean, np.full_like(mean, 0.1), rtol=1e-5)
 
 
 def test_equal_nodes_share_the_gradient_of_their_maximum() -> None:
     torch.manual_seed(0)
     ring = np.array([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
     graphs = GraphSet.from_edges([4], ring, labels=[0, 0, 0, 0], label_widths=2, y=[1], classes=("a", "b"))
-    check(BankGCN(2, 2, hidden_channels=8, num_layers=2), graphs.batch())
-
-
-def parameters(net: BankGCN) -> np.ndarray:
-    return torch.cat([parameter.detach().reshape(-1) for parameter in net.parameters()]).numpy()
-
-
-def test_the_gradient_is_scaled_and_added_to_what_is_there() -> None:
-    net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(5).batch()
-    program, graphs, theta = lower(net), in_precision(batch.collated, torch.float64), parameters(net)
-    once, more = np.zeros_like(theta), np.ones_like(theta)
-    loss = add_gradient(graphs, program, theta, batch.y.numpy(), once, gamma=0.3)
-    assert add_gradient(graphs, program, theta, batch.y.numpy(), more, scale=0.25, gamma=0.3) == loss
-    np.testing.assert_allclose(more, 1 + once / 4, rtol=1e-12)
-
-
-@pytest.mark.parametrize("weight_decay", [0.0, 0.01])
-def test_steps_are_those_of_adam(weight_decay: float) -> None:
-    torch.manual_seed(0)
-    net, batch, gamma = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(20).batch(), 0.3
-    program, theta = lower(net), parameters(net)
-    optimizer = torch.optim.Adam(net.parameters(), lr=0.01, weight_decay=weight_decay)
-    batch_ptr, losses = np.array([0, 8, 16, 20]), []
-    for start, end in pairwise(batch_ptr):
-        optimizer.zero_grad()
-        part = batch.source.batch(slice(start, end))
-        shift = part.shift.to(torch.float64)
-        loss = F.cross_entropy(net(part.x.double(), shift, part.batch, batch_size=end - start), part.y)
-        (loss + gamma * net.coherence()).backward()
-        optimizer.step()
-        losses.append(loss.item())
-    mean, square, gradient = np.zeros_like(theta), np.zeros_like(theta), np.zeros_like(theta)
-    for chosen, number in ((batch_ptr[:3], 1), (batch_ptr[2:], 3)):  # two steps at once, then one more
-        some = in_precision(batch.source.batch(slice(chosen[0], chosen[-1])).collated, torch.float64)
-        adam = Adam(mean, square, number, 0.01, 0.9, 0.999, 1e-8, weight_decay)
-        y = batch.y.numpy()[chosen[0] : chosen[-1]]
-        found = train(some, chosen - chosen[0], program, theta, y, gradient, adam, gamma=gamma)
-        np.testing.assert_allclose(found, losses[number - 1 : number - 1 + len(found)], rtol=1e-10)
-    np.testing.assert_allclose(theta, parameters(net), rtol=1e-9, atol=1e-12)
-    expected = torch.cat([parameter.grad.reshape(-1) for parameter in net.parameters()])
-    if not weight_decay:
-        np.testing.assert_allclose(gradient, expected, rtol=1e-8, atol=1e-12)
+    Case(BankGCN(2, 2, hidden_channels=8, num_layers=2), graphs.batch()).check()
 
 
 def test_an_unknown_class_is_named_and_changes_nothing() -> None:
     net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=1), smooth_or_alternating(4).batch()
-    theta, graphs = parameters(net), in_precision(batch.collated, torch.float64)
-    gradient, y = np.zeros_like(theta), np.array([0, 7, 1, 1])
-    with pytest.raises(IndexError, match="range from 0 to 7, expected 0 to 1"):
-        add_gradient(graphs, lower(net), theta, y, gradient)
-    adam = Adam(gradient, gradient, 1, 0.1, 0.9, 0.999, 1e-8, 0.0)
-    with pytest.raises(IndexError, match="range from 0 to 7, expected 0 to 1"):
-        train(graphs, np.array([0, 4]), lower(net), theta, y, gradient, adam)
+    program, theta = lower(net, "cross_entropy"), parameters(net)
+    gradient, graphs = np.zeros_like(theta), double(net, batch, program)
+    targets, batch_ptr = targets_of(np.array([0, 7, 1, 1])), np.array([0, 4])
+    adam = Adam(gradient.copy(), gradient.copy(), 1, 0.1, 0.9, 0.999, 1e-8, 0.0)
+    for optimizer in (None, adam):
+        with pytest.raises(IndexError, match="range from 0 to 7, expected 0 to 1"):
+            train(graphs, batch_ptr, program, theta, targets, gradient, optimizer)
+    few = targets._replace(classes=np.zeros(3, np.int64))
+    with pytest.raises(IndexError, match="expected 4 with 2 outputs"):
+        train(graphs, batch_ptr, program, theta, few, gradient)
     assert not gradient.any()
     np.testing.assert_array_equal(theta, parameters(net))
 
 
+def test_integers_out_of_range_are_named() -> None:
+    attributes = np.array([[0.0, 1.0], [7.0, 0.0]])
+    graphs = GraphSet.from_edges([2], [[0, 1], [1, 0]], attributes=attributes)
+    net = GraphNetwork(8, 2, 8, 1, encoder=AtomEncoder([5, 3], 8))
+    with pytest.raises(ValueError, match="column 0 of a node is 7.0: expected a whole number from 0 to 4"):
+        Case(net, graphs.batch()).collated(lower(net), torch.float64, merged=True)
+
+
 def test_nan_reaches_only_the_loss_of_its_graph() -> None:
     net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(3).batch()
-    graphs = in_precision(batch.collated, torch.float64)
+    program, theta = lower(net), parameters(net)
+    graphs = double(net, batch, program)
     graphs.attributes[0] = np.nan
-    theta = parameters(net)
-    read = readouts(graphs, lower(net), theta)
+    read = readouts(graphs, program, theta)
     assert np.isnan(read[0]).any()
     assert np.isfinite(read[1:]).all()
-    assert np.isnan(add_gradient(graphs, lower(net), theta, batch.y.numpy(), np.zeros_like(theta)))
+    targets, gradient = targets_of(batch.y.numpy()), np.zeros_like(theta)
+    assert np.isnan(train(graphs, np.array([0, 3]), lower(net, "cross_entropy"), theta, targets, gradient))
 
 
 @pytest.mark.parametrize("normalize", ["before", "after"])
@@ -210,7 +358,7 @@ def test_rows_too_short_to_normalise_have_the_plain_gradient(normalize: str) -> 
     net = BankGCN(1, 2, hidden_channels=16, num_layers=1, normalize=normalize)
     for parameter in net.convs[0].project.parameters():
         parameter.data *= 1e-13
-    check(net, smooth_or_alternating(20).batch())
+    Case(net, smooth_or_alternating(20).batch()).check()
 
 
 @pytest.mark.parametrize("normalize", ["before", "after", "none"])
@@ -220,27 +368,17 @@ def test_nan_spreads_as_in_the_plain_operations(sign: float, normalize: str) -> 
     net = BankGCN(1, 2, hidden_channels=16, num_layers=2, normalize=normalize)
     with torch.no_grad():
         net.convs[1].project.bias[3] = torch.tensor(float("nan")).copysign(torch.tensor(sign))
-    batch = smooth_or_alternating(3).batch()
-    plain, fused = layer_by_layer(net, batch, torch.float64), by_program(net, batch, torch.float64)
+    case = Case(net, smooth_or_alternating(3).batch())
+    plain, compiled = case.by_modules(torch.float64), case.by_program(torch.float64)
     assert plain.embedding.isnan().any()
-    torch.testing.assert_close(fused.embedding, plain.embedding, equal_nan=True)
-    assert fused.loss.isnan()
-    assert fused.gradient[plain.gradient.isnan()].isnan().all()
+    torch.testing.assert_close(compiled.embedding, plain.embedding, equal_nan=True)
+    assert compiled.loss.isnan()
+    assert compiled.gradient[plain.gradient.isnan()].isnan().all()
 
 
-def test_a_graph_without_nodes_reads_zero() -> None:
-    net = BankGCN(2, 2, hidden_channels=8, num_layers=2)
+@pytest.mark.parametrize("conv", CONVS)
+def test_a_graph_without_nodes_reads_zero(conv: str) -> None:
     graphs = GraphSet.from_edges([2, 0], [[0, 1], [1, 0]], labels=[0, 1], y=[0, 1], classes=("a", "b"))
-    check(net, graphs.batch())
-    double = net.double()
-    assert not run_embedding(lower(double), double, in_precision(graphs.batch().collated, torch.float64))[1].any()
-
-
-def test_blocks_hold_whole_graphs_and_no_more_nodes_than_one_graph_needs() -> None:
-    ptr = np.cumsum([0, 10, 200, 50, 40, 7, 90, 0, 0])
-    begin, blocks = 0, []
-    while begin < len(ptr) - 1:
-        end = block_end(ptr, begin, len(ptr) - 1)
-        blocks.append((begin, end))
-        begin = end
-    assert blocks == [(0, 1), (1, 2), (2, 4), (4, 5), (5, 8)]
+    case = Case(GraphNetwork(2, 2, 8, 2, conv=conv), graphs.batch())
+    case.check()
+    assert not case.by_program(torch.float64).embedding[1].any()

@@ -1,0 +1,352 @@
+"""Runs programs in plain torch, instruction by instruction: the oracle between modules and compiled code.
+
+It reads a program as its documentation says, and shares no code with the compiled operations. All graphs are one block.
+Rows of a quotient graph stand for several nodes: gradients of signals are those of one of them, and gradients of
+parameters are sums over all. Derivatives that are not a formula of one line come from autograd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bankgcn.kernels.network.collate import CollatedGraphs
+from bankgcn.kernels.network.executor import Targets
+from bankgcn.kernels.network.program import Buffer, NumColumns, Program, Slot
+from bankgcn.nn.dropout import drop
+
+
+@dataclass
+class Interpreted:
+    """What a program computes."""
+
+    embedding: Tensor
+    loss: float
+    gradient: Tensor
+
+
+def interpret(
+    program: Program, graphs: CollatedGraphs, theta: Tensor, targets: Targets, *, gamma: float = 0.0, key: int = 0
+) -> Interpreted:
+    state = State(program, graphs, theta, targets, gamma, key)
+    for stream in (program.prologue, program.forward, program.backward, program.epilogue):
+        for operation, operands in stream:
+            INTERPRETERS[operation.name](state, **operands)
+    embedding = state[program.readout][:, torch.from_numpy(program.readout_columns)]
+    return Interpreted(embedding, state.loss, state.grad_theta)
+
+
+class State:
+    """Everything that instructions read and write."""
+
+    def __init__(self, program, graphs, theta, targets, gamma, key):
+        self.program, self.theta, self.targets, self.gamma, self.key = program, theta, targets, gamma, key
+        self.dtype = theta.dtype
+        self.grad_theta = torch.zeros_like(theta)
+        self.parameters = theta.new_zeros(program.parameter_size)
+        self.gradients = theta.new_zeros(program.gradient_size)
+        self.loss = 0.0
+        self.buffers: dict[Buffer, Tensor] = {}
+        self.num_graphs, self.num_nodes = len(graphs.node_ptr) - 1, int(graphs.node_ptr[-1])
+        self.attributes, self.labels = torch.from_numpy(graphs.attributes), torch.from_numpy(graphs.labels)
+        self.graph = torch.from_numpy(np.repeat(np.arange(self.num_graphs), np.diff(graphs.node_ptr)))
+        self.nodes = torch.from_numpy(graphs.multiplicity).unsqueeze(1)
+        row = torch.from_numpy(np.repeat(np.arange(self.num_nodes), np.diff(graphs.rowptr)))
+        self.matrix, self.transposed = (
+            torch.zeros(self.num_nodes, self.num_nodes, dtype=self.dtype).index_put(
+                (row, torch.from_numpy(graphs.col)), torch.from_numpy(weight), accumulate=True
+            )
+            + torch.diag(torch.from_numpy(graphs.diagonal))
+            for weight in (graphs.weight, graphs.adjoint_weight)
+        )
+
+    def __getitem__(self, buffer: Buffer) -> Tensor:
+        return self.buffers[buffer]
+
+    def __setitem__(self, buffer: Buffer, value: Tensor) -> None:
+        self.buffers[buffer] = value
+
+    def columns(self, count: int | NumColumns) -> int:
+        return self.attributes.size(1) if isinstance(count, NumColumns) else count
+
+    def slot(self, slot: Slot, memory: Tensor | None = None) -> Tensor:
+        memory = self.parameters if memory is None else memory
+        return memory[slot.offset : slot.offset + slot.rows * slot.stride].view(slot.rows, slot.stride)
+
+    def row(self, slot: Slot, like: Tensor) -> Tensor:
+        return self.slot(slot)[0, : like.size(1)]
+
+    def grad(self, slot: Slot) -> Tensor:
+        return self.slot(slot, self.gradients)
+
+    def plus(self, buffer: Buffer | None) -> Tensor | float:
+        return 0.0 if buffer is None else self[buffer]
+
+    def adjoint(self, function: Callable[..., Tensor], grad: Tensor, x: Tensor, *slots: Slot) -> Tensor:
+        """The gradient of one node's row; adds those of the slots' first rows, which are sums over all nodes."""
+        rows = [self.row(slot, x).clone().requires_grad_() for slot in slots]
+        x = x.clone().requires_grad_()
+        with torch.enable_grad():
+            result = function(x, *rows)
+        grad_x, *grad_rows = torch.autograd.grad(result, (x, *rows), self.nodes * grad)
+        for slot, value in zip(slots, grad_rows, strict=True):
+            self.grad(slot)[0, : x.size(1)] += value
+        return grad_x / self.nodes
+
+    def per_graph(self, x: Tensor) -> Tensor:
+        return x.new_zeros(self.num_graphs, x.size(1)).index_add(0, self.graph, x)
+
+
+def unpack_parameters(s: State) -> None:
+    for places in (s.program.places, s.program.copies):
+        known = torch.from_numpy(places >= 0)
+        s.parameters[torch.from_numpy(places)[known]] = s.theta[known]
+
+
+def pack_gradient(s: State) -> None:
+    places = torch.from_numpy(s.program.places)
+    s.grad_theta[places >= 0] += s.gradients[places[places >= 0]]
+
+
+def expand_filters(s: State, alpha, filters, terms, degree, channels, shortcut, c) -> None:
+    bank = s.theta[alpha : alpha + filters * terms].view(filters, terms) @ torch.from_numpy(s.program.basis)
+    bank = bank + shortcut * F.one_hot(torch.tensor(0), degree + 1)
+    s.slot(c)[: degree + 1, : filters * channels] = bank.T.repeat_interleave(channels, dim=1)
+
+
+def filters_gradient(s: State, alpha, filters, terms, degree, channels, c) -> None:
+    grad = s.grad(c)[: degree + 1, : filters * channels].reshape(degree + 1, filters, channels).sum(2).T
+    s.grad_theta[alpha : alpha + filters * terms] += (grad @ torch.from_numpy(s.program.basis).T).reshape(-1)
+
+
+def coherence_gradient(s: State, alpha, filters, terms, unit) -> None:
+    if s.gamma == 0:
+        return
+    bank = s.theta[alpha : alpha + filters * terms].clone().requires_grad_()
+    with torch.enable_grad():
+        rows = F.normalize(bank.view(filters, terms), dim=1)
+        omega = (rows @ rows.T).triu(1).abs().amax()
+    s.grad_theta[alpha : alpha + filters * terms] += s.gamma * torch.autograd.grad(omega, bank)[0]
+
+
+def load_attributes(s: State, out) -> None:
+    s[out] = s.attributes
+
+
+def linear(s: State, x, inner, weight, bias, plus, out, rows) -> None:
+    inner = s.columns(inner)
+    s[out] = s.plus(plus) + s[x][:, :inner] @ s.slot(weight)[:inner, : out.columns] + s.slot(bias)[0, : out.columns]
+
+
+def weight_gradient(s: State, x, inner, grad, weight, rows) -> None:
+    inner = s.columns(inner)
+    s.grad(weight)[:inner, : grad.columns] += s[x][:, :inner].T @ s[grad]
+
+
+def bias_gradient(s: State, grad, bias, rows) -> None:
+    s.grad(bias)[0, : grad.columns] += s[grad].sum(0)
+
+
+def add_label_rows(s: State, plus, weight, out) -> None:
+    s[out] = s.plus(plus) + s.slot(weight)[s.labels, : out.columns].sum(1)
+
+
+def label_rows_gradient(s: State, grad, weight) -> None:
+    for column in s.labels.T:
+        s.grad(weight)[:, : grad.columns].index_add_(0, column, s[grad])
+
+
+def hops(s: State, x: Tensor, order: int) -> list[Tensor]:
+    terms = [x, s.matrix @ x]
+    while len(terms) <= order:
+        terms.append(2 * s.matrix @ terms[-1] - terms[-2])
+    return terms[: order + 1]
+
+
+def filter_bank(s: State, x, c, order, hops: Buffer, out) -> None:
+    s[out] = sum(s.slot(c)[k, : out.columns] * term for k, term in enumerate(_hops(s, s[x], order)))
+
+
+def filter_bank_adjoint(s: State, grad, signal, c, order, hops: Buffer, out) -> None:
+    terms = _hops(s, s[grad], order)
+    s[out] = sum(s.slot(c)[k, : out.columns] * term for k, term in enumerate(terms))
+    for k, term in enumerate(terms):
+        s.grad(c)[k, : out.columns] += (term * s[signal]).sum(0)
+
+
+_hops = hops
+
+
+def propagate(s: State, x, factor, adjoint, bias, plus, minus, out) -> None:
+    matrix = s.transposed if adjoint else s.matrix
+    s[out] = s.slot(bias)[0, : out.columns] + s.plus(plus) + factor * (matrix @ s[x]) - s.plus(minus)
+
+
+def attention(s: State, heads: int) -> Callable[..., Tensor]:
+    def function(x: Tensor, source: Tensor, target: Tensor) -> Tensor:
+        by_head = x.view(len(x), -1, heads)  # (nodes, channels, heads)
+        score = ((by_head * value.view(-1, heads)).sum(1) for value in (source, target))
+        of_source, of_target = score
+        logits = F.leaky_relu(of_target.unsqueeze(1) + of_source.unsqueeze(0), 0.2)
+        logits = logits.masked_fill((s.matrix == 0).unsqueeze(2), -torch.inf)
+        # An entry m of the matrix stands for m neighbours with the same score.
+        share = torch.softmax(logits + s.matrix.clamp(min=1).log().unsqueeze(2), dim=1)
+        return torch.einsum("ijh,jch->ich", share, by_head).reshape(len(x), -1)
+
+    return function
+
+
+def attend(s: State, x, source, target, bias, scores, attention: Buffer, out) -> None:
+    rows = [s.row(slot, s[x]) for slot in (source, target)]
+    s[out] = _attention(s, attention.columns)(s[x], *rows) + s.row(bias, s[x])
+
+
+def attend_adjoint(s: State, grad, x, source, target, scores, attention: Buffer, grad_scores, out) -> None:
+    s[out] = s.adjoint(_attention(s, attention.columns), s[grad], s[x], source, target)
+
+
+_attention = attention
+
+
+def relu(s: State, x, out, rows) -> None:
+    s[out] = F.relu(s[x])
+
+
+def relu_adjoint(s: State, grad, x, out, rows) -> None:
+    s[out] = torch.where(s[x] > 0, s[grad], 0.0)
+
+
+def add_multiple(s: State, x, factor, plus, out) -> None:
+    s[out] = s.plus(plus) + factor * s[x]
+
+
+def scale_by_multiplicity(s: State, x, out) -> None:
+    s[out] = s.nodes * s[x]
+
+
+def dropout(s: State, x, columns, threshold, scale, stream, rows, first, out) -> None:
+    numbers = torch.from_numpy(s.program.column_numbers[columns : columns + out.columns])
+    kept = numbers >= 0
+    probability = 1 - 1 / float(np.int64(scale).view(np.float64))
+    # The numbers of the columns are those of the result; the buffer may have them in another order.
+    ordered = torch.zeros(len(s[x]), int(numbers.max()) + 1, dtype=s.dtype)
+    ordered[:, numbers[kept]] = s[x][:, kept]
+    dropped = drop(ordered, probability, s.key, stream)
+    s[out] = torch.zeros_like(s[x])
+    s[out][:, kept] = dropped[:, numbers[kept]]
+
+
+def l2_normalize(s: State, x, scale, out, relu) -> None:
+    normalized = F.normalize(s[x], dim=1)
+    s[out] = F.relu(normalized) if relu else normalized
+
+
+def l2_normalize_adjoint(s: State, grad, x, result, scale, out) -> None:
+    g = s[grad] if result is None else torch.where(s[result] > 0, s[grad], 0.0)
+    s[out] = s.adjoint(lambda signal: F.normalize(signal, dim=1), g, s[x])
+
+
+def layer_norm(s: State, x, columns, weight, bias, moments, out) -> None:
+    s[out] = F.layer_norm(s[x], (columns,), s.row(weight, s[x]), s.row(bias, s[x]))
+
+
+def layer_norm_adjoint(s: State, grad, x, columns, weight, bias, moments, out) -> None:
+    s[out] = s.adjoint(lambda *arguments: F.layer_norm(arguments[0], (columns,), *arguments[1:]), s[grad], s[x], weight, bias)
+
+
+def normalized_graphs(s: State) -> Callable[..., Tensor]:
+    def function(x: Tensor, weight: Tensor, bias: Tensor, mean_scale: Tensor) -> Tensor:
+        nodes = s.per_graph(s.nodes).clamp(min=1)
+        center = (s.per_graph(s.nodes * x) / nodes)[s.graph] * mean_scale
+        variance = (s.per_graph(s.nodes * (x - center) ** 2) / nodes)[s.graph]
+        return weight * (x - center) / (variance + 1e-5).sqrt() + bias
+
+    return function
+
+
+def graph_norm(s: State, x, weight, bias, mean_scale, moments, out) -> None:
+    s[out] = normalized_graphs(s)(s[x], *(s.row(slot, s[x]) for slot in (weight, bias, mean_scale)))
+
+
+def graph_norm_adjoint(s: State, grad, x, weight, bias, mean_scale, moments, out) -> None:
+    s[out] = s.adjoint(normalized_graphs(s), s[grad], s[x], weight, bias, mean_scale)
+
+
+def parts_of(s: State, x: Tensor) -> dict[str, Tensor]:
+    total = s.per_graph(s.nodes * x)
+    index = s.graph.unsqueeze(1).expand_as(x)
+    largest = x.new_zeros(s.num_graphs, x.size(1)).scatter_reduce(0, index, x, "amax", include_self=False)
+    return {"mean": total / s.per_graph(s.nodes).clamp(min=1), "largest": largest, "total": total}
+
+
+def read_out(s: State, x, mean, largest, total, out) -> None:
+    if out not in s.buffers:
+        s[out] = torch.zeros(s.num_graphs, out.columns, dtype=s.dtype)
+    for name, column in (("mean", mean), ("largest", largest), ("total", total)):
+        if column >= 0:
+            s[out][:, column : column + x.columns] = parts_of(s, s[x])[name]
+
+
+def read_out_adjoint(s: State, x, readout, grad, mean, largest, total, plus, out) -> None:
+    result = torch.zeros_like(s[x])
+    columns = {"mean": mean, "largest": largest, "total": total}
+    given = {name: s[grad][:, column : column + x.columns] for name, column in columns.items() if column >= 0}
+    nodes = s.per_graph(s.nodes).clamp(min=1)
+    if "mean" in given:
+        result += (given["mean"] / nodes)[s.graph]
+    if "total" in given:
+        result += given["total"][s.graph]
+    if "largest" in given:
+        ties = (s[x] == parts_of(s, s[x])["largest"][s.graph]).to(s.dtype)
+        result += ties * (given["largest"] / s.per_graph(s.nodes * ties))[s.graph]
+    s[out] = s.plus(plus) + result
+
+
+def loss_of(function: Callable[[Tensor, State], Tensor]) -> Callable[..., None]:
+    def interpreter(s: State, outputs, columns, out) -> None:
+        z = s[outputs][:, :columns].clone().requires_grad_()
+        with torch.enable_grad():
+            losses = function(z, s)
+            total = (torch.from_numpy(s.targets.share) * losses.double()).sum()
+        s.loss += total.item()
+        s[out] = torch.autograd.grad(total, z)[0]
+
+    return interpreter
+
+
+def known(values: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, State], Tensor]:
+    def function(z: Tensor, s: State) -> Tensor:
+        y = torch.from_numpy(s.targets.values)
+        return torch.where(y.isnan(), 0.0, values(z, y.nan_to_num().to(z.dtype))).sum(1)
+
+    return function
+
+
+def _classes(z: Tensor, s: State) -> Tensor:
+    return F.cross_entropy(z, torch.from_numpy(s.targets.classes), reduction="none")
+
+
+cross_entropy = loss_of(_classes)
+squared_error = loss_of(known(lambda z, y: (z - y) ** 2))
+absolute_error = loss_of(known(lambda z, y: (z - y).abs()))
+binary_cross_entropy = loss_of(known(lambda z, y: F.binary_cross_entropy_with_logits(z, y, reduction="none")))
+
+INTERPRETERS: dict[str, Callable[..., None]] = {
+    function.__name__: function
+    for function in (
+        unpack_parameters, pack_gradient, expand_filters, filters_gradient, coherence_gradient, load_attributes, linear,
+        weight_gradient, bias_gradient, add_label_rows, label_rows_gradient, filter_bank, filter_bank_adjoint, propagate,
+        attend, attend_adjoint, relu, relu_adjoint, add_multiple, scale_by_multiplicity, dropout, l2_normalize,
+        l2_normalize_adjoint, layer_norm, layer_norm_adjoint, graph_norm, graph_norm_adjoint, read_out, read_out_adjoint,
+    )  # fmt: skip
+} | {
+    "cross_entropy": cross_entropy,
+    "squared_error": squared_error,
+    "absolute_error": absolute_error,
+    "binary_cross_entropy": binary_cross_entropy,
+}
