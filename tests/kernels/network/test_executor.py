@@ -188,6 +188,9 @@ def test_modules_interpreter_and_compiled_code_agree(
     conv: str, graphs: RandomSet, options: dict, loss: str, merged: bool, data: st.DataObject, seed: int
 ) -> None:
     torch.manual_seed(seed)
+    if options["norm"] == "graph" and not graphs.signals:
+        # Equal nodes minus their mean are rounding errors, which each layer multiplies by up to 316.
+        options = options | {"num_layers": 1}
     chosen = data.draw(CONV_OPTIONS.get(conv, st.just({})))
     net = perturbed(GraphNetwork(9, 2, conv=conv, conv_options=chosen, **options))
     built = graphs.build()
