@@ -113,15 +113,19 @@ def pack_gradient(s: State) -> None:
     s.grad_theta[places >= 0] += s.gradients[places[places >= 0]]
 
 
-def expand_filters(s: State, alpha, filters, terms, degree, channels, shortcut, c) -> None:
-    bank = s.theta[alpha : alpha + filters * terms].view(filters, terms) @ torch.from_numpy(s.program.basis)
+def basis_at(s: State, basis: int, terms: int, degree: int) -> Tensor:
+    return torch.from_numpy(s.program.bases)[basis : basis + terms * (degree + 1)].view(terms, degree + 1)
+
+
+def expand_filters(s: State, alpha, filters, terms, basis, degree, channels, shortcut, c) -> None:
+    bank = s.theta[alpha : alpha + filters * terms].view(filters, terms) @ basis_at(s, basis, terms, degree)
     bank = bank + shortcut * F.one_hot(torch.tensor(0), degree + 1)
     s.slot(c)[: degree + 1, : filters * channels] = bank.T.repeat_interleave(channels, dim=1)
 
 
-def filters_gradient(s: State, alpha, filters, terms, degree, channels, c) -> None:
+def filters_gradient(s: State, alpha, filters, terms, basis, degree, channels, c) -> None:
     grad = s.grad(c)[: degree + 1, : filters * channels].reshape(degree + 1, filters, channels).sum(2).T
-    s.grad_theta[alpha : alpha + filters * terms] += (grad @ torch.from_numpy(s.program.basis).T).reshape(-1)
+    s.grad_theta[alpha : alpha + filters * terms] += (grad @ basis_at(s, basis, terms, degree).T).reshape(-1)
 
 
 def coherence_gradient(s: State, alpha, filters, terms, unit) -> None:

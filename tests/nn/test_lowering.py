@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import nn
 
+from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.kernels import use_kernels
-from bankgcn.nn import BankConv, BankGCN, GraphNetwork
+from bankgcn.nn import CONVS, AtomEncoder, BankConv, BankGCN, GraphNetwork
 from bankgcn.nn.lowering import lower, run_embedding
 
 
@@ -24,25 +25,61 @@ def hooked() -> BankGCN:
     return net
 
 
-def replaced() -> BankGCN:
-    net = BankGCN(3, 2)
-    net.convs[1] = BankConv(64, 64, order=3)
-    return net
-
-
 def normalised() -> BankGCN:
     net = BankGCN(3, 2)
     nn.utils.parametrizations.weight_norm(net.convs[0].project)
     return net
 
 
+def other_epsilon() -> BankGCN:
+    net = BankGCN(3, 2, norm="layer")
+    net.norms[2].eps = 1e-3
+    return net
+
+
+def replaced(conv: nn.Module) -> GraphNetwork:
+    net = GraphNetwork(3, 2)
+    net.convs[1] = conv
+    return net
+
+
+def shared() -> BankGCN:
+    net = BankGCN(3, 2)
+    net.convs[2] = net.convs[1]
+    return net
+
+
+def pyg(name: str, *arguments, **options) -> GraphNetwork:
+    """A network of PyG's layers with settings of their own."""
+    import torch_geometric.nn as layers
+
+    return GraphNetwork(64, 2, 64, 2, conv=lambda *_: getattr(layers, name)(*arguments, **options))
+
+
 @pytest.mark.parametrize(
     "net",
-    [BankGCN(3, 2), GraphNetwork(3, 2), BankGCN(3, 2, basis="jacobi", bias=False), BankGCN(1, 2)],
-    ids=["bank", "generic", "other basis", "one channel"],
+    [
+        *(GraphNetwork(3, 2, conv=conv) for conv in CONVS),
+        BankGCN(3, 2),
+        BankGCN(3, 2, basis="jacobi", bias=False),
+        BankGCN(1, 2),
+        BankGCN(3, 2, projection="mlp"),
+        BankGCN(3, 2, readout="mean_max_sum"),
+        BankGCN(3, 2, norm="layer", normalize="after"),
+        BankGCN(3, 2, norm="graph"),
+        BankGCN(3, 2, residual=True, dropout=0.1, head="mlp"),
+        BankGCN(64, 2, encoder=AtomEncoder([3, 5], 64)),
+        replaced(BankConv(64, 64, order=3, basis="legendre")),
+        replaced(CONVS["cheb"](64, 64)),
+        pyg("SAGEConv", 64, 64),
+        pyg("SAGEConv", 64, 64, bias=False),
+        pyg("GATConv", 64, 16, heads=4),
+    ],
+    ids=lambda net: type(net.convs[1]).__name__,
 )
-def test_filter_banks_with_linear_projections_are_lowered(net: GraphNetwork) -> None:
+def test_networks_of_the_known_layers_are_lowered(net: GraphNetwork) -> None:
     assert lower(net) is not None
+    assert lower(net, "cross_entropy") is not None
     with use_kernels(False):
         assert lower(net) is None
 
@@ -50,57 +87,63 @@ def test_filter_banks_with_linear_projections_are_lowered(net: GraphNetwork) -> 
 @pytest.mark.parametrize(
     "net",
     [
-        GraphNetwork(3, 2, conv="gcn"),
-        BankGCN(3, 2, projection="mlp"),
         BankGCN(3, 2, pooling="topk"),
-        BankGCN(3, 2, readout="mean_max_sum"),
         BankGCN(3, 2, encoder=nn.Linear(7, 3)),
-        BankGCN(3, 2, norm="layer"),
-        BankGCN(3, 2, norm="graph"),
         BankGCN(3, 2, norm="batch"),
-        BankGCN(3, 2, residual=True),
-        BankGCN(3, 2, dropout=0.1),
-        BankGCN(3, 2, head="mlp"),
+        other_epsilon(),
         BankGCN(-1, 2),
         BankGCN(3, 2).half(),
         Doubled(3, 2),
         hooked(),
-        replaced(),
         normalised(),
+        shared(),
+        replaced(CONVS["gcn"](64, 64)),
+        pyg("SAGEConv", 64, 64, aggr="max"),
+        pyg("SAGEConv", 64, 64, normalize=True),
+        pyg("GINConv", nn.Linear(64, 64)),
+        pyg("GINConv", nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)), train_eps=True),
+        pyg("GATConv", 64, 64, heads=2, concat=False),
+        pyg("GATConv", 64, 8, heads=8, dropout=0.5),
+        pyg("GATConv", 64, 16, heads=4, add_self_loops=False),
+        pyg("ChebConv", 64, 64, K=2, normalization="rw"),
+        pyg("GraphConv", 64, 64),
     ],
     ids=[
-        "baseline",
-        "mlp",
-        "pooling",
-        "sum",
-        "encoder",
-        "layer norm",
-        "graph norm",
-        "batch norm",
-        "residual",
-        "dropout",
-        "hidden layer in the head",
-        "lazy",
-        "half precision",
-        "subclass",
-        "hook",
-        "mixed",
-        "parametrised",
+        "pooling", "encoder", "batch norm", "epsilon", "lazy", "half precision", "subclass", "hook", "parametrised",
+        "shared weights", "two operators", "SAGE of maxima", "SAGE with l2", "GIN of one layer", "GIN with eps",
+        "GAT of means", "GAT with dropout", "GAT without loops", "Cheb of the random walk", "unknown layer",
     ],
-)
+)  # fmt: skip
 def test_other_networks_are_not_lowered(net: GraphNetwork) -> None:
     assert lower(net) is None
 
 
-def test_a_program_uses_the_parameters_of_the_moment() -> None:
-    from bankgcn.data.builtin.generated import smooth_or_alternating
+def test_an_eps_of_gin_that_is_not_learned_is_part_of_the_operator() -> None:
+    mlps = (nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)) for _ in range(2))
+    from torch_geometric.nn import GINConv
 
+    net = GraphNetwork(64, 2, 64, 2, conv=lambda *_: GINConv(next(mlps), eps=0.25))
+    assert lower(net).operator == ("sum", 1.25)
+
+
+def test_a_program_uses_the_parameters_of_the_moment() -> None:
     torch.set_default_dtype(torch.float32)
     net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(3).batch()
     program = lower(net)
-    before = run_embedding(program, net, batch.collated)
+    graphs = batch.collate(program.operator)
+    before = run_embedding(program, net, graphs)
     with torch.no_grad():
         net.convs[0].project.weight.mul_(2)
-    after = run_embedding(program, net, batch.collated)
+    after = run_embedding(program, net, graphs)
     assert not torch.equal(before, after)
     torch.testing.assert_close(after, net.graph_embedding(batch.x, batch.shift, batch.batch).detach())
+
+
+def test_layers_with_filters_of_different_orders_and_bases_agree_with_the_modules() -> None:
+    torch.set_default_dtype(torch.float32)
+    torch.manual_seed(0)
+    net, batch = BankGCN(1, 2, hidden_channels=8, num_layers=3, num_subspaces=2), smooth_or_alternating(3).batch()
+    net.convs[1], net.convs[2] = BankConv(8, 8, 4, 4, basis="bernstein"), BankConv(8, 8, 1, 8, basis="legendre")
+    program = lower(net)
+    found = run_embedding(program, net, batch.collate(program.operator))
+    torch.testing.assert_close(found, net.graph_embedding(batch.x, batch.shift, batch.batch).detach())

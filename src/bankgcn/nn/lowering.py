@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # numba is loaded when a kernel is first used
     from bankgcn.kernels.network.collate import CollatedGraphs
     from bankgcn.kernels.network.program import Program
 
+EPSILON = 1e-5  # of the normalisations, which the executor has as a constant
 LOWERINGS: dict[str, Lowering] = {row.lowering.layer: row.lowering for row in CONVS.values() if row.lowering}
 
 
@@ -36,41 +37,35 @@ def lower(net: GraphNetwork, loss: str | None = None) -> Program | None:
             representations of the graphs, as in evaluation mode.
     """
     parameters = list(net.parameters())
-    if type(net) not in (GraphNetwork, BankGCN) or net.pools or net.norm == "batch" or _has_hooks(net):
+    if type(net) not in (GraphNetwork, BankGCN) or net.pools or _has_hooks(net):
         return None
     if type(net.encoder) not in (AtomEncoder, type(None)) or any(map(is_lazy, parameters)):
+        return None
+    if any(type(norm) not in (nn.LayerNorm, GraphNorm) or norm.eps != EPSILON for norm in net.norms):
         return None
     if not fused_for(*parameters) or len({parameter.dtype for parameter in parameters}) > 1:
         return None
     rows = [LOWERINGS.get(f"{type(conv).__module__}.{type(conv).__qualname__}") for conv in net.convs]
     operators = {row and row.operator(conv) for row, conv in zip(rows, net.convs, strict=True)}
-    if len(operators) > 1 or None in operators:
+    operator = operators.pop()
+    if operator is None or operators:
         return None
-    return _program(net, [row for row in rows if row], operators.pop(), loss)
+    return _program(net, [row for row in rows if row], operator, loss)
 
 
-def _program(net: GraphNetwork, rows: list[Lowering], operator: tuple[str, float] | None, loss: str | None) -> Program | None:
-    from bankgcn.kernels.network.builder import Builder
+def _program(
+    net: GraphNetwork, rows: list[Lowering], operator: tuple[str, float], loss: str | None
+) -> Program | None:
+    from bankgcn.kernels.network.builder import Builder, Unsupported
     from bankgcn.kernels.network.program import Operator
 
-    assert operator is not None
-    builder = Builder(
-        {parameter: tuple(parameter.shape) for parameter in net.parameters()},
-        np.dtype(str(net.predict.weight.dtype).removeprefix("torch.")),
-        in_channels=len(net.encoder.num_values) if isinstance(net.encoder, AtomEncoder) else _in_channels(net),
-        operator=Operator(*operator),
-        loss=loss,
-    )
+    shapes = {parameter: tuple(parameter.shape) for parameter in net.parameters()}
+    dtype = np.dtype(str(net.predict.weight.dtype).removeprefix("torch."))
+    builder = Builder(shapes, dtype, Operator(*operator), loss)
     try:
-        outputs = _steps(builder, net, rows)
-    except KeyError:  # a parametrised weight is computed from others
+        return builder.finish(_steps(builder, net, rows))
+    except Unsupported:
         return None
-    return builder.finish(outputs) if builder.uses_each_parameter_once else None
-
-
-def _in_channels(net: GraphNetwork) -> int:
-    first = net.convs[0]
-    return int(getattr(first, "in_features", 0) or getattr(first, "in_channels", 0) or first.nn[0].in_features)
 
 
 def _steps(builder: Builder, net: GraphNetwork, rows: list[Lowering]) -> Signal:

@@ -135,7 +135,7 @@ class ProgramStepper(Stepper):
     def add_gradient(self, batch: GraphBatch, share: float = 1.0) -> float:
         """Add the gradient of a batch's objective, times its share; return the sum of the task losses."""
         (loss,) = self._run(batch, np.array([0, batch.num_graphs]), None, share)
-        return loss / share * batch.num_graphs if share else 0.0
+        return float(loss / share * batch.num_graphs) if share else 0.0
 
     def _run(
         self, graphs: GraphBatch, batch_ptr: NDArray[np.int64], adam: Adam | None, share: float = 1.0

@@ -49,6 +49,10 @@ ROW_COUNT = {"node": ROWS, "graph": GRAPHS}
 FIRST_ROW = {"node": BATCH_ROW, "graph": BATCH_GRAPH}
 
 
+class Unsupported(Exception):  # noqa: N818  # a reason, which the caller turns into another path
+    """The executor cannot run such a network."""
+
+
 class Weights(NamedTuple):
     """A parameter of the network: where it starts in ``theta``, and its shape."""
 
@@ -80,11 +84,9 @@ class InputSignal:
 
     Args:
         buffer: The attributes.
-        num_columns: Number of columns, one-hot columns included.
     """
 
     buffer: Buffer
-    num_columns: int
 
 
 class Builder:
@@ -93,7 +95,6 @@ class Builder:
     Args:
         shapes: Shape of each parameter, in the order of the vector of all parameters. Steps name parameters by these keys.
         dtype: Type of all floats.
-        in_channels: Width of the node signals.
         operator: What the convolutions multiply by.
         loss: A name in :data:`bankgcn.kernels.ops.losses.LOSSES`; ``None`` makes a program without backward pass.
     """
@@ -102,11 +103,11 @@ class Builder:
         self,
         shapes: Mapping[Hashable, tuple[int, ...]],
         dtype: np.dtype,
-        in_channels: int,
         operator: Operator,
         loss: str | None = None,
     ):
-        self.dtype, self.in_channels, self.operator, self.loss = np.dtype(dtype), in_channels, operator, loss
+        self.dtype, self.operator, self.loss = np.dtype(dtype), operator, loss
+        self._in_channels: int | None = None
         self._weights: dict[Hashable, Weights] = {}
         self._num_parameters = 0
         for key, shape in shapes.items():
@@ -122,10 +123,9 @@ class Builder:
         self._tape: list[Callable[[], None]] = []
         self._gradients: dict[Signal, Buffer] = {}
         self._weighted: dict[Buffer, Buffer] = {}
-        self._attributes: Buffer | None = None
         self._readout: tuple[Buffer, list[tuple[str, Signal]]] | None = None
         self._column_numbers: list[NDArray[np.int64]] = []
-        self._basis = np.zeros((1, 1), self.dtype)
+        self._bases: list[NDArray[np.floating]] = []
         self._embedding: tuple[int, ...] = ()
         self._drops_nodes = False
         self._zero = self._slot(1, 1, learned=False)
@@ -134,14 +134,15 @@ class Builder:
 
     def input(self) -> InputSignal:
         """The signals of the nodes."""
-        self._attributes = Buffer("node", None)
-        self._emit(load_attributes, out=self._attributes)
-        return InputSignal(self._attributes, self.in_channels)
+        attributes = Buffer("node", None)
+        self._emit(load_attributes, out=attributes)
+        return InputSignal(attributes)
 
     def look_up(self, table: Hashable, num_values: Sequence[int]) -> Signal:
         """The sum of the rows of a table that the integer attributes of each node select."""
         self._embedding = tuple(num_values)
-        rows, columns = self._weights[table].shape
+        rows, columns = self._shape(table)
+        self._in_channels = len(num_values)
         slot, out = self._slot(rows, columns), Signal(Buffer("node", columns), np.arange(columns))
         self._place(table, slot, np.arange(rows)[:, None] * slot.stride + np.arange(columns))
         self._emit(add_label_rows, plus=None, weight=slot, out=out.buffer)
@@ -163,13 +164,16 @@ class Builder:
         padding: Padding = "wide",
     ) -> Signal:
         """``x weight^T + bias``; ``columns`` says where each column of the result is in its buffer."""
-        out_channels = self._weights[weight].shape[0]
+        out_channels, in_channels = self._shape(weight)
         space: Space = "node" if isinstance(x, InputSignal) else x.space
         out = Signal(Buffer(space, out_channels, padding=padding), np.arange(out_channels) if columns is None else columns)
         bias_slot = self._zero if bias is None else self._row(bias, out.columns)
         if isinstance(x, InputSignal):
+            self._in_channels = in_channels
             self._input_linear(x, weight, bias, bias_slot, out)
             return out
+        if in_channels != len(x.columns):
+            raise Unsupported(f"a weight for {in_channels} columns, but the signal has {len(x.columns)}")
         inner, width, rows = int(x.columns.max()) + 1, int(out.columns.max()) + 1, ROW_COUNT[space]
         slot, transposed = self._slot(inner, width, padding=padding), self._slot(width, inner, learned=False)
         self._place(weight, slot, x.columns * slot.stride + out.columns[:, None])
@@ -193,8 +197,9 @@ class Builder:
     def _input_linear(
         self, x: InputSignal, weight: Hashable, bias: Hashable | None, bias_slot: Slot, out: Signal
     ) -> None:
-        slot = self._slot(x.num_columns, int(out.columns.max()) + 1)
-        self._place(weight, slot, np.arange(x.num_columns) * slot.stride + out.columns[:, None])
+        in_channels = self._shape(weight)[1]
+        slot = self._slot(in_channels, int(out.columns.max()) + 1)
+        self._place(weight, slot, np.arange(in_channels) * slot.stride + out.columns[:, None])
         dense, inner = Buffer("node", out.buffer.columns), NumColumns(x.buffer)
         self._emit(linear, x=x.buffer, inner=inner, weight=slot, bias=bias_slot, plus=None, out=dense, rows=ROWS)
         self._emit(add_label_rows, plus=dense, weight=slot, out=out.buffer)
@@ -247,12 +252,13 @@ class Builder:
 
     def filter_bank(self, r: Signal, alpha: Hashable, basis: NDArray[np.floating], shortcut: bool) -> Signal:
         """Filter each subspace of ``r`` by its own polynomial; ``alpha`` are coefficients in the basis."""
-        start, (filters, terms) = self._weights[alpha]
-        degree, hidden = basis.shape[1] - 1, len(r.columns)
-        self._basis = np.ascontiguousarray(basis, self.dtype)
+        filters, terms = self._shape(alpha)
+        start, degree, hidden = self._weights[alpha].start, basis.shape[1] - 1, len(r.columns)
+        place = sum(map(len, self._bases))
+        self._bases.append(np.ascontiguousarray(basis, self.dtype).reshape(-1))
         self._used[start : start + filters * terms] += 1
         slot = self._slot(degree + 1, hidden)
-        bank = {"alpha": start, "filters": filters, "terms": terms, "degree": degree}
+        bank = {"alpha": start, "filters": filters, "terms": terms, "basis": place, "degree": degree}
         bank |= {"channels": hidden // filters, "c": slot}
         self._prologue.append(Instruction(expand_filters, bank | {"shortcut": shortcut}))
         hops = Buffer("node", 8 * REGISTER_BYTES // self.dtype.itemsize, hop_rows(degree), padding="none")
@@ -371,6 +377,8 @@ class Builder:
         if self._readout is None:
             self._readout = (Buffer("graph", num_layers * len(parts) * width), [])
         buffer, done = self._readout
+        if buffer.columns != num_layers * len(parts) * width:
+            raise Unsupported("layers of different widths")
         column = {part: (layer * len(parts) + number) * width for number, part in enumerate(parts)}
         done += [(part, x) for part in parts]
         places = {"mean": column.get("mean", -1), "largest": column.get("max", -1), "total": column.get("sum", -1)}
@@ -392,6 +400,8 @@ class Builder:
 
     def finish(self, outputs: Signal) -> Program:
         """The program, given the network's outputs."""
+        if not (self._used == 1).all():
+            raise Unsupported("a parameter that is not used exactly once")
         embedding = self.embedding()
         if self.loss is not None:
             grad = Buffer("graph", outputs.buffer.columns, padding=outputs.buffer.padding)
@@ -404,7 +414,7 @@ class Builder:
         places, copies = self._place_maps()
         return Program(
             dtype=self.dtype,
-            in_channels=self.in_channels,
+            in_channels=self._in_channels or 0,
             embedding=self._embedding,
             operator=self.operator,
             num_parameters=self._num_parameters,
@@ -414,7 +424,7 @@ class Builder:
             epilogue=tuple(self._epilogue) if self.loss is not None else (),
             places=places,
             copies=copies,
-            basis=self._basis,
+            bases=np.concatenate([np.zeros(0, self.dtype), *self._bases]),
             readout=embedding.buffer,
             readout_columns=embedding.columns,
             column_numbers=np.concatenate([np.zeros(0, np.int64), *self._column_numbers]),
@@ -469,8 +479,15 @@ class Builder:
         self._slots.append(slot)
         return slot
 
+    def _shape(self, key: Hashable) -> tuple[int, ...]:
+        if key not in self._weights:  # it is computed from others, as a parametrisation does
+            raise Unsupported("a weight that is no parameter of the network")
+        return self._weights[key].shape
+
     def _place(self, key: Hashable, slot: Slot, where: NDArray[np.int64]) -> None:
         """Give each value of a parameter a place in a slot."""
+        if math.prod(self._shape(key)) != where.size:
+            raise Unsupported(f"a parameter of shape {self._shape(key)} for {where.size} places")
         weights = self._weights[key]
         if slot.learned:
             self._used[weights.start : weights.start + where.size] += 1
@@ -485,7 +502,7 @@ class Builder:
     def _place_slots(self) -> tuple[int, int]:
         """Give each slot its place, those with gradients first; return the numbers of all and of the latter values."""
         buffers = [buffer for stream in (self._forward, self._backward) for step in stream for buffer in step.buffers]
-        widest = max(row_stride(buffer.columns or self.in_channels, self.dtype) for buffer in buffers)
+        widest = max(row_stride(buffer.columns or self._in_channels or 1, self.dtype) for buffer in buffers)
         self._zero.stride = widest + 8 * REGISTER_BYTES // self.dtype.itemsize
         end = learned_end = 0
         for slot in sorted(self._slots, key=lambda slot: not slot.learned):
@@ -500,8 +517,3 @@ class Builder:
         for weights, slot, where in self._places:
             (places if slot.learned else copies)[weights.start : weights.start + len(where)] = slot.offset + where
         return places, copies
-
-    @property
-    def uses_each_parameter_once(self) -> bool:
-        """Whether every parameter has exactly one place."""
-        return bool((self._used == 1).all())

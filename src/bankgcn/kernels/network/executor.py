@@ -150,7 +150,7 @@ class _Call:
             entry.GRAD_THETA: empty if gradient is None else gradient,
             entry.PLACES: program.places,
             entry.COPIES: program.copies,
-            entry.BASIS: program.basis,
+            entry.BASES: program.bases,
             entry.COLUMNS: program.column_numbers,
             entry.GAMMA: self.gamma,
         }

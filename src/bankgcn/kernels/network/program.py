@@ -105,7 +105,7 @@ class Program:
         epilogue: Instructions after the blocks of a batch: from padded gradients to those of ``theta``.
         places: Place of each parameter in the padded ones, shape ``(num_parameters,)``; -1: the prologue expands it.
         copies: Place of its transposed copy; -1: none.
-        basis: Chebyshev coefficients of the basis polynomials of filter banks, one polynomial per row.
+        bases: Chebyshev coefficients of the basis polynomials of each filter bank, one polynomial after another.
         readout: The buffer of the readouts, one row per graph.
         readout_columns: Column of the buffer for each column of the network's representation of a graph.
         column_numbers: See ``COLUMNS`` in :mod:`bankgcn.kernels.ops.block_table`.
@@ -126,7 +126,7 @@ class Program:
     epilogue: tuple[Instruction, ...]
     places: NDArray[np.int64]
     copies: NDArray[np.int64]
-    basis: NDArray[np.floating]
+    bases: NDArray[np.floating]
     readout: Buffer
     readout_columns: NDArray[np.int64]
     column_numbers: NDArray[np.int64]
