@@ -199,10 +199,13 @@ class GraphSet:
 
     @cached_property
     def quotient(self) -> FlatArrays:
-        """The quotient graphs: nodes that colour refinement cannot distinguish are merged."""
-        from bankgcn.kernels.network.quotient import quotient
+        """The quotient graphs: nodes that colour refinement cannot distinguish are merged.
 
-        return quotient(self.flat, self.node_colors)
+        A small set, or a part of one, stays as it is: compiling the refinement would take longer than it saves.
+        """
+        from bankgcn.kernels.network.quotient import MIN_NODES, quotient
+
+        return self.flat if len(self.node_colors.color) < MIN_NODES else quotient(self.flat, self.node_colors)
 
     @cached_property
     def node_colors(self) -> NodeColors:

@@ -25,7 +25,7 @@ from bankgcn.kernels.network.collate import CollatedGraphs
 from bankgcn.kernels.network.linking import CACHE_LINE, BlockSize, LinkedProgram, link
 from bankgcn.kernels.network.program import Program
 from bankgcn.kernels.ops import block_table as entry
-from bankgcn.kernels.ops.adam import Adam, adam_step
+from bankgcn.kernels.ops.adam import Adam
 
 Floats = NDArray[np.floating]
 
@@ -92,19 +92,14 @@ def train(
         IndexError: A class is out of range; nothing was changed.
     """
     _check_targets(targets, program, len(graphs.node_ptr) - 1)
-    call = _Call(graphs, batch_ptr, program, theta, targets, gradient, gamma)
+    call = _Call(graphs, batch_ptr, program, theta, targets, gradient, adam, gamma)
     keys = np.zeros(len(batch_ptr) - 1, np.int64) if dropout_keys is None else dropout_keys
-    empty = np.empty(0, theta.dtype)
-    mean, square, step, *settings = adam or Adam(empty, empty, 1, 0.0, 0.0, 0.0, 0.0, 0.0)
-    optimizer = Adam(mean, square, int(step), *map(float, settings))
     if threads > 1 and len(call.chunks.graph_ptr) > 2:
-        return call.train_on_threads(theta, gradient, optimizer, keys, threads)
+        return call.train_on_threads(keys, threads)
     losses = np.zeros(len(batch_ptr) - 1)
-    call.allocate(1)
     _train(
         call.linked[:4], call.table, graphs.node_ptr, batch_ptr, call.chunks.graph_ptr, call.chunks.batch_ptr, keys,
-        call.work[0], call.parameters, _gradients(2, program), theta, gradient, optimizer,
-        call.loss, losses,
+        call.work[0], call.parameters, _gradients(2, program), call.loss, losses,
     )  # fmt: skip
     return losses
 
@@ -120,12 +115,13 @@ class _Call:
         theta: Floats,
         targets: Targets | None = None,
         gradient: Floats | None = None,
+        adam: Adam | None = None,
         gamma: float = 0.0,
     ):
         self.graphs, self.batch_ptr, self.program = graphs, batch_ptr, program
         self.chunks: Chunks = divide(graphs.node_ptr, graphs.rowptr, batch_ptr)
         size = BlockSize(self.chunks.nodes, self.chunks.graphs, self.chunks.edges, graphs.attributes.shape[1])
-        self.linked: LinkedProgram = link(program, size)
+        self.linked: LinkedProgram = link(program, size, update=adam is not None)
         self.parameters = _zeros(program.parameter_size, program.dtype)
         self.work: list[Floats] = [_zeros(self.linked.work_size, program.dtype)]
         self.gradients = np.zeros((1, 0), program.dtype)
@@ -154,6 +150,9 @@ class _Call:
             entry.COLUMNS: program.column_numbers,
             entry.GAMMA: self.gamma,
         }
+        if adam is not None:
+            state = {entry.ADAM_MEAN: adam.mean, entry.ADAM_SQUARE: adam.square}
+            arrays |= state | {entry.ADAM_SETTINGS: adam.settings}
         self.arrays = arrays  # operations have their addresses only: they must not be freed
         self.table = np.zeros(entry.SIZE, np.int64)
         for place, array in arrays.items():
@@ -162,6 +161,7 @@ class _Call:
         self.table[entry.NUM_ATTRIBUTES] = graphs.attributes.shape[1]
         self.table[entry.NUM_LABELS] = graphs.labels.shape[1]
         self.table[entry.NUM_PARAMETERS] = program.num_parameters
+        self.table[entry.ADAM_STEP] = 0 if adam is None else adam.step
 
     def allocate(self, threads: int) -> None:
         """Allocate the workspace of each thread."""
@@ -181,9 +181,7 @@ class _Call:
         )  # fmt: skip
         return float(loss[0])
 
-    def train_on_threads(
-        self, theta: Floats, gradient: Floats, adam: Adam, keys: NDArray[np.int64], threads: int
-    ) -> NDArray[np.float64]:
+    def train_on_threads(self, keys: NDArray[np.int64], threads: int) -> NDArray[np.float64]:
         """As :func:`_train`, with the chunks of each batch shared among threads."""
         self.allocate(threads)
         most = int(np.diff(self.chunks.batch_ptr).max())
@@ -203,10 +201,8 @@ class _Call:
                 gradients[0] += gradients[number]
             for part in parts:
                 losses[batch] += part
-            _finish_step(
-                self.linked.epilogue, self.table, self.work[0], self.parameters, gradients[0], theta, gradient, adam,
-                adam.step + batch,
-            )  # fmt: skip
+            _run(self.linked.epilogue, self.table, self.work[0], self.parameters, gradients[0])
+            self.table[entry.ADAM_STEP] += 1
         return losses
 
 
@@ -269,36 +265,31 @@ def _run_chunk(
 
 
 @jit_cached
-def _finish_step(epilogue, table, work, parameters, gradient, theta, grad_theta, adam, step):
-    """From padded gradients to those of ``theta``; if Adam has state, with a step of it."""
-    if adam.mean.shape[0] > 0:
-        grad_theta[:] = 0
-    _run_instructions(epilogue, table, work, parameters, gradient)
-    if adam.mean.shape[0] > 0:
-        adam_step(theta, grad_theta, adam, step)
-
-
-@jit_cached
 def _train(
-    code, table, node_ptr, batch_ptr, graph_ptr, chunk_ptr, keys, work, parameters, gradients, theta, grad_theta, adam,
-    loss, losses,
+    code, table, node_ptr, batch_ptr, graph_ptr, chunk_ptr, keys, work, parameters, gradients, loss, losses
 ):  # fmt: skip
-    """Train on all batches on one thread; ``gradients`` has two rows, for all chunks of a batch and for the last."""
+    """Train on all batches on one thread; ``gradients`` has two rows, for all chunks of a batch and for the last.
+
+    Loops instead of expressions with arrays, which take long to compile.
+    """
     prologue, forward, backward, epilogue = code
-    nothing = np.empty((0, 0), work.dtype)
+    nothing, size = np.empty((0, 0), work.dtype), gradients.shape[1]
     for batch in range(batch_ptr.shape[0] - 1):
-        _run_instructions(prologue, table, work, parameters, gradients[0])
+        _run_instructions(prologue, table, work, parameters, work)
         table[entry.DROPOUT_KEY] = keys[batch]
-        first, last = chunk_ptr[batch], chunk_ptr[batch + 1]
-        for chunk in range(first, last):
+        first = chunk_ptr[batch]
+        for chunk in range(first, chunk_ptr[batch + 1]):
             own = gradients[min(chunk - first, 1)]
-            own[:] = 0
+            for k in range(size):
+                own[k] = 0
             loss[0] = 0
             _run_chunk(
                 forward, backward, table, node_ptr, graph_ptr[chunk], graph_ptr[chunk + 1], batch_ptr[batch], work,
                 parameters, own, 0, 0, nothing,
             )  # fmt: skip
             if chunk > first:
-                gradients[0] += own
+                for k in range(size):
+                    gradients[0, k] += own[k]
             losses[batch] += loss[0]
-        _finish_step(epilogue, table, work, parameters, gradients[0], theta, grad_theta, adam, adam.step + batch)
+        _run_instructions(epilogue, table, work, parameters, gradients[0])
+        table[entry.ADAM_STEP] += 1

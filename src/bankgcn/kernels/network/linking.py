@@ -18,6 +18,8 @@ from bankgcn.kernels.network.program import (
     stride_of,
     width_of,
 )
+from bankgcn.kernels.ops.adam import adam_step
+from bankgcn.kernels.ops.parameters import clear_gradient
 from bankgcn.kernels.ops.padding import TILE_ROWS, round_up
 
 MAX_OPERANDS = 24
@@ -44,17 +46,26 @@ class LinkedProgram(NamedTuple):
     readout: tuple[int, int]  # offset and distance of two rows
 
 
-def link(program: Program, size: BlockSize) -> LinkedProgram:
-    """Lay out the workspace for blocks of this size or a little more, and write the instructions."""
+def link(program: Program, size: BlockSize, update: bool = False) -> LinkedProgram:
+    """Lay out the workspace for blocks of this size or a little more, and write the instructions.
+
+    Args:
+        program: The program.
+        size: Size of the largest block.
+        update: Whether the epilogue takes a step of Adam, with the gradient of the batch alone.
+    """
     # Rounded, so that calls with similar graphs find the result of an earlier one.
     nodes, graphs, edges = round_up(size.nodes, 64), round_up(size.graphs, 32), round_up(size.edges, 512)
-    return _link(program, BlockSize(nodes, graphs, edges, size.attributes))
+    return _link(program, BlockSize(nodes, graphs, edges, size.attributes), update)
 
 
 @lru_cache(maxsize=16)
-def _link(program: Program, size: BlockSize) -> LinkedProgram:
+def _link(program: Program, size: BlockSize, update: bool) -> LinkedProgram:
     # Instructions of the epilogue run apart from blocks, but no buffer is so large that it should share memory.
-    streams = (program.prologue, program.forward, program.backward, program.epilogue)
+    epilogue = program.epilogue
+    if update:
+        epilogue = (Instruction(clear_gradient, {}), *epilogue, Instruction(adam_step, {}))
+    streams = (program.prologue, program.forward, program.backward, epilogue)
     everything = [instruction for stream in streams for instruction in stream]
     columns = {
         buffer: size.attributes if buffer.columns is None else buffer.columns

@@ -15,6 +15,7 @@ from bankgcn.kernels.jit.compiler import jit_cached, jit_inner
 from bankgcn.kernels.network.coloring import color_graphs
 from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors, read_only
 
+MIN_NODES = 1 << 14  # of a whole set: an epoch of a smaller one takes milliseconds, compiling the refinement seconds
 MIN_REDUCTION = 0.02  # share of the nodes that merging must remove, or the copy is not worth its memory
 
 

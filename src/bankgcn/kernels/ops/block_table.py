@@ -38,6 +38,12 @@ COPIES = 25  # int64 (P,): place of a second, transposed copy; -1: none
 BASES = 26  # float: for each filter bank (terms, degree + 1) Chebyshev coefficients of its basis polynomials
 COLUMNS = 27  # int64: numbers of the columns in the results of a network, for its buffers
 GAMMA = 28  # double (1,): weight of the mutual coherence
-NUM_PARAMETERS = 29
+ADAM_MEAN = 29  # float (P,): state of the optimiser
+ADAM_SQUARE = 30  # float (P,)
+ADAM_SETTINGS = 31  # double (5,): see Adam.settings
 
-SIZE = 30
+# Further numbers of the call.
+NUM_PARAMETERS = 32
+ADAM_STEP = 33  # number of the next step, from 1
+
+SIZE = 34

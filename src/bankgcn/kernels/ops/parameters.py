@@ -19,6 +19,14 @@ def unpack_parameters(instruction, table, work, parameters, gradients):
 
 
 @operation("")
+def clear_gradient(instruction, table, work, parameters, gradients):
+    """Set the gradients of the vector to 0."""
+    grad_theta = floats_at(work, table[GRAD_THETA])
+    for p in range(table[NUM_PARAMETERS]):
+        grad_theta[p] = 0
+
+
+@operation("")
 def pack_gradient(instruction, table, work, parameters, gradients):
     """Add the gradients of the padded parameters to those of the vector."""
     grad_theta, places = floats_at(work, table[GRAD_THETA]), integers_at(table[PLACES])
