@@ -210,7 +210,7 @@ def attend(s: State, x, source, target, bias, scores, attention: Buffer, out) ->
     s[out] = _attention(s, attention.columns)(s[x], *rows) + s.row(bias, s[x])
 
 
-def attend_adjoint(s: State, grad, x, source, target, scores, attention: Buffer, grad_scores, out) -> None:
+def attend_adjoint(s: State, grad, x, source, target, scores, attention: Buffer, grad_attention, grad_scores, out) -> None:
     s[out] = s.adjoint(_attention(s, attention.columns), s[grad], s[x], source, target)
 
 

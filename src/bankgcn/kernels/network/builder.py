@@ -290,8 +290,9 @@ class Builder:
 
         def backward() -> None:
             grad = self._gradients.pop(out)
-            grad_scores = Buffer("node", 2 * heads, padding="none")
-            self._give_result_of(x, attend_adjoint(heads), grad=grad, grad_scores=grad_scores, **kept)
+            own = {"grad_attention": Buffer("edge", heads, padding="none")}
+            own |= {"grad_scores": Buffer("node", 2 * heads, padding="none")}
+            self._give_result_of(x, attend_adjoint(heads), grad=grad, **own, **kept)
             if bias is not None:
                 self._emit_back(bias_gradient, grad=self._weighted_by_nodes(grad), bias=slot, rows=ROWS)
 

@@ -22,7 +22,7 @@ from bankgcn.kernels.ops.adam import adam_step
 from bankgcn.kernels.ops.parameters import clear_gradient
 from bankgcn.kernels.ops.padding import TILE_ROWS, round_up
 
-MAX_OPERANDS = 24
+MAX_OPERANDS = 28
 CACHE_LINE = 64  # bytes
 
 

@@ -109,7 +109,7 @@ def attend_adjoint(heads: int) -> Operation:
 
     @operation(
         "grad: buffer, x: buffer, source: slot, target: slot, scores: buffer, attention: buffer, "
-        "grad_scores: buffer, out: buffer"
+        "grad_attention: buffer, grad_scores: buffer, out: buffer"
     )
     def attend_adjoint(instruction, table, work, parameters, gradients):
         """Gradients of the signals, and of both vectors that the scores are products with.
@@ -119,8 +119,8 @@ def attend_adjoint(heads: int) -> Operation:
         """
         (
             grad, grad_stride, _, x, x_stride, _, source, _, target, _, scores, scores_stride, _, attention, _, _,
-            grad_scores, grad_scores_stride, _, out, stride, width,
-        ) = unpack(instruction, 22)  # fmt: skip
+            grad_attention, _, _, grad_scores, grad_scores_stride, _, out, stride, width,
+        ) = unpack(instruction, 25)  # fmt: skip
         rowptr, col, multiplicity = (
             integers_at(table[ROWPTR]), integers_at(table[COL]), floats_at(work, table[MULTIPLICITY]),
         )  # fmt: skip
@@ -133,33 +133,23 @@ def attend_adjoint(heads: int) -> Operation:
             store(work, grad_scores + i * grad_scores_stride + heads, zero)
         for i in range(rows):
             begin, end, nodes = rowptr[first + i], rowptr[first + i + 1], multiplicity[first + i]
-            at = attention + (begin - rowptr[first] + i) * heads
-            for j in range(0, width, lanes(wide)):
-                g = multiply(nodes, load(wide, work, grad + i * grad_stride + j))
-                share = tile(load(zero, work, at), wide)
-                place = out + i * stride + j
-                store(work, place, fma(share, g, load(wide, work, place)))
-                for e in range(begin, end):
-                    share = tile(load(zero, work, at + (e - begin + 1) * heads), wide)
-                    place = out + (col[e] - first) * stride + j
-                    store(work, place, fma(share, g, load(wide, work, place)))
-            # Gradients of the attention, weighted: first their mean, then that of each score.
-            mean = zero
+            place = (begin - rowptr[first] + i) * heads
+            at, to, mean = attention + place, grad_attention + place, zero
             for e in range(begin, end + 1):
-                other = i if e == begin else col[e - 1] - first
-                s = zero
+                other, share = i if e == begin else col[e - 1] - first, load(zero, work, at + (e - begin) * heads)
+                s, shares = zero, tile(multiply(nodes, share), wide)
                 for j in range(0, width, lanes(wide)):
-                    v = load(wide, work, x + other * x_stride + j)
-                    s = add(s, fold(multiply(v, load(wide, work, grad + i * grad_stride + j)), zero))
-                mean = fma(s, load(zero, work, at + (e - begin) * heads), mean)
+                    g = load(wide, work, grad + i * grad_stride + j)
+                    s = add(s, fold(multiply(load(wide, work, x + other * x_stride + j), g), zero))
+                    place = out + other * stride + j
+                    store(work, place, fma(shares, g, load(wide, work, place)))
+                store(work, to + (e - begin) * heads, s)
+                mean = fma(s, share, mean)
+            # From the attention to the scores: the adjoint of the softmax subtracts the weighted mean.
             own, of_target = load(zero, work, scores + i * scores_stride + heads), zero
             for e in range(begin, end + 1):
-                other = i if e == begin else col[e - 1] - first
-                s = zero
-                for j in range(0, width, lanes(wide)):
-                    v = load(wide, work, x + other * x_stride + j)
-                    s = add(s, fold(multiply(v, load(wide, work, grad + i * grad_stride + j)), zero))
-                g = multiply(load(zero, work, at + (e - begin) * heads), multiply(nodes, subtract(s, mean)))
+                other, share = i if e == begin else col[e - 1] - first, load(zero, work, at + (e - begin) * heads)
+                g = multiply(multiply(nodes, share), subtract(load(zero, work, to + (e - begin) * heads), mean))
                 score = add(own, load(zero, work, scores + other * scores_stride))
                 g = fma(slope, g, multiply(one - slope, where_positive(score, g)))
                 place = grad_scores + other * grad_scores_stride
