@@ -19,6 +19,7 @@ from bankgcn.kernels.network.collate import CollatedGraphs
 from bankgcn.kernels.network.executor import Targets
 from bankgcn.kernels.network.program import Buffer, NumColumns, Program, Slot
 from bankgcn.nn.dropout import drop
+from bankgcn.tasks import LOSSES
 
 
 @dataclass
@@ -210,7 +211,9 @@ def attend(s: State, x, source, target, bias, scores, attention: Buffer, out) ->
     s[out] = _attention(s, attention.columns)(s[x], *rows) + s.row(bias, s[x])
 
 
-def attend_adjoint(s: State, grad, x, source, target, scores, attention: Buffer, grad_attention, grad_scores, out) -> None:
+def attend_adjoint(
+    s: State, grad, x, source, target, scores, attention: Buffer, grad_attention, grad_scores, out
+) -> None:
     s[out] = s.adjoint(_attention(s, attention.columns), s[grad], s[x], source, target)
 
 
@@ -260,7 +263,9 @@ def layer_norm(s: State, x, columns, weight, bias, moments, out) -> None:
 
 
 def layer_norm_adjoint(s: State, grad, x, columns, weight, bias, moments, out) -> None:
-    s[out] = s.adjoint(lambda *arguments: F.layer_norm(arguments[0], (columns,), *arguments[1:]), s[grad], s[x], weight, bias)
+    s[out] = s.adjoint(
+        lambda *arguments: F.layer_norm(arguments[0], (columns,), *arguments[1:]), s[grad], s[x], weight, bias
+    )
 
 
 def normalized_graphs(s: State) -> Callable[..., Tensor]:
@@ -341,16 +346,7 @@ absolute_error = loss_of(known(lambda z, y: (z - y).abs()))
 binary_cross_entropy = loss_of(known(lambda z, y: F.binary_cross_entropy_with_logits(z, y, reduction="none")))
 
 INTERPRETERS: dict[str, Callable[..., None]] = {
-    function.__name__: function
-    for function in (
-        unpack_parameters, pack_gradient, expand_filters, filters_gradient, coherence_gradient, load_attributes, linear,
-        weight_gradient, bias_gradient, add_label_rows, label_rows_gradient, filter_bank, filter_bank_adjoint, propagate,
-        attend, attend_adjoint, relu, relu_adjoint, add_multiple, scale_by_multiplicity, dropout, l2_normalize,
-        l2_normalize_adjoint, layer_norm, layer_norm_adjoint, graph_norm, graph_norm_adjoint, read_out, read_out_adjoint,
-    )  # fmt: skip
-} | {
-    "cross_entropy": cross_entropy,
-    "squared_error": squared_error,
-    "absolute_error": absolute_error,
-    "binary_cross_entropy": binary_cross_entropy,
-}
+    name: value
+    for name, value in list(globals().items())
+    if callable(value) and getattr(value, "__annotations__", {}).get("s") == "State"
+} | {loss: globals()[loss] for loss in LOSSES}

@@ -221,7 +221,7 @@ class GraphSet:
 
         nodes = len(self.degree)
         empty = np.empty(0, np.float32)
-        fields = (
+        fields: tuple[NDArray, ...] = (
             self.node_ptr,
             self.edge_ptr,
             self.degree.astype(np.int32),
@@ -232,7 +232,7 @@ class GraphSet:
             self.num_attributes + pointers(np.array(self.label_widths, np.int64)),
             empty,
         )
-        return FlatArrays(*map(read_only, fields))
+        return FlatArrays(*(read_only(array) for array in fields))
 
     @cached_property
     def largest(self) -> int:

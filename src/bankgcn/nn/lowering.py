@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from bankgcn.nn.network import BankGCN, GraphNetwork
 from bankgcn.nn.norms import GraphNorm
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
-    from bankgcn.kernels.network.builder import Builder, Signal
+    from bankgcn.kernels.network.builder import Builder, InputSignal, Signal
     from bankgcn.kernels.network.collate import CollatedGraphs
     from bankgcn.kernels.network.program import Program
 
@@ -45,21 +46,22 @@ def lower(net: GraphNetwork, loss: str | None = None) -> Program | None:
         return None
     if not fused_for(*parameters) or len({parameter.dtype for parameter in parameters}) > 1:
         return None
-    rows = [LOWERINGS.get(f"{type(conv).__module__}.{type(conv).__qualname__}") for conv in net.convs]
-    operators = {row and row.operator(conv) for row, conv in zip(rows, net.convs, strict=True)}
+    names = [f"{type(conv).__module__}.{type(conv).__qualname__}" for conv in net.convs]
+    if not all(name in LOWERINGS for name in names):
+        return None
+    rows = [LOWERINGS[name] for name in names]
+    operators = {row.operator(conv) for row, conv in zip(rows, net.convs, strict=True)}
     operator = operators.pop()
     if operator is None or operators:
         return None
-    return _program(net, [row for row in rows if row], operator, loss)
+    return _program(net, rows, operator, loss)
 
 
-def _program(
-    net: GraphNetwork, rows: list[Lowering], operator: tuple[str, float], loss: str | None
-) -> Program | None:
+def _program(net: GraphNetwork, rows: list[Lowering], operator: tuple[str, float], loss: str | None) -> Program | None:
     from bankgcn.kernels.network.builder import Builder, Unsupported
     from bankgcn.kernels.network.program import Operator
 
-    shapes = {parameter: tuple(parameter.shape) for parameter in net.parameters()}
+    shapes: dict[Hashable, tuple[int, ...]] = {parameter: tuple(parameter.shape) for parameter in net.parameters()}
     dtype = np.dtype(str(net.predict.weight.dtype).removeprefix("torch."))
     builder = Builder(shapes, dtype, Operator(*operator), loss)
     try:
@@ -71,15 +73,17 @@ def _program(
 def _steps(builder: Builder, net: GraphNetwork, rows: list[Lowering]) -> Signal:
     """Add the steps of a network, as its ``forward``; return its outputs."""
     num_layers = len(net.convs)
-    x: Signal | None = None
+    x: Signal | InputSignal
     if isinstance(net.encoder, AtomEncoder):
         x = builder.look_up(net.encoder.table.weight, net.encoder.num_values)
+    else:
+        x = builder.input()
+    before: Signal | None = None  # what the residual of the next layer adds
     for layer, (row, conv) in enumerate(zip(rows, net.convs, strict=True)):
-        source = builder.input() if x is None else x
-        y = builder.dropout(_activate(builder, net, layer, row.steps(builder, conv, source)), net.dropout, layer)
+        y = builder.dropout(_activate(builder, net, layer, row.steps(builder, conv, x)), net.dropout, layer)
         if net.residual is not None:
-            before = builder.linear(source, net.residual.weight, columns=y.columns) if layer == 0 else x
-            y = builder.add(y, before)
+            before = builder.linear(x, net.residual.weight, columns=y.columns) if before is None else before
+            before = y = builder.add(y, before)
         x = y
         builder.read_out(x, net.readout, layer, num_layers)
     z = builder.dropout(builder.embedding(), net.dropout, num_layers)

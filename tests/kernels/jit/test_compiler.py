@@ -31,7 +31,7 @@ def test_a_long_compilation_is_announced_once_and_while_it_lasts(caplog: pytest.
     compile_for(0.05, listener)
     (record,) = caplog.records
     assert record.name == "bankgcn"
-    expected = "compiling the CPU kernels for this machine (once; up to half a minute); BANKGCN_KERNELS=off avoids this"
+    expected = "compiling the CPU kernels for this machine (once; some seconds); BANKGCN_KERNELS=off avoids this"
     assert record.message == expected
     assert 0.02 <= record.created - started < 0.3
 

@@ -71,7 +71,9 @@ class Case:
             loss = LOSSES[self.loss](outputs, targets)
             loss.backward()
             with torch.no_grad():
-                embedding = net.eval().graph_embedding(self.batch.x.to(dtype), *arguments, batch_size=options["batch_size"])
+                embedding = net.eval().graph_embedding(
+                    self.batch.x.to(dtype), *arguments, batch_size=options["batch_size"]
+                )
         return Outcome(embedding, loss.detach(), torch.cat([p.grad.reshape(-1) for p in net.parameters()]))
 
     def program_targets(self) -> Targets:
@@ -124,7 +126,9 @@ def agree(found: Outcome, expected: Outcome, tolerance: float) -> None:
     for name, value in vars(found).items():
         target = getattr(expected, name)
         scale = max(1, target.abs().max().item()) if target.numel() else 1
-        torch.testing.assert_close(value, target, rtol=tolerance, atol=tolerance * scale, msg=lambda m, n=name: f"{n}: {m}")
+        torch.testing.assert_close(
+            value, target, rtol=tolerance, atol=tolerance * scale, msg=lambda m, n=name: f"{n}: {m}"
+        )
 
 
 def targets_of(y: np.ndarray) -> Targets:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-
 from bankgcn.kernels.ops.label_rows import add_label_rows, scatter_add_label_rows
+
 from padded_rows import padded
 
 ROWS, INNER, COLUMNS = 6, 5, 19

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-
 from bankgcn.kernels.ops.multiplicity import scale_by_multiplicity
+
 from padded_rows import padded
 
 

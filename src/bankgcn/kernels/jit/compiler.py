@@ -86,7 +86,7 @@ class SlowCompilation(event.Listener):
         self._logged = True
         how_often = "once" if self.cached else "in every process, because NUMBA_CACHE_DIR names no writable folder"
         logging.getLogger("bankgcn").warning(
-            "compiling the CPU kernels for this machine (%s; up to half a minute); BANKGCN_KERNELS=off avoids this",
+            "compiling the CPU kernels for this machine (%s; some seconds); BANKGCN_KERNELS=off avoids this",
             how_often,
         )
 

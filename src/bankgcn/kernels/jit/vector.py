@@ -279,7 +279,7 @@ def maximum(typingctx, a, b):
 
 @intrinsic
 def exp(typingctx, a):
-    """The exponential function of values that are at most 0; below the smallest normal number it may be any smaller one.
+    """The exponential function of values that are at most 0; a result below the smallest normal number is that.
 
     ``exp(x) = 2^n exp(r)`` with an integer n and ``|r| <= log(2) / 2``, where the Taylor series converges fast.
     """

@@ -49,7 +49,7 @@ ROW_COUNT = {"node": ROWS, "graph": GRAPHS}
 FIRST_ROW = {"node": BATCH_ROW, "graph": BATCH_GRAPH}
 
 
-class Unsupported(Exception):  # noqa: N818  # a reason, which the caller turns into another path
+class Unsupported(Exception):
     """The executor cannot run such a network."""
 
 
@@ -93,7 +93,7 @@ class Builder:
     """A program under construction.
 
     Args:
-        shapes: Shape of each parameter, in the order of the vector of all parameters. Steps name parameters by these keys.
+        shapes: Shape of each parameter, in the order of the vector of all parameters; steps name them by these keys.
         dtype: Type of all floats.
         operator: What the convolutions multiply by.
         loss: A name in :data:`bankgcn.kernels.ops.losses.LOSSES`; ``None`` makes a program without backward pass.
@@ -166,7 +166,9 @@ class Builder:
         """``x weight^T + bias``; ``columns`` says where each column of the result is in its buffer."""
         out_channels, in_channels = self._shape(weight)
         space: Space = "node" if isinstance(x, InputSignal) else x.space
-        out = Signal(Buffer(space, out_channels, padding=padding), np.arange(out_channels) if columns is None else columns)
+        out = Signal(
+            Buffer(space, out_channels, padding=padding), np.arange(out_channels) if columns is None else columns
+        )
         bias_slot = self._zero if bias is None else self._row(bias, out.columns)
         if isinstance(x, InputSignal):
             self._in_channels = in_channels
@@ -178,9 +180,7 @@ class Builder:
         slot, transposed = self._slot(inner, width, padding=padding), self._slot(width, inner, learned=False)
         self._place(weight, slot, x.columns * slot.stride + out.columns[:, None])
         self._place(weight, transposed, out.columns[:, None] * transposed.stride + x.columns)
-        self._emit(
-            linear, x=x.buffer, inner=inner, weight=slot, bias=bias_slot, plus=None, out=out.buffer, rows=rows
-        )
+        self._emit(linear, x=x.buffer, inner=inner, weight=slot, bias=bias_slot, plus=None, out=out.buffer, rows=rows)
 
         def backward() -> None:
             grad = self._gradients.pop(out)
@@ -326,7 +326,11 @@ class Builder:
     def layer_norm(self, x: Signal, weight: Hashable, bias: Hashable) -> Signal:
         """Layer normalisation of each row."""
         out = self._like(x)
-        options: dict[str, Any] = {"x": x.buffer, "columns": len(x.columns), "moments": Buffer("node", 2, padding="none")}
+        options: dict[str, Any] = {
+            "x": x.buffer,
+            "columns": len(x.columns),
+            "moments": Buffer("node", 2, padding="none"),
+        }
         options |= {"weight": self._row(weight, x.columns), "bias": self._row(bias, x.columns)}
         self._emit(layer_norm, out=out.buffer, **options)
         self._tape.append(lambda: self._give_result_of(x, layer_norm_adjoint, grad=self._gradients.pop(out), **options))

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from bankgcn.kernels.jit.compiler import jit_cached
 from bankgcn.kernels.network.flat_arrays import FlatArrays
@@ -39,7 +39,7 @@ class CollatedGraphs(NamedTuple):
 
 
 def collate(
-    arrays: FlatArrays, indices: NDArray[np.integer], operator: Operator, dtype: np.dtype = np.dtype(np.float32)
+    arrays: FlatArrays, indices: NDArray[np.integer], operator: Operator, dtype: DTypeLike = np.float32
 ) -> CollatedGraphs:
     """The graphs with these numbers, in this order.
 

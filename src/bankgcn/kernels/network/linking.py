@@ -19,8 +19,8 @@ from bankgcn.kernels.network.program import (
     width_of,
 )
 from bankgcn.kernels.ops.adam import adam_step
-from bankgcn.kernels.ops.parameters import clear_gradient
 from bankgcn.kernels.ops.padding import TILE_ROWS, round_up
+from bankgcn.kernels.ops.parameters import clear_gradient
 
 MAX_OPERANDS = 28
 CACHE_LINE = 64  # bytes
@@ -62,10 +62,10 @@ def link(program: Program, size: BlockSize, update: bool = False) -> LinkedProgr
 @lru_cache(maxsize=16)
 def _link(program: Program, size: BlockSize, update: bool) -> LinkedProgram:
     # Instructions of the epilogue run apart from blocks, but no buffer is so large that it should share memory.
-    epilogue = program.epilogue
+    final = program.epilogue
     if update:
-        epilogue = (Instruction(clear_gradient, {}), *epilogue, Instruction(adam_step, {}))
-    streams = (program.prologue, program.forward, program.backward, epilogue)
+        final = (Instruction(clear_gradient, {}), *final, Instruction(adam_step, {}))
+    streams = (program.prologue, program.forward, program.backward, final)
     everything = [instruction for stream in streams for instruction in stream]
     columns = {
         buffer: size.attributes if buffer.columns is None else buffer.columns
@@ -97,7 +97,8 @@ def _link(program: Program, size: BlockSize, update: bool) -> LinkedProgram:
         return code
 
     readout = (offsets[program.readout], stride_of(columns[program.readout], "wide", program.dtype))
-    return LinkedProgram(*map(write, streams), work_size, readout)
+    prologue, forward, backward, epilogue = map(write, streams)
+    return LinkedProgram(prologue, forward, backward, epilogue, work_size, readout)
 
 
 def _allocate(

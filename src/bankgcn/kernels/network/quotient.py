@@ -45,7 +45,7 @@ def quotient(arrays: FlatArrays, colors: NodeColors | None = None) -> FlatArrays
     )
     edges = _merge(arrays, colors, np.full(num_colors.max(), -1), merged)
     used = merged._replace(neighbor=merged.neighbor[:edges].copy(), weight=merged.weight[:edges].copy())
-    return FlatArrays(*map(read_only, used))
+    return FlatArrays(*(read_only(array) for array in used))
 
 
 @jit_cached

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from bankgcn.kernels.jit.compiler import jit_inner
 from bankgcn.kernels.jit.operation import Operation, operation, unpack
 from bankgcn.kernels.jit.vector import (
     add,
@@ -32,7 +33,6 @@ from bankgcn.kernels.jit.vector import (
     zeros8,
     zeros_of_lanes,
 )
-from bankgcn.kernels.jit.compiler import jit_inner
 from bankgcn.kernels.ops.block_table import COL, FIRST_NODE, MULTIPLICITY, ROWPTR, ROWS, WEIGHT
 
 SLOPE = 0.2  # of the leaky ReLU, as PyG's default
@@ -55,7 +55,8 @@ def attend(heads: int) -> Operation:
         ``scores`` gets the scores of each node as a source and as a target, ``attention`` those of each edge.
         """
         (
-            x, x_stride, width, source, _, target, _, bias, _, scores, scores_stride, _, attention, _, _, out, stride, _,
+            x, x_stride, width, source, _, target, _, bias, _, scores, scores_stride, _, attention, _, _,
+            out, stride, _,
         ) = unpack(instruction, 18)  # fmt: skip
         rowptr, col, weight = integers_at(table[ROWPTR]), integers_at(table[COL]), floats_at(work, table[WEIGHT])
         wide, zero, first, rows = zeros8(work), zeros_of_lanes(work, heads), table[FIRST_NODE], table[ROWS]
@@ -161,7 +162,11 @@ def attend_adjoint(heads: int) -> Operation:
             of_target = load(zero, work, grad_scores + i * grad_scores_stride + heads)
             share = one / multiplicity[first + i]
             for j in range(0, width, lanes(wide)):
-                v, of_sources, of_targets = load(wide, work, x + i * x_stride + j), tile(of_source, wide), tile(of_target, wide)
+                v, of_sources, of_targets = (
+                    load(wide, work, x + i * x_stride + j),
+                    tile(of_source, wide),
+                    tile(of_target, wide),
+                )
                 store(gradients, source + j, fma(of_sources, v, load(wide, gradients, source + j)))
                 store(gradients, target + j, fma(of_targets, v, load(wide, gradients, target + j)))
                 g = fma(of_sources, load(wide, parameters, source + j), load(wide, work, out + i * stride + j))

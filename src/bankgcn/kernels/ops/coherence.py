@@ -17,7 +17,11 @@ def coherence_gradient(instruction, table, work, parameters, gradients):
     ``unit`` is workspace: a row for each filter, its unit vector and then its norm.
     """
     (alpha, filters, terms, unit, stride, _) = unpack(instruction, 6)
-    theta, grad_theta, gamma = floats_at(work, table[THETA]), floats_at(work, table[GRAD_THETA]), doubles_at(table[GAMMA])
+    theta, grad_theta, gamma = (
+        floats_at(work, table[THETA]),
+        floats_at(work, table[GRAD_THETA]),
+        doubles_at(table[GAMMA]),
+    )
     if gamma[0] == 0:
         return
     shortest = number(work, EPSILON)

@@ -61,10 +61,7 @@ def filter_rows(
             else:
                 for e in range(rowptr[first + i], rowptr[first + i + 1]):
                     t = fma(weight[e], load(like, hops, current + (col[e] - first) * wide), t)
-                if k == 2:
-                    before = load(like, x, at_x + i * stride_x)
-                else:
-                    before = load(like, hops, previous + i * wide)
+                before = load(like, x, at_x + i * stride_x) if k == 2 else load(like, hops, previous + i * wide)
                 t = subtract(add(t, t), before)
                 partial = load(like, out, at_out + i * stride_out)
             store(out, at_out + i * stride_out, fma(load(like, c, at_c + k * stride_c), t, partial))

@@ -95,14 +95,17 @@ def layer_norm(instruction, table, work, parameters, gradients):
         work[moments + i * moments_stride + 1] = inverse
         for j in range(0, width, lanes(zero)):
             v = multiply(inverse, subtract(load(zero, work, row + j), mean))
-            store(work, out + i * stride + j, fma(v, load(zero, parameters, weight + j), load(zero, parameters, bias + j)))
+            store(
+                work, out + i * stride + j, fma(v, load(zero, parameters, weight + j), load(zero, parameters, bias + j))
+            )
 
 
 @operation("grad: buffer, x: buffer, columns, weight: slot, bias: slot, moments: buffer, out: buffer", ("grad", "x"))
 def layer_norm_adjoint(instruction, table, work, parameters, gradients):
     """Gradients of the rows, and of the scale and shift of the columns."""
     (
-        grad, grad_stride, _, x, x_stride, _, columns, weight, _, bias, _, moments, moments_stride, _, out, stride, width,
+        grad, grad_stride, _, x, x_stride, _, columns, weight, _, bias, _, moments, moments_stride, _,
+        out, stride, width,
     ) = unpack(instruction, 17)  # fmt: skip
     zero, share = zeros4(work), number(work, 1) / number(work, columns)
     multiplicity, first = floats_at(work, table[MULTIPLICITY]), table[FIRST_NODE]
@@ -129,9 +132,7 @@ def layer_norm_adjoint(instruction, table, work, parameters, gradients):
                 work[at] = number(work, 0)
 
 
-@operation(
-    "x: buffer, weight: slot, bias: slot, mean_scale: slot, moments: buffer, out: buffer", in_place=("x",)
-)
+@operation("x: buffer, weight: slot, bias: slot, mean_scale: slot, moments: buffer, out: buffer", in_place=("x",))
 def graph_norm(instruction, table, work, parameters, gradients):
     """Normalise each column over the nodes of each graph, as PyG's ``GraphNorm``.
 
@@ -142,8 +143,8 @@ def graph_norm(instruction, table, work, parameters, gradients):
     )
     node_ptr, multiplicity = integers_at(table[NODE_PTR]), floats_at(work, table[MULTIPLICITY])
     zero, one, first = zeros4(work), number(work, 1), table[FIRST_NODE]
-    for number_of in range(table[GRAPHS]):
-        graph = table[FIRST_GRAPH] + number_of
+    for row in range(table[GRAPHS]):
+        graph = table[FIRST_GRAPH] + row
         begin, end, nodes = node_ptr[graph] - first, node_ptr[graph + 1] - first, number(work, 0)
         for i in range(begin, end):
             nodes += multiplicity[first + i]
@@ -158,8 +159,8 @@ def graph_norm(instruction, table, work, parameters, gradients):
                 v = subtract(load(zero, work, x + i * x_stride + j), center)
                 squares = fma(multiply(multiplicity[first + i], v), v, squares)
             inverse = divide(one, square_root(add(multiply(share, squares), number(work, VARIANCE_EPSILON))))
-            store(work, moments + 2 * number_of * moments_stride + j, mean)
-            store(work, moments + (2 * number_of + 1) * moments_stride + j, inverse)
+            store(work, moments + 2 * row * moments_stride + j, mean)
+            store(work, moments + (2 * row + 1) * moments_stride + j, inverse)
             slope = multiply(inverse, load(zero, parameters, weight + j))
             for i in range(begin, end):
                 v = subtract(load(zero, work, x + i * x_stride + j), center)
@@ -173,20 +174,20 @@ def graph_norm(instruction, table, work, parameters, gradients):
 def graph_norm_adjoint(instruction, table, work, parameters, gradients):
     """Gradients of the rows, and of the parameters of each column."""
     (
-        grad, grad_stride, _, x, x_stride, _, weight, _, bias, _, mean_scale, _, moments, moments_stride, _, out, stride,
-        width,
+        grad, grad_stride, _, x, x_stride, _, weight, _, bias, _, mean_scale, _, moments, moments_stride, _,
+        out, stride, width,
     ) = unpack(instruction, 18)  # fmt: skip
     node_ptr, multiplicity = integers_at(table[NODE_PTR]), floats_at(work, table[MULTIPLICITY])
     zero, one, first = zeros4(work), number(work, 1), table[FIRST_NODE]
-    for number_of in range(table[GRAPHS]):
-        graph = table[FIRST_GRAPH] + number_of
+    for row in range(table[GRAPHS]):
+        graph = table[FIRST_GRAPH] + row
         begin, end, nodes = node_ptr[graph] - first, node_ptr[graph + 1] - first, number(work, 0)
         for i in range(begin, end):
             nodes += multiplicity[first + i]
         share = one / max(nodes, one)
         for j in range(0, width, lanes(zero)):
-            mean = load(zero, work, moments + 2 * number_of * moments_stride + j)
-            inverse = load(zero, work, moments + (2 * number_of + 1) * moments_stride + j)
+            mean = load(zero, work, moments + 2 * row * moments_stride + j)
+            inverse = load(zero, work, moments + (2 * row + 1) * moments_stride + j)
             amount = load(zero, parameters, mean_scale + j)
             center, slope = multiply(mean, amount), multiply(inverse, load(zero, parameters, weight + j))
             total = along = offsets = zero

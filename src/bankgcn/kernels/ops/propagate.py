@@ -29,7 +29,12 @@ def propagate(instruction, table, work, parameters, gradients):
     )
     rowptr, col = integers_at(table[ROWPTR]), integers_at(table[COL])
     weight = floats_at(work, table[ADJOINT_WEIGHT] if adjoint else table[WEIGHT])
-    diagonal, first, scale, zero = floats_at(work, table[DIAGONAL]), table[FIRST_NODE], number(work, factor), zeros8(work)
+    diagonal, first, scale, zero = (
+        floats_at(work, table[DIAGONAL]),
+        table[FIRST_NODE],
+        number(work, factor),
+        zeros8(work),
+    )
     for j in range(0, width, lanes(zero)):
         start = load(zero, parameters, bias + j)
         for i in range(table[ROWS]):

@@ -7,7 +7,6 @@ import numpy as np
 from bankgcn.kernels.jit.hashing import ODD, mix
 from bankgcn.kernels.jit.operation import operation, unpack
 from bankgcn.kernels.jit.vector import (
-    add,
     as_double,
     floats_at,
     fma,
@@ -16,10 +15,12 @@ from bankgcn.kernels.jit.vector import (
     load,
     multiply,
     number,
-    relu as relu_of,
     store,
     where_positive,
     zeros4,
+)
+from bankgcn.kernels.jit.vector import (
+    relu as relu_of,
 )
 from bankgcn.kernels.ops.block_table import COLUMNS, DROPOUT_KEY, FIRST_NODE, MULTIPLICITY, ROWS
 
