@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from bankgcn.kernels.jit.compiler import jit_inner
 from bankgcn.kernels.jit.operation import Operation, operation, unpack
 from bankgcn.kernels.jit.vector import (
     add,
@@ -32,10 +33,11 @@ from bankgcn.kernels.jit.vector import (
     zeros8,
     zeros_of_lanes,
 )
-from bankgcn.kernels.jit.compiler import jit_inner
 from bankgcn.kernels.ops.block_table import COL, FIRST_NODE, MULTIPLICITY, ROWPTR, ROWS, WEIGHT
 
 SLOPE = 0.2  # of the leaky ReLU, as PyG's default
+# Values of a row that a sum over columns takes at once: such vectors end with the padding. The gap holds any values.
+SUMMED = 16
 
 
 @jit_inner
@@ -47,6 +49,7 @@ def _leaky(x, one_minus_slope, slope):
 @cache
 def attend(heads: int) -> Operation:
     """Attention with so many heads, a power of two."""
+    summed = max(heads, SUMMED)
 
     @operation("x: buffer, source: slot, target: slot, bias: slot, scores: buffer, attention: buffer, out: buffer")
     def attend(instruction, table, work, parameters, gradients):
@@ -55,20 +58,22 @@ def attend(heads: int) -> Operation:
         ``scores`` gets the scores of each node as a source and as a target, ``attention`` those of each edge.
         """
         (
-            x, x_stride, width, source, _, target, _, bias, _, scores, scores_stride, _, attention, _, _, out, stride, _,
+            x, x_stride, width, source, _, target, _, bias, _, scores, scores_stride, _, attention, _, _, out, stride,
+            _,
         ) = unpack(instruction, 18)  # fmt: skip
         rowptr, col, weight = integers_at(table[ROWPTR]), integers_at(table[COL]), floats_at(work, table[WEIGHT])
-        wide, zero, first, rows = zeros8(work), zeros_of_lanes(work, heads), table[FIRST_NODE], table[ROWS]
+        wide, part, zero = zeros8(work), zeros_of_lanes(work, summed), zeros_of_lanes(work, heads)
+        first, rows = table[FIRST_NODE], table[ROWS]
         one, slope = number(work, 1), number(work, SLOPE)
         rest = one - slope
         for i in range(rows):
-            of_source = of_target = zero
-            for j in range(0, width, lanes(wide)):
-                v = load(wide, work, x + i * x_stride + j)
-                of_source = add(of_source, fold(multiply(v, load(wide, parameters, source + j)), zero))
-                of_target = add(of_target, fold(multiply(v, load(wide, parameters, target + j)), zero))
-            store(work, scores + i * scores_stride, of_source)
-            store(work, scores + i * scores_stride + heads, of_target)
+            of_source = of_target = part
+            for j in range(0, width, lanes(part)):
+                v = load(part, work, x + i * x_stride + j)
+                of_source = fma(v, load(part, parameters, source + j), of_source)
+                of_target = fma(v, load(part, parameters, target + j), of_target)
+            store(work, scores + i * scores_stride, fold(of_source, zero))
+            store(work, scores + i * scores_stride + heads, fold(of_target, zero))
         for i in range(rows):
             begin, end = rowptr[first + i], rowptr[first + i + 1]
             at = attention + (begin - rowptr[first] + i) * heads
@@ -106,6 +111,7 @@ def attend(heads: int) -> Operation:
 @cache
 def attend_adjoint(heads: int) -> Operation:
     """The adjoint of :func:`attend`."""
+    summed = max(heads, SUMMED)
 
     @operation(
         "grad: buffer, x: buffer, source: slot, target: slot, scores: buffer, attention: buffer, "
@@ -124,7 +130,8 @@ def attend_adjoint(heads: int) -> Operation:
         rowptr, col, multiplicity = (
             integers_at(table[ROWPTR]), integers_at(table[COL]), floats_at(work, table[MULTIPLICITY]),
         )  # fmt: skip
-        wide, zero, first, rows = zeros8(work), zeros_of_lanes(work, heads), table[FIRST_NODE], table[ROWS]
+        wide, part, zero = zeros8(work), zeros_of_lanes(work, summed), zeros_of_lanes(work, heads)
+        first, rows = table[FIRST_NODE], table[ROWS]
         one, slope = number(work, 1), number(work, SLOPE)
         for i in range(rows):
             for j in range(0, width, lanes(wide)):
@@ -147,19 +154,20 @@ def attend_adjoint(heads: int) -> Operation:
             mean = zero
             for e in range(begin, end + 1):
                 other = i if e == begin else col[e - 1] - first
-                s = zero
-                for j in range(0, width, lanes(wide)):
-                    v = load(wide, work, x + other * x_stride + j)
-                    s = add(s, fold(multiply(v, load(wide, work, grad + i * grad_stride + j)), zero))
-                mean = fma(s, load(zero, work, at + (e - begin) * heads), mean)
+                s = part
+                for j in range(0, width, lanes(part)):
+                    v = load(part, work, x + other * x_stride + j)
+                    s = fma(v, load(part, work, grad + i * grad_stride + j), s)
+                mean = fma(fold(s, zero), load(zero, work, at + (e - begin) * heads), mean)
             own, of_target = load(zero, work, scores + i * scores_stride + heads), zero
             for e in range(begin, end + 1):
                 other = i if e == begin else col[e - 1] - first
-                s = zero
-                for j in range(0, width, lanes(wide)):
-                    v = load(wide, work, x + other * x_stride + j)
-                    s = add(s, fold(multiply(v, load(wide, work, grad + i * grad_stride + j)), zero))
-                g = multiply(load(zero, work, at + (e - begin) * heads), multiply(nodes, subtract(s, mean)))
+                s = part
+                for j in range(0, width, lanes(part)):
+                    v = load(part, work, x + other * x_stride + j)
+                    s = fma(v, load(part, work, grad + i * grad_stride + j), s)
+                g = multiply(nodes, subtract(fold(s, zero), mean))
+                g = multiply(load(zero, work, at + (e - begin) * heads), g)
                 score = add(own, load(zero, work, scores + other * scores_stride))
                 g = fma(slope, g, multiply(one - slope, where_positive(score, g)))
                 place = grad_scores + other * grad_scores_stride
@@ -171,7 +179,8 @@ def attend_adjoint(heads: int) -> Operation:
             of_target = load(zero, work, grad_scores + i * grad_scores_stride + heads)
             share = one / multiplicity[first + i]
             for j in range(0, width, lanes(wide)):
-                v, of_sources, of_targets = load(wide, work, x + i * x_stride + j), tile(of_source, wide), tile(of_target, wide)
+                v, of_sources = load(wide, work, x + i * x_stride + j), tile(of_source, wide)
+                of_targets = tile(of_target, wide)
                 store(gradients, source + j, fma(of_sources, v, load(wide, gradients, source + j)))
                 store(gradients, target + j, fma(of_targets, v, load(wide, gradients, target + j)))
                 g = fma(of_sources, load(wide, parameters, source + j), load(wide, work, out + i * stride + j))
