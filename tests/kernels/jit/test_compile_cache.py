@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,9 @@ import numba
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
-from bankgcn.kernels.jit import compile_cache, compiler
 from bankgcn.kernels.jit.compile_cache import KernelCache, digest_of
 from bankgcn.kernels.jit.compiler import jit_cached
+from kernel_package import run_module, write_package
 
 HELPER = "from bankgcn.kernels.jit.compiler import jit_inner\n\n@jit_inner\ndef helper(x):\n    return {} * x\n"
 CALLER = """
@@ -33,33 +31,20 @@ if __name__ == "__main__":
 """
 
 
-def write_package(folder: Path) -> Path:
-    """A package of the same name: our compiler, a compiled function, and its helper in a subfolder."""
-    kernels = folder / "bankgcn" / "kernels"
-    for package in (kernels.parent, kernels, kernels / "jit", kernels / "below"):
-        package.mkdir(parents=True, exist_ok=True)
-        (package / "__init__.py").touch()
-    for module in (compiler, compile_cache):
-        shutil.copy(str(module.__file__), kernels / "jit")
-    (kernels / "caller.py").write_text(CALLER)
-    (kernels / "below" / "helper.py").write_text(HELPER.format(2))
-    return kernels
+def write_caller(folder: Path) -> Path:
+    """A package with a compiled function, and its helper in a subfolder."""
+    return write_package(folder, {"caller.py": CALLER, "below/helper.py": HELPER.format(2)})
 
 
 def call(folder: Path) -> tuple[int, int]:
     """The result of the compiled function in a new process, and the number of cache hits."""
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    command = [sys.executable, "-m", "bankgcn.kernels.caller"]
-    ran = subprocess.run(
-        command, env=environment | {"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=True
-    )
-    result, hits = map(int, ran.stdout.split())
+    result, hits = map(int, run_module(folder, "bankgcn.kernels.caller").split())
     return result, hits
 
 
 @pytest.mark.slow
 def test_a_change_in_a_file_that_a_compiled_function_calls_is_noticed(tmp_path: Path) -> None:
-    kernels = write_package(tmp_path)
+    kernels = write_caller(tmp_path)
     assert call(tmp_path) == (42, 0)
     assert call(tmp_path) == (42, 1)
     before = set(kernels.glob("__pycache__/*.nbc"))

@@ -16,9 +16,9 @@ def test_much_work_is_divided_into_several_calls_so_that_it_can_be_interrupted(
 ) -> None:
     calls = []
 
-    def watched(arrays, attribute_bits, shift_bits, graph, colors):
+    def watched(arrays, attribute_bits, weight_bits, graph, colors):
         calls.append(graph)
-        return color(arrays, attribute_bits, shift_bits, graph, colors)
+        return color(arrays, attribute_bits, weight_bits, graph, colors)
 
     color = coloring._color
     monkeypatch.setattr(coloring, "_color", watched)

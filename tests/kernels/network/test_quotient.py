@@ -8,20 +8,22 @@ import numpy as np
 from hypothesis import given
 
 from bankgcn.data import GraphSet
+from bankgcn.kernels.network.collate import collate
 from bankgcn.kernels.network.coloring import MAX_ROUNDS
 from bankgcn.kernels.network.flat_arrays import FlatArrays
+from bankgcn.kernels.network.program import Operator
 from bankgcn.kernels.network.quotient import MIN_REDUCTION, quotient
 from flat_graphs import chains, ring
 from random_sets import RandomSet, graph_sets
 
 
 def dense(arrays: FlatArrays, graph: int) -> tuple[np.ndarray, np.ndarray]:
-    """Signals and shift of one graph, in double precision."""
+    """Signals and adjacency matrix of one graph, in double precision."""
     first, last = arrays.node_ptr[graph : graph + 2]
     matrix, e = np.zeros((last - first, last - first)), arrays.edge_ptr[graph]
     for i, degree in enumerate(arrays.degree[first:last]):
         for _ in range(degree):
-            matrix[i, arrays.neighbor[e]] += arrays.shift[e]
+            matrix[i, arrays.neighbor[e]] += arrays.weight[e] if len(arrays.weight) else 1
             e += 1
     return np.concatenate([arrays.attributes[first:last], arrays.labels[first:last]], axis=1), matrix
 
@@ -67,7 +69,19 @@ def test_a_ring_is_one_node_with_a_loop() -> None:
     merged = quotient(ring(6))
     assert merged.multiplicity.tolist() == [6]
     assert merged.neighbor.tolist() == [0]
-    np.testing.assert_allclose(merged.shift, [-1])
+    assert merged.weight.tolist() == [2]  # each node has two neighbours
+    np.testing.assert_allclose(collate(merged, np.array([0]), Operator("laplacian")).weight, [-1])
+
+
+def test_sets_and_quotients_have_the_same_types_and_weights_only_where_they_differ_from_one() -> None:
+    plain, weighted = ring(6), ring(6, weights=[2.0] * 6)
+    assert plain.weight.shape == (0,)
+    np.testing.assert_array_equal(weighted.weight, np.full(12, 2))
+    for arrays in (plain, weighted, quotient(plain), quotient(weighted)):
+        assert arrays.degree.dtype == arrays.neighbor.dtype == arrays.labels.dtype == np.int32
+        assert arrays.weight.dtype == arrays.attributes.dtype == arrays.multiplicity.dtype == np.float32
+        assert not any(array.flags.writeable for array in arrays)
+    assert quotient(weighted).weight.tolist() == [4]
 
 
 def test_one_label_merges_the_two_sides_of_a_ring() -> None:

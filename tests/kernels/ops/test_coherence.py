@@ -8,35 +8,49 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.kernels.ops.coherence import add_coherence_gradient
+from bankgcn.kernels.ops.block_table import GAMMA, GRAD_THETA, THETA
+from bankgcn.kernels.ops.coherence import coherence_gradient
 from bankgcn.nn import mutual_coherence
+from run_operation import DTYPES, TOLERANCE, result, run
 from strategies import signals
 
-
-def by_autograd(banks: list[torch.Tensor], scale: float) -> np.ndarray:
-    banks = [bank.clone().requires_grad_() for bank in banks]
-    (scale * sum(mutual_coherence(bank) for bank in banks)).backward()
-    return torch.cat([bank.grad.reshape(-1) for bank in banks]).numpy()
+START, AFTER = 3, 2  # other parameters before and after the filters
+DOUBLE = np.dtype(np.float64)
 
 
-def by_kernel(banks: list[torch.Tensor], scale: float) -> np.ndarray:
-    between = 3  # other parameters between the banks
-    starts = np.cumsum([0] + [bank.numel() + between for bank in banks[:-1]])
-    theta = torch.cat([torch.cat([bank.reshape(-1), torch.full((between,), 9.0)]) for bank in banks]).numpy()
-    gradient = np.zeros_like(theta)
-    places = np.array([(start, len(bank)) for start, bank in zip(starts, banks, strict=True)])
-    add_coherence_gradient(places, banks[0].size(1), theta, scale, gradient)
-    parts = [gradient[start : start + bank.numel()] for start, bank in zip(starts, banks, strict=True)]
-    assert gradient.sum() == pytest.approx(sum(part.sum() for part in parts))
-    return np.concatenate(parts)
+def by_autograd(bank: torch.Tensor, gamma: float) -> np.ndarray:
+    bank = bank.clone().requires_grad_()
+    (gamma * mutual_coherence(bank)).backward()
+    return bank.grad.numpy()
 
 
-@given(st.integers(1, 4), st.lists(st.integers(1, 9), min_size=1, max_size=3), st.integers(0, 99))
-def test_equals_autograd(terms: int, filters: list[int], seed: int) -> None:
-    banks = [signals(count, terms, seed + number) for number, count in enumerate(filters)]
-    np.testing.assert_allclose(by_kernel(banks, 0.7), by_autograd(banks, 0.7), rtol=1e-10, atol=1e-12)
+def by_kernel(bank: torch.Tensor, gamma: float, dtype: np.dtype = DOUBLE) -> np.ndarray:
+    filters, terms = bank.shape
+    theta = np.concatenate([np.full(START, 9.0), bank.numpy().reshape(-1), np.full(AFTER, 9.0)]).astype(dtype)
+    before = np.random.default_rng(0).normal(size=len(theta)).astype(dtype)
+    gradient = before.copy()
+    table = {THETA: theta, GRAD_THETA: gradient, GAMMA: np.array([gamma])}
+    unit = result(filters, terms + 1, "none")
+    run(coherence_gradient, dtype, {"alpha": START, "filters": filters, "terms": terms, "unit": unit}, table)
+    assert (gradient == before)[:START].all()
+    assert (gradient == before)[-AFTER:].all()
+    return (gradient - before)[START:-AFTER].reshape(filters, terms)
 
 
+@given(st.integers(1, 5), st.integers(1, 17), st.integers(0, 99))
+def test_equals_autograd(terms: int, filters: int, seed: int) -> None:
+    bank = signals(filters, terms, seed)
+    np.testing.assert_allclose(by_kernel(bank, 0.7), by_autograd(bank, 0.7), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equals_autograd_in_single_precision(seed: int) -> None:
+    bank = signals(8, 3, seed)
+    single = np.dtype(np.float32)
+    np.testing.assert_allclose(by_kernel(bank, 0.7, single), by_autograd(bank, 0.7), atol=10 * TOLERANCE[single])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "bank",
     [
@@ -46,9 +60,26 @@ def test_equals_autograd(terms: int, filters: list[int], seed: int) -> None:
         [[0.0, 0.0], [1.0, 1.0], [1.0, 3.0]],
         [[0.0, 0.0], [0.0, 0.0]],
         [[1e-13, 0.0], [1.0, 0.0]],
+        [[3.0, 4.0]],
     ],
-    ids=["orthogonal", "opposite", "two equal pairs", "one without direction", "none with direction", "almost zero"],
-)
-def test_awkward_banks_equal_autograd(bank: list[list[float]]) -> None:
-    banks = [torch.tensor(bank)]
-    np.testing.assert_allclose(by_kernel(banks, 1.0), by_autograd(banks, 1.0), rtol=1e-10, atol=1e-12)
+    ids=[
+        "orthogonal", "opposite", "two equal pairs", "one without direction", "none with direction", "almost zero",
+        "a single filter",
+    ],
+)  # fmt: skip
+def test_awkward_banks_equal_autograd(bank: list[list[float]], dtype: np.dtype) -> None:
+    # In the precision of the kernel: rounding decides which pairs have the same cosine.
+    given = torch.tensor(bank, dtype={8: torch.float64, 4: torch.float32}[dtype.itemsize])
+    tolerance = 10 * TOLERANCE[dtype]
+    np.testing.assert_allclose(by_kernel(given, 1.0, dtype), by_autograd(given, 1.0), rtol=tolerance, atol=tolerance)
+
+
+def test_several_equal_filters_share_the_gradient() -> None:
+    bank = torch.tensor([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 1.0, 0.0], [0.6, 0.0, 0.8]])
+    found = by_kernel(bank, 1.0)
+    np.testing.assert_allclose(found, by_autograd(bank, 1.0), atol=1e-12)
+    assert np.count_nonzero(np.abs(found).sum(1)) >= 2
+
+
+def test_without_weight_nothing_is_added() -> None:
+    assert not by_kernel(signals(4, 3), 0.0).any()

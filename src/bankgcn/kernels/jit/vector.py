@@ -279,7 +279,7 @@ def maximum(typingctx, a, b):
 
 @intrinsic
 def exp(typingctx, a):
-    """The exponential function of values that are at most 0; a result below the smallest normal number is that.
+    """The exponential function of values that are at most 0; those below -87 (-708 in double precision) count as that.
 
     ``exp(x) = 2^n exp(r)`` with an integer n and ``|r| <= log(2) / 2``, where the Taylor series converges fast.
     """
@@ -294,10 +294,10 @@ def exp(typingctx, a):
         function = ir.FunctionType(kind, [kind])
         rounding = cgutils.get_or_insert_function(builder.module, function, f"llvm.rint.{vector.suffix}")
         n = builder.call(rounding, [builder.fmul(value, fill(1 / math.log(2)))])
-        # log(2) in two parts, of which the first times n is exact.
-        high = 0.693359375
+        # log(2) in two parts, of which the first times n is exact. The second has digits that a double log(2) lacks.
+        high, low = 0.693359375, -2.121944400546905827679e-4
         r = builder.fsub(value, builder.fmul(n, fill(high)))
-        r = builder.fsub(r, builder.fmul(n, fill(math.log(2) - high)))
+        r = builder.fsub(r, builder.fmul(n, fill(low)))
         result = fill(1 / math.factorial(terms - 1))
         for power in reversed(range(terms - 1)):
             result = builder.fadd(builder.fmul(result, r, flags=FLAGS), fill(1 / math.factorial(power)), flags=FLAGS)

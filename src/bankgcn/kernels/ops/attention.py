@@ -36,6 +36,8 @@ from bankgcn.kernels.jit.vector import (
 from bankgcn.kernels.ops.block_table import COL, FIRST_NODE, MULTIPLICITY, ROWPTR, ROWS, WEIGHT
 
 SLOPE = 0.2  # of the leaky ReLU, as PyG's default
+# Values of a row that a sum over columns takes at once: such vectors end with the padding. The gap holds any values.
+SUMMED = 16
 
 
 @jit_inner
@@ -47,6 +49,7 @@ def _leaky(x, one_minus_slope, slope):
 @cache
 def attend(heads: int) -> Operation:
     """Attention with so many heads, a power of two."""
+    summed = max(heads, SUMMED)
 
     @operation("x: buffer, source: slot, target: slot, bias: slot, scores: buffer, attention: buffer, out: buffer")
     def attend(instruction, table, work, parameters, gradients):
@@ -59,17 +62,18 @@ def attend(heads: int) -> Operation:
             out, stride, _,
         ) = unpack(instruction, 18)  # fmt: skip
         rowptr, col, weight = integers_at(table[ROWPTR]), integers_at(table[COL]), floats_at(work, table[WEIGHT])
-        wide, zero, first, rows = zeros8(work), zeros_of_lanes(work, heads), table[FIRST_NODE], table[ROWS]
+        wide, part, zero = zeros8(work), zeros_of_lanes(work, summed), zeros_of_lanes(work, heads)
+        first, rows = table[FIRST_NODE], table[ROWS]
         one, slope = number(work, 1), number(work, SLOPE)
         rest = one - slope
         for i in range(rows):
-            of_source = of_target = zero
-            for j in range(0, width, lanes(wide)):
-                v = load(wide, work, x + i * x_stride + j)
-                of_source = add(of_source, fold(multiply(v, load(wide, parameters, source + j)), zero))
-                of_target = add(of_target, fold(multiply(v, load(wide, parameters, target + j)), zero))
-            store(work, scores + i * scores_stride, of_source)
-            store(work, scores + i * scores_stride + heads, of_target)
+            of_source = of_target = part
+            for j in range(0, width, lanes(part)):
+                v = load(part, work, x + i * x_stride + j)
+                of_source = fma(v, load(part, parameters, source + j), of_source)
+                of_target = fma(v, load(part, parameters, target + j), of_target)
+            store(work, scores + i * scores_stride, fold(of_source, zero))
+            store(work, scores + i * scores_stride + heads, fold(of_target, zero))
         for i in range(rows):
             begin, end = rowptr[first + i], rowptr[first + i + 1]
             at = attention + (begin - rowptr[first] + i) * heads
@@ -107,6 +111,7 @@ def attend(heads: int) -> Operation:
 @cache
 def attend_adjoint(heads: int) -> Operation:
     """The adjoint of :func:`attend`."""
+    summed = max(heads, SUMMED)
 
     @operation(
         "grad: buffer, x: buffer, source: slot, target: slot, scores: buffer, attention: buffer, "
@@ -125,7 +130,8 @@ def attend_adjoint(heads: int) -> Operation:
         rowptr, col, multiplicity = (
             integers_at(table[ROWPTR]), integers_at(table[COL]), floats_at(work, table[MULTIPLICITY]),
         )  # fmt: skip
-        wide, zero, first, rows = zeros8(work), zeros_of_lanes(work, heads), table[FIRST_NODE], table[ROWS]
+        wide, part, zero = zeros8(work), zeros_of_lanes(work, summed), zeros_of_lanes(work, heads)
+        first, rows = table[FIRST_NODE], table[ROWS]
         one, slope = number(work, 1), number(work, SLOPE)
         for i in range(rows):
             for j in range(0, width, lanes(wide)):
@@ -138,12 +144,13 @@ def attend_adjoint(heads: int) -> Operation:
             at, to, mean = attention + place, grad_attention + place, zero
             for e in range(begin, end + 1):
                 other, share = i if e == begin else col[e - 1] - first, load(zero, work, at + (e - begin) * heads)
-                s, shares = zero, tile(multiply(nodes, share), wide)
-                for j in range(0, width, lanes(wide)):
-                    g = load(wide, work, grad + i * grad_stride + j)
-                    s = add(s, fold(multiply(load(wide, work, x + other * x_stride + j), g), zero))
+                products, shares = part, tile(multiply(nodes, share), part)
+                for j in range(0, width, lanes(part)):
+                    g = load(part, work, grad + i * grad_stride + j)
+                    products = fma(load(part, work, x + other * x_stride + j), g, products)
                     place = out + other * stride + j
-                    store(work, place, fma(shares, g, load(wide, work, place)))
+                    store(work, place, fma(shares, g, load(part, work, place)))
+                s = fold(products, zero)
                 store(work, to + (e - begin) * heads, s)
                 mean = fma(s, share, mean)
             # From the attention to the scores: the adjoint of the softmax subtracts the weighted mean.
@@ -162,11 +169,8 @@ def attend_adjoint(heads: int) -> Operation:
             of_target = load(zero, work, grad_scores + i * grad_scores_stride + heads)
             share = one / multiplicity[first + i]
             for j in range(0, width, lanes(wide)):
-                v, of_sources, of_targets = (
-                    load(wide, work, x + i * x_stride + j),
-                    tile(of_source, wide),
-                    tile(of_target, wide),
-                )
+                v, of_sources = load(wide, work, x + i * x_stride + j), tile(of_source, wide)
+                of_targets = tile(of_target, wide)
                 store(gradients, source + j, fma(of_sources, v, load(wide, gradients, source + j)))
                 store(gradients, target + j, fma(of_targets, v, load(wide, gradients, target + j)))
                 g = fma(of_sources, load(wide, parameters, source + j), load(wide, work, out + i * stride + j))

@@ -1,12 +1,14 @@
 """The losses of the tasks, and their gradients with respect to the outputs of the network.
 
 Each adds the weighted losses of the block's graphs, and writes the gradients. Outputs whose target is unknown, NaN,
-have no loss. They compute in double precision: there are few outputs.
+have no loss. They compute in double precision, as there are few outputs; numba's ``float`` would keep 32 bits.
 """
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from bankgcn.kernels.jit.operation import operation, unpack
 from bankgcn.kernels.jit.vector import doubles_at, integers_at
@@ -22,12 +24,12 @@ def cross_entropy(instruction, table, work, parameters, gradients):
         graph, at, to = table[FIRST_GRAPH] + row, outputs + row * outputs_stride, out + row * stride
         largest, exponentials = -math.inf, 0.0
         for k in range(columns):
-            largest = max(largest, float(work[at + k]))
+            largest = max(largest, np.float64(work[at + k]))
         for k in range(columns):
-            exponentials += math.exp(float(work[at + k]) - largest)
-        total[0] += share[graph] * (largest + math.log(exponentials) - float(work[at + classes[graph]]))
+            exponentials += math.exp(np.float64(work[at + k]) - largest)
+        total[0] += share[graph] * (largest + math.log(exponentials) - np.float64(work[at + classes[graph]]))
         for k in range(columns):
-            probability = math.exp(float(work[at + k]) - largest) / exponentials
+            probability = math.exp(np.float64(work[at + k]) - largest) / exponentials
             work[to + k] = share[graph] * (probability - (k == classes[graph]))
         for k in range(columns, width):
             work[to + k] = 0
@@ -45,7 +47,7 @@ def squared_error(instruction, table, work, parameters, gradients):
         for k in range(columns):
             target = targets[graph * columns + k]
             if target == target:
-                error = float(work[at + k]) - target
+                error = np.float64(work[at + k]) - target
                 total[0] += share[graph] * error * error
                 work[to + k] = 2 * share[graph] * error
 
@@ -62,7 +64,7 @@ def absolute_error(instruction, table, work, parameters, gradients):
         for k in range(columns):
             target = targets[graph * columns + k]
             if target == target:
-                error = float(work[at + k]) - target
+                error = np.float64(work[at + k]) - target
                 total[0] += share[graph] * abs(error)
                 work[to + k] = share[graph] * ((error > 0) - (error < 0)) if error == error else error
 
@@ -77,7 +79,7 @@ def binary_cross_entropy(instruction, table, work, parameters, gradients):
         for k in range(width):
             work[to + k] = 0
         for k in range(columns):
-            target, x = targets[graph * columns + k], float(work[at + k])
+            target, x = targets[graph * columns + k], np.float64(work[at + k])
             if target == target:
                 small = math.exp(-abs(x))  # cannot overflow
                 total[0] += share[graph] * (max(x, 0.0) - x * target + math.log1p(small))

@@ -1,0 +1,10 @@
+"""Each entry of the table has a place of its own."""
+
+from __future__ import annotations
+
+from bankgcn.kernels.ops import block_table
+
+
+def test_entries_fill_the_table_and_none_has_the_place_of_another() -> None:
+    entries = {name: value for name, value in vars(block_table).items() if name.isupper() and name != "SIZE"}
+    assert sorted(entries.values()) == list(range(block_table.SIZE))
