@@ -23,6 +23,12 @@ def _double_precision() -> Iterator[None]:
     torch.set_default_dtype(torch.float32)
 
 
+@pytest.fixture(autouse=True)
+def _small_sets_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merge equal nodes in sets of any size, so that all tests of training cover quotient graphs."""
+    monkeypatch.setattr("bankgcn.kernels.network.quotient.MIN_NODES", 0)
+
+
 @pytest.fixture(scope="session")
 def data_root() -> Path:
     """Where the real datasets lie, for the tests that want them."""

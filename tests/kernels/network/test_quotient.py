@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from bankgcn.data import GraphSet
@@ -137,3 +138,11 @@ def test_a_copy_of_a_subset_does_not_hold_the_colours_of_the_whole_set() -> None
     copied = pickle.loads(pickle.dumps(graphs[:1]))
     assert len(copied.node_colors.color) == 50
     np.testing.assert_array_equal(copied.quotient.multiplicity, graphs[:1].quotient.multiplicity)
+
+
+def test_parts_of_a_small_set_are_not_merged_and_parts_of_a_large_one_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bankgcn.kernels.network.quotient.MIN_NODES", 100)
+    small, large = chains(3, 30), chains(4, 30)
+    assert small.quotient is small.flat
+    assert len(small[:2].quotient.degree) == 60
+    assert len(large[:1].quotient.degree) == 15

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 import torch
 
+from bankgcn.kernels.network.executor import _run
+from bankgcn.kernels.ops import block_table as entry
 from bankgcn.kernels.ops.adam import Adam, adam_step
 from run_operation import DTYPES, assert_close
 
 
-@numba.njit
-def take_step(theta, gradient, adam, step):
-    adam_step(theta, gradient, adam, step)
+def take_step(theta: np.ndarray, gradient: np.ndarray, adam: Adam, step: int) -> None:
+    arrays = {entry.THETA: theta, entry.GRAD_THETA: gradient, entry.ADAM_SETTINGS: adam.settings}
+    arrays |= {entry.ADAM_MEAN: adam.mean, entry.ADAM_SQUARE: adam.square}
+    table, nothing = np.zeros(entry.SIZE, np.int64), np.zeros(0, theta.dtype)
+    for place, array in arrays.items():
+        table[place] = array.ctypes.data
+    table[entry.NUM_PARAMETERS], table[entry.ADAM_STEP] = len(theta), step
+    _run(np.array([[adam_step.address(theta.dtype)]]), table, nothing, nothing, nothing)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -35,7 +35,8 @@ def run_both(
     found = run(attend(heads), dtype, operands, table).buffers
     kept = {name: Matrix(found[name], "none") for name in ("scores", "attention")}
     operands = {"grad": grad, "x": x, "source": vectors["source"], "target": vectors["target"], **kept}
-    operands |= {"grad_scores": result(len(x), 2 * heads, "none"), "out": result(*x.shape)}
+    operands |= {"grad_attention": result(edges + len(x), heads, "none"), "out": result(*x.shape)}
+    operands |= {"grad_scores": result(len(x), 2 * heads, "none")}
     return found["out"], run(attend_adjoint(heads), dtype, operands, table)
 
 

@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 
 from bankgcn.kernels.network.executor import _run
-from bankgcn.kernels.ops.block_table import BASIS, COPIES, GRAD_THETA, NUM_PARAMETERS, PLACES, SIZE, THETA
-from bankgcn.kernels.ops.parameters import expand_filters, filters_gradient, pack_gradient, unpack_parameters
+from bankgcn.kernels.ops.block_table import BASES, COPIES, GRAD_THETA, NUM_PARAMETERS, PLACES, SIZE, THETA
+from bankgcn.kernels.ops.parameters import (
+    clear_gradient,
+    expand_filters,
+    filters_gradient,
+    pack_gradient,
+    unpack_parameters,
+)
 from run_operation import DTYPES, TOLERANCE
 
-FILTERS, TERMS, DEGREE, CHANNELS, ALPHA, SLOT, STRIDE = 3, 4, 2, 5, 6, 7, 40
+FILTERS, TERMS, DEGREE, CHANNELS, ALPHA, BASIS, SLOT, STRIDE = 3, 4, 2, 5, 6, 9, 7, 40
 
 
 def execute(operation, operands: list[int], dtype: np.dtype, table: dict, parameters, gradients) -> None:
@@ -33,6 +39,8 @@ def test_parameters_are_copied_to_their_places_and_gradients_are_added(dtype: np
     assert parameters.tolist() == [3, 0, 5, 0, 1, 0, 0, 4, 5, 3]
     execute(pack_gradient, [], dtype, table, parameters, gradients)
     assert grad_theta.tolist() == [114, 100, 110, 117, 112]
+    execute(clear_gradient, [], dtype, table, parameters, gradients)
+    assert not grad_theta.any()
     assert theta.tolist() == [1, 2, 3, 4, 5]
 
 
@@ -48,8 +56,9 @@ def random_bank(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_filters_are_expanded_to_the_coefficients_of_each_channel(shortcut: int, dtype: np.dtype) -> None:
     theta, alpha, basis = random_bank(dtype)
     parameters = np.zeros(SLOT + 4 * STRIDE, dtype)
-    operands = [ALPHA, FILTERS, TERMS, DEGREE, CHANNELS, shortcut, SLOT, STRIDE]
-    execute(expand_filters, operands, dtype, {THETA: theta, BASIS: basis}, parameters, np.zeros(0, dtype))
+    operands = [ALPHA, FILTERS, TERMS, BASIS, DEGREE, CHANNELS, shortcut, SLOT, STRIDE]
+    bases = np.append(np.ones(BASIS, dtype), basis)
+    execute(expand_filters, operands, dtype, {THETA: theta, BASES: bases}, parameters, np.zeros(0, dtype))
     expected = alpha @ basis
     expected[:, 0] += shortcut
     found = parameters[SLOT : SLOT + 3 * STRIDE].reshape(3, STRIDE)
@@ -63,8 +72,9 @@ def test_the_gradient_of_the_filters_is_that_of_their_expansion(dtype: np.dtype)
     theta, _, basis = random_bank(dtype)
     gradients = np.random.default_rng(1).normal(size=SLOT + 4 * STRIDE).astype(dtype)
     grad_theta = np.ones_like(theta)
-    operands = [ALPHA, FILTERS, TERMS, DEGREE, CHANNELS, SLOT, STRIDE]
-    execute(filters_gradient, operands, dtype, {GRAD_THETA: grad_theta, BASIS: basis}, np.zeros(0, dtype), gradients)
+    operands = [ALPHA, FILTERS, TERMS, BASIS, DEGREE, CHANNELS, SLOT, STRIDE]
+    table = {GRAD_THETA: grad_theta, BASES: np.append(np.ones(BASIS, dtype), basis)}
+    execute(filters_gradient, operands, dtype, table, np.zeros(0, dtype), gradients)
     of_slot = gradients[SLOT : SLOT + 3 * STRIDE].reshape(3, STRIDE)[:, : FILTERS * CHANNELS].astype(np.float64)
     of_filter = of_slot.reshape(3, FILTERS, CHANNELS).sum(2).T
     expected = np.ones(len(theta))
