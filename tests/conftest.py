@@ -23,9 +23,9 @@ def _double_precision() -> Iterator[None]:
     torch.set_default_dtype(torch.float32)
 
 
-@pytest.fixture(autouse=True)
-def _small_sets_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Merge equal nodes in sets of any size, so that all tests of training cover quotient graphs."""
+@pytest.fixture
+def small_sets_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merge equal nodes in sets of any size, not only in large ones."""
     monkeypatch.setattr("bankgcn.kernels.network.quotient.MIN_NODES", 0)
 
 

@@ -22,7 +22,7 @@ TASK = Task(names=("smooth", "alternating"))
 
 
 @pytest.fixture(autouse=True)
-def _single_precision(_double_precision: None) -> None:
+def _single_precision(_double_precision: None, small_sets_are_merged: None) -> None:
     torch.set_default_dtype(torch.float32)  # as graphs are stored
 
 
