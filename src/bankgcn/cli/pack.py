@@ -14,6 +14,7 @@ from bankgcn.cli.paper_options import (
     Epochs,
     Gammas,
     Models,
+    Normalize,
     Runs,
     StoreFolder,
     TableSelection,
@@ -31,6 +32,7 @@ def pack_records(
     epochs: Epochs = None,
     weight_decays: WeightDecays = None,
     gammas: Gammas = None,
+    normalize: Normalize = None,
     store: StoreFolder = DEFAULT_STORE,
     out: Annotated[Path, typer.Option(help="Packed folder to write or update.", metavar="DIR")] = Path("results"),
 ) -> None:
@@ -40,7 +42,13 @@ def pack_records(
     Records that the files hold already stay, unless the store has a record of the same run.
     """
     selection = TableSelection(
-        datasets=datasets, models=models, runs=runs, epochs=epochs, weight_decays=weight_decays, gammas=gammas
+        datasets=datasets,
+        models=models,
+        runs=runs,
+        epochs=epochs,
+        weight_decays=weight_decays,
+        gammas=gammas,
+        normalize=normalize,
     )
     experiment, records = stored_part(what, selection, store)
     chosen = [records[config.key] for config in experiment.configs() if config.key in records]

@@ -12,6 +12,7 @@ import typer
 from bankgcn.choices import pick
 from bankgcn.experiments.paper.layout import DRAWN, Figure, Grid, Table, stand_ins
 from bankgcn.experiments.paper.tables import FIGURE_3_DATASETS, TABLES, figure3
+from bankgcn.nn.activation import ACTIVATIONS
 
 Datasets = Annotated[str | None, typer.Option(help="Only these datasets, separated by commas.", metavar="NAMES")]
 Models = Annotated[
@@ -37,6 +38,13 @@ WeightDecays = Annotated[
 Gammas = Annotated[
     str | None, typer.Option(help="Other values of gamma to choose from, separated by commas.", metavar="NUMBERS")
 ]
+Normalize = Annotated[
+    str | None,
+    typer.Option(
+        help="Places of the l2 normalisation to choose from, separated by commas: before or after the ReLU, or none.",
+        metavar="NAMES",
+    ),
+]
 Select = Annotated[
     str,
     typer.Option(help="Choose hyper-parameters by 'validation' score or, as the 'paper' appears to do, by test score."),
@@ -60,6 +68,7 @@ class TableSelection:
     epochs: int | None = None
     weight_decays: str | None = None
     gammas: str | None = None
+    normalize: str | None = None
 
     def available(
         self, experiment: str, is_available: Callable[[str], bool], others: Iterable[str] = ()
@@ -97,7 +106,7 @@ class TableSelection:
         )
 
     def _figure(self) -> Figure:
-        for option in ("models", "runs", "search_runs", "weight_decays", "gammas"):
+        for option in ("models", "runs", "search_runs", "weight_decays", "gammas", "normalize"):
             if getattr(self, option) is not None:
                 raise ValueError(f"--{option.replace('_', '-')}: figure3 has no such option")
         return figure3(names_in(self.datasets, "datasets") or FIGURE_3_DATASETS, self.epochs)
@@ -110,6 +119,9 @@ class TableSelection:
             grid = replace(grid, weight_decays=_numbers(self.weight_decays, "weight-decays"))
         if self.gammas is not None:
             grid = replace(grid, gammas=_numbers(self.gammas, "gammas"))
+        if self.normalize is not None:
+            places = names_in(self.normalize, "normalize") or []
+            grid = replace(grid, normalize=tuple(_place(name) for name in places))
         return grid
 
 
@@ -128,6 +140,11 @@ def names_in(typed: str | None, option: str) -> list[str] | None:
     if not names:
         raise ValueError(f"--{option} {typed!r}: expected names, separated by commas")
     return names
+
+
+def _place(name: str) -> str:
+    pick(ACTIVATIONS, name, "place of the normalisation")
+    return name
 
 
 def _numbers(typed: str, option: str) -> tuple[float, ...]:

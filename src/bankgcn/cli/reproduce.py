@@ -20,6 +20,7 @@ from bankgcn.cli.paper_options import (
     Epochs,
     Gammas,
     Models,
+    Normalize,
     Notes,
     Runs,
     SearchRuns,
@@ -58,6 +59,7 @@ def run_experiments(
     epochs: Epochs = None,
     weight_decays: WeightDecays = None,
     gammas: Gammas = None,
+    normalize: Normalize = None,
     select: Select = "validation",
     notes: Notes = False,
     engine: Annotated[
@@ -90,6 +92,7 @@ def run_experiments(
         epochs=epochs,
         weight_decays=weight_decays,
         gammas=gammas,
+        normalize=normalize,
     ).available(what, lambda name: is_here(name, data_root))
     experiment = selection.build(what)
     check_rule(experiment, rule)
@@ -126,6 +129,7 @@ def print_table(
     epochs: Epochs = None,
     weight_decays: WeightDecays = None,
     gammas: Gammas = None,
+    normalize: Normalize = None,
     select: Select = "validation",
     notes: Notes = False,
     store: StoreFolder = DEFAULT_STORE,
@@ -148,6 +152,7 @@ def print_table(
         epochs=epochs,
         weight_decays=weight_decays,
         gammas=gammas,
+        normalize=normalize,
     )
     if what == "table0":
         text = write_sheet(dataset_sheet(describe(_datasets(selection, data_root), data_root)), form, notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from bankgcn.choices import pick
@@ -21,10 +22,14 @@ DRAWN = tuple(name for name, entry in CATALOG.items() if entry.split == "stratif
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """The values from which each network's hyper-parameters are chosen. The defaults are the paper's."""
+    """The values from which each network's hyper-parameters are chosen. The defaults are the paper's.
+
+    The paper does not say where its l2 normalisation stands: ``normalize`` lists the places to choose from.
+    """
 
     weight_decays: tuple[float, ...] = (0.0, 1e-5, 1e-4)
     gammas: tuple[float, ...] = (0.0, 0.1, 10.0)
+    normalize: tuple[str, ...] = (ModelConfig.normalize,)
 
     def __post_init__(self) -> None:
         for name, values in vars(self).items():
@@ -142,7 +147,8 @@ class Table:
             model=ModelConfig(conv=row.conv, conv_options=row.options, hidden_channels=width),
             train_per_class=column.train_per_class,
         ).with_(**column.protocol, max_epochs=self.max_epochs or TrainConfig.max_epochs)
-        return [base.with_(weight_decay=decay, gamma=g) for decay in self.grid.weight_decays for g in self._gammas(row)]
+        grid = product(self.grid.normalize, self.grid.weight_decays, self._gammas(row))
+        return [base.with_(normalize=place, weight_decay=decay, gamma=gamma) for place, decay, gamma in grid]
 
     def cell_configs(self, row: Row, column: Column) -> list[RunSpec]:
         """All runs of a cell, ordered by seed."""
