@@ -23,8 +23,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "no norm": {"normalize": "none", "readout": ("mean", "max", "sum")},
     "all options": {"dropout": 0.3, "head": "mlp", "residual": True, "norm": "graph"},
 }
-# In the first two, buffers of different shapes have the same size: two rows for each of 32 graphs and one for each of 64
-# nodes; 192 columns for each of 64 graphs and 32 columns for each of 192 nodes.
+# In the first two, buffers of different shapes have the same size: two rows for each of 32 graphs and one for each of
+# 64 nodes; 192 columns for each of 64 graphs and 32 columns for each of 192 nodes.
 SIZES = [BlockSize(64, 32, 512, 5), BlockSize(192, 64, 1024, 5), BlockSize(50, 20, 300, 5), BlockSize(3, 1, 9, 5)]
 
 
