@@ -119,7 +119,8 @@ def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatc
 
 def test_the_record_tells_which_path_the_training_took() -> None:
     assert run(CONFIG).versions["kernels"] == "whole network"
-    assert run(CONFIG.with_(conv="mlp")).versions["kernels"] == "fused layers"
+    assert run(CONFIG.with_(conv="mlp")).versions["kernels"] == "whole network"
+    assert run(CONFIG.with_(norm="batch")).versions["kernels"] == "fused layers"
     with use_kernels(False):
         assert run(CONFIG).versions["kernels"] == "plain"
 
