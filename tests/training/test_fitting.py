@@ -17,7 +17,7 @@ from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
-from bankgcn.kernels import use_kernels
+from bankgcn.kernels.network.executor import train
 from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
 from bankgcn.nn.dropout import dropout_key
 from bankgcn.tasks import Task
@@ -201,9 +201,23 @@ def test_each_step_has_the_dropout_of_its_number_in_the_whole_training(monkeypat
     run(replace(CONFIG, max_epochs=2), network_with_options, dropout_seed=7)
     assert keys == [dropout_key(7, step) for step in range(2 * 5)]
     keys.clear()
-    with use_kernels(False):
-        run(replace(CONFIG, max_epochs=1), network, dropout_seed=7)
+    options = {"hidden_channels": 16, "num_layers": 2, "norm": "batch"}
+    run(replace(CONFIG, max_epochs=1), lambda: GraphNetwork(1, 2, **options), dropout_seed=7)
     assert keys == [None] * 5  # nothing is dropped
+
+
+@pytest.mark.parametrize("dropout", [0.3, 0.0])
+def test_steps_by_program_have_the_same_dropout(dropout: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: list[int | None] = []
+
+    def watched(graphs, batch_ptr, *arguments, dropout_keys, **options):
+        keys.extend([None] * (len(batch_ptr) - 1) if dropout_keys is None else dropout_keys.tolist())
+        return train(graphs, batch_ptr, *arguments, dropout_keys=dropout_keys, **options)
+
+    monkeypatch.setattr("bankgcn.kernels.network.executor.train", watched)
+    options = {"hidden_channels": 16, "num_layers": 2, "dropout": dropout}
+    run(replace(CONFIG, max_epochs=2), lambda: GraphNetwork(1, 2, **options), dropout_seed=7)
+    assert keys == [dropout_key(7, step) if dropout else None for step in range(2 * 5)]
 
 
 def test_the_dropout_of_a_training_follows_from_its_seed_alone() -> None:

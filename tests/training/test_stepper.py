@@ -200,3 +200,11 @@ def test_the_path_is_the_one_that_the_steps_take(monkeypatch: pytest.MonkeyPatch
         assert path(network()) == "plain"
     monkeypatch.setattr("bankgcn.training.objective.MAX_PROGRAM_NODES", graphs.largest - 1)
     assert path(network()) == "fused layers"
+
+
+def test_weights_that_a_layer_cannot_use_are_refused_on_every_path() -> None:
+    graphs = smooth_or_alternating(4)
+    weighted = replace(graphs, edge_weight=np.full_like(graphs.shift, 2.0))
+    for on in (True, False):
+        with use_kernels(on), pytest.raises(ValueError, match="SAGEConv takes no edge weights"):
+            embed(network("sage"), weighted)

@@ -116,7 +116,7 @@ class GraphNetwork(nn.Module):
         embedding_channels = num_layers * len(self.readout) * hidden_channels
         self.head = nn.Linear(embedding_channels, hidden_channels) if head == "mlp" else None
         self.predict = nn.Linear(embedding_channels if self.head is None else hidden_channels, out_channels)
-        self._takes_weights = not isinstance(make_conv, ConvSpec) or make_conv.takes_weights
+        self.takes_weights = not isinstance(make_conv, ConvSpec) or make_conv.takes_weights
         self._faster_sparse = isinstance(make_conv, ConvSpec) and make_conv.faster_sparse
 
     def reset_parameters(self) -> None:
@@ -163,7 +163,7 @@ class GraphNetwork(nn.Module):
         Returns:
             Shape ``(num_graphs, num_layers * len(readout) * hidden_channels)``.
         """
-        if edge_weight is not None and not self._takes_weights:
+        if edge_weight is not None and not self.takes_weights:
             raise ValueError(f"{type(self.convs[0]).__name__} takes no edge weights: edge_weight must be None")
         if batch is None:
             batch, batch_size = torch.zeros(x.size(0), dtype=torch.long, device=x.device), 1

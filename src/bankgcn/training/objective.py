@@ -54,6 +54,8 @@ def program_for(net: GraphNetwork, graphs: GraphSet, loss: str | None = None) ->
     program = lower(net, loss)
     if program is None or graphs.num_features != program.in_channels:
         return None
+    if graphs.edge_weight is not None and not net.takes_weights:  # autograd refuses them
+        return None
     return program if graphs.labels is None or not program.embedding else None
 
 

@@ -16,6 +16,7 @@ from bankgcn.data import GraphBatch, GraphSet
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.weights import without_weights
 from bankgcn.kernels import use_kernels
+from bankgcn.kernels.network.blocks import divide
 from bankgcn.kernels.network.collate import CollatedGraphs, collate, look_up_attributes
 from bankgcn.kernels.network.executor import Targets, readouts, train
 from bankgcn.kernels.network.program import Program
@@ -389,3 +390,21 @@ def test_a_graph_without_nodes_reads_zero(conv: str) -> None:
     case = Case(GraphNetwork(2, 2, 8, 2, conv=conv), graphs.batch())
     case.check()
     assert not case.by_program(torch.float64).embedding[1].any()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_gradient_of_an_empty_batch_is_zero(threads: int) -> None:
+    net = GraphNetwork(1, 2, hidden_channels=16, num_layers=2).float()
+    program, batch = lower(net, "cross_entropy"), smooth_or_alternating(200).batch()
+    graphs, batch_ptr = batch.collate(program.operator, merged=False), np.array([0, 200, 200])
+    chunks = divide(graphs.node_ptr, graphs.rowptr, batch_ptr)
+    assert chunks.batch_ptr[1] == chunks.batch_ptr[2] > 1  # there is work for two threads
+    theta = parameters(net)
+    gradient, mean, square = np.zeros((3, len(theta)), theta.dtype)
+    targets = Targets(batch.y.numpy(), np.empty((0, 0)), np.full(200, 1 / 200))
+    adam = Adam(mean, square, 1, 0.01, 0.9, 0.999, 1e-8, 0.0)
+    losses = train(graphs, batch_ptr, program, theta, targets, gradient, adam, threads=threads)
+    assert losses[0] > 0
+    assert losses[1] == 0
+    assert mean.any()
+    assert not gradient.any()

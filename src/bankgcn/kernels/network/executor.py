@@ -189,6 +189,7 @@ class _Call:
         nothing, losses = np.empty((0, 0), self.program.dtype), np.zeros(len(self.batch_ptr) - 1)
         for batch, (first, last) in enumerate(pairwise(self.chunks.batch_ptr.tolist())):
             _run(self.linked.prologue, self.table, self.work[0], self.parameters, gradients[0])
+            gradients[0] = 0  # also if the batch has no graphs
             parts = np.zeros(last - first)
 
             def run(chunk: int, thread: int, batch=batch, first=first, parts=parts) -> None:
@@ -278,10 +279,13 @@ def _train(
         _run_instructions(prologue, table, work, parameters, work)
         table[entry.DROPOUT_KEY] = keys[batch]
         first = chunk_ptr[batch]
+        for k in range(size):  # also if the batch has no graphs
+            gradients[0, k] = 0
         for chunk in range(first, chunk_ptr[batch + 1]):
             own = gradients[min(chunk - first, 1)]
-            for k in range(size):
-                own[k] = 0
+            if chunk > first:
+                for k in range(size):
+                    own[k] = 0
             loss[0] = 0
             _run_chunk(
                 forward, backward, table, node_ptr, graph_ptr[chunk], graph_ptr[chunk + 1], batch_ptr[batch], work,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -112,29 +112,31 @@ def _allocate(
     offsets: dict[Buffer, int] = {}
     sizes: dict[Buffer, int] = {}
     end = 0
+
+    def take(buffer: Buffer) -> int:
+        nonlocal end
+        rows, line = buffer.rows * counts.get(buffer.space, 1), CACHE_LINE // program.dtype.itemsize
+        # A few lines more, so that equal rows of two buffers do not compete for the same places in the cache.
+        sizes[buffer] = round_up(rows * stride_of(columns[buffer], buffer.padding, program.dtype), line) + 5 * line
+        if free.get(sizes[buffer]):
+            return free[sizes[buffer]].pop()
+        end += sizes[buffer]
+        return end - sizes[buffer]
+
+    def release(buffers: Iterable[Buffer]) -> None:
+        for buffer in buffers:
+            free.setdefault(sizes[buffer], []).append(offsets[buffer])
+
     for number, (operation, operands) in enumerate(everything):
         used = {name: value for name, value in operands.items() if isinstance(value, Buffer)}
-        ending = [buffer for buffer in dict.fromkeys(used.values()) if last[buffer] == number and buffer in offsets]
         kept = {buffer for name, buffer in used.items() if name not in operation.in_place}
-        for buffer in ending:
-            if buffer not in kept:
-                free.setdefault(sizes[buffer], []).append(offsets[buffer])
-        for buffer in dict.fromkeys(used.values()):
-            if buffer in offsets:
-                continue
-            rows = buffer.rows * counts.get(buffer.space, 1)
-            line = CACHE_LINE // program.dtype.itemsize
-            # A few lines more, so that equal rows of two buffers do not compete for the same places in the cache.
-            sizes[buffer] = round_up(rows * stride_of(columns[buffer], buffer.padding, program.dtype), line) + 5 * line
-            if free.get(sizes[buffer]):
-                offsets[buffer] = free[sizes[buffer]].pop()
-            else:
-                offsets[buffer], end = end, end + sizes[buffer]
-            if last[buffer] == number:
-                ending.append(buffer)
-                kept.add(buffer)
-        for buffer in ending:
-            if buffer in kept:
-                free.setdefault(sizes[buffer], []).append(offsets[buffer])
+        ending = [buffer for buffer in dict.fromkeys(used.values()) if last[buffer] == number]
+        # The result comes last: it alone may take the memory of an input that ends here.
+        for name, buffer in sorted(used.items(), key=lambda item: item[0] == "out"):
+            if name == "out":
+                release(buffer for buffer in ending if buffer not in kept)
+            if buffer not in offsets:
+                offsets[buffer] = take(buffer)
+        release(buffer for buffer in ending if buffer in kept or "out" not in used)
     # A vector may reach beyond the last row.
     return offsets, end + 64
