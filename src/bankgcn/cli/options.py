@@ -26,7 +26,10 @@ DataRoot = Annotated[
 ]
 IgnoreTargets = Annotated[bool, typer.Option("--ignore-targets", help="Read no targets.", rich_help_panel="Data")]
 Threads = Annotated[
-    int, typer.Option(min=1, help="Threads that share each batch; the result is the same on any number.", rich_help_panel="Run")
+    int,
+    typer.Option(
+        min=1, help="Threads that share each batch; the result is the same on any number.", rich_help_panel="Run"
+    ),
 ]
 
 OPTION_OF_KEYWORD = {

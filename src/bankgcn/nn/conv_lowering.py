@@ -13,7 +13,8 @@ import numpy as np
 from torch import nn
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
-    from bankgcn.kernels.network.builder import Builder, InputSignal, Signal
+    from bankgcn.kernels.network.builder import Builder, InputSignal
+    from bankgcn.kernels.network.tape import Signal
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from bankgcn.nn.network import BankGCN, GraphNetwork
 from bankgcn.nn.norms import GraphNorm
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
-    from bankgcn.kernels.network.builder import Builder, InputSignal, Signal
+    from bankgcn.kernels.network.builder import Builder, InputSignal
     from bankgcn.kernels.network.collate import CollatedGraphs
     from bankgcn.kernels.network.program import Program
+    from bankgcn.kernels.network.tape import Signal
 
 EPSILON = 1e-5  # of the normalisations, which the executor has as a constant
 LOWERINGS: dict[str, Lowering] = {row.lowering.layer: row.lowering for row in CONVS.values() if row.lowering}
@@ -58,8 +59,9 @@ def lower(net: GraphNetwork, loss: str | None = None) -> Program | None:
 
 
 def _program(net: GraphNetwork, rows: list[Lowering], operator: tuple[str, float], loss: str | None) -> Program | None:
-    from bankgcn.kernels.network.builder import Builder, Unsupported
+    from bankgcn.kernels.network.builder import Builder
     from bankgcn.kernels.network.program import Operator
+    from bankgcn.kernels.network.slots import Unsupported
 
     shapes: dict[Hashable, tuple[int, ...]] = {parameter: tuple(parameter.shape) for parameter in net.parameters()}
     dtype = np.dtype(str(net.predict.weight.dtype).removeprefix("torch."))
