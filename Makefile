@@ -9,7 +9,7 @@ INSTALLED := .venv/installed
 # One thread a process: tiny kernels on several threads are many times slower under contention.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: train test quick lint install clean
+.PHONY: train test quick lint install release-check clean
 
 train: $(INSTALLED)
 	$(BIN)/bankgcn train
@@ -30,10 +30,19 @@ lint: $(INSTALLED)
 
 install: $(INSTALLED)
 
+# Builds the packages, installs the wheel into a fresh environment away from the sources, and trains from it.
+release-check: $(INSTALLED)
+	rm -rf dist .release
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv .release
+	.release/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
+	cd .release && bin/bankgcn --version && bin/bankgcn train --out trained
+	rm -rf .release
+
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .release dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
