@@ -58,7 +58,7 @@ class TrainConfig:
     )
     class_weight: Literal["balanced"] | None = setting(
         None,
-        "Which graphs count more in the loss; balanced: those of rare classes.",
+        "Weights of the classes in the loss; balanced: all classes count equally:",
         panel=PANEL,
         none="none",
         choices=("balanced",),
