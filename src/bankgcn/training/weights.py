@@ -49,13 +49,18 @@ class LossWeights:
         Raises:
             ValueError: A weight of the user is negative or not finite, all are 0, or their number is wrong.
         """
-        weights = None if own is None else _checked(own, len(y))
+        weights = None if own is None else check_weights(own, len(y))
         if self._of_class is None:
             return weights
         return self._of_class[y] if weights is None else self._of_class[y] * weights
 
 
-def _checked(own: ArrayLike, count: int) -> NDArray[np.float64]:
+def check_weights(own: ArrayLike, count: int) -> NDArray[np.float64]:
+    """Weights that a user gives, one for each graph.
+
+    Raises:
+        ValueError: A weight is negative or not finite, all are 0, or their number is wrong.
+    """
     weights = np.asarray(own, np.float64)
     if weights.shape != (count,):
         raise ValueError(f"the weights have shape {weights.shape}, expected ({count},): one for each graph")

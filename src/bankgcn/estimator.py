@@ -1,0 +1,258 @@
+"""Networks with the interface of scikit-learn.
+
+Needs scikit-learn: ``pip install 'bankgcn[sklearn]'``.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bankgcn.data.features.refit import refit
+from bankgcn.data.features.signals import with_features
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.inputs import as_graph_set
+from bankgcn.data.splits import Split
+from bankgcn.data.weights import without_weights
+from bankgcn.estimator_parameters import RunParameters
+from bankgcn.estimator_targets import own_targets, validation_split, with_classes, with_values
+from bankgcn.files.errors import FileError
+from bankgcn.files.toml_file import write_toml
+from bankgcn.predictor import Predictor
+from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.execute import RunResult, execute
+from bankgcn.training.model import TrainedModel
+from bankgcn.training.prepare import prepare_graphs
+from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.setting_names import settings_of_run
+from bankgcn.training.weights import check_weights
+
+
+class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParameters):
+    """What both estimators share: training with early stopping, embeddings, and folders of runs."""
+
+    _task: ClassVar[str]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        return tags
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """The vector by which the network represents each graph, before its last layer: shape ``(G, width)``."""
+        return self._predictor.embed(X)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the model to the folder of a run, which ``bankgcn predict`` and :meth:`load` take.
+
+        Args:
+            path: The folder; it is made if needed.
+            overwrite: Whether to replace a run that the folder holds.
+
+        Raises:
+            FileError: The folder holds a run, or other files.
+        """
+        check_is_fitted(self)
+        folder = RunFolder(Path(path).expanduser())
+        folder.check_free()
+        if folder.started and not overwrite:
+            raise FileError("holds a run: name another folder, or replace it by overwrite=True", folder.path)
+        with folder.lock():
+            folder.clear()
+            spec = self.record_.config
+            settings = {"source": spec.dataset, "data_root": "", **settings_of_run(spec)}
+            write_toml(folder.config, settings, f"settings of a {type(self).__name__}, under the names of the flags")
+            self.split_.save(folder.split, self.model_.metadata["graphs"])
+            folder.write_result(RunResult(self.record_, self.history_, self.model_))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The estimator of a finished run, trained in Python or by ``bankgcn train``.
+
+        Raises:
+            FileError: There is no finished run, or it learned another kind of task.
+        """
+        folder = RunFolder(Path(path).expanduser())
+        record = folder.read_record()
+        if not folder.model.exists():
+            raise FileError("its training diverged in the first epoch, so there is no model", folder.path)
+        model = TrainedModel.load(folder.model)
+        if model.task.kind != cls._task:
+            raise FileError(
+                f"holds a model of {model.task.kind}, but {cls.__name__} predicts {cls._task}: "
+                "bankgcn.load_model(path) loads models of every task",
+                folder.path,
+            )
+        split = Split.load(folder.split, model.metadata["graphs"])
+        estimator = cls(**cls._parameters_of(record.config))
+        return estimator._set_result(RunResult(record, folder.read_history(), model), split)
+
+    def _train(self, graphs: GraphSet, sample_weight: ArrayLike | None) -> Self:
+        """Train on graphs with targets, apart from a share that decides when to stop."""
+        weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
+        if weights is not None:
+            graphs, weights = graphs[weights > 0], weights[weights > 0]
+        spec = self._spec(self._task)
+        graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
+        split = validation_split(graphs, self.validation_fraction, spec.seeds.split)
+        fitted = refit(graphs, split.train)
+        share = f"the seed: {self.validation_fraction:g} of the graphs for validation, none for test"
+        result = execute(prepare_graphs(spec, fitted, split, split_from=share, weights=weights))
+        assert result is not None  # this process is not one of a group
+        if result.model is None:
+            raise ValueError(
+                "the training diverged: the loss was not a finite number in the first epoch; "
+                f"learning_rate={self.learning_rate:g} may be too large"
+            )
+        return self._set_result(result, split)
+
+    def _set_result(self, result: RunResult, split: Split) -> Self:
+        assert result.model is not None
+        self.model_, self.record_, self.history_ = result.model, result.record, result.epochs
+        self.split_ = split
+        self.n_iter_ = len(result.epochs)
+        self._n_features_out = result.model.net.embedding_channels
+        return self
+
+    def _read(self, X: Any, y: Any) -> GraphSet:
+        """The graphs; with their own targets if none are given."""
+        return as_graph_set(X, self._input_options(has_target=y is None))
+
+    @property
+    def _predictor(self) -> Predictor:
+        check_is_fitted(self)
+        return Predictor(Ensemble({Path(): self.model_}))
+
+
+class BankGCNClassifier(ClassifierMixin, GraphEstimator):
+    """Learns one class of each graph; the interface is that of a scikit-learn classifier.
+
+    Graphs are a :class:`~bankgcn.GraphSet`, or a list of NetworkX graphs, PyG's ``Data`` or SMILES.
+
+    Args:
+        model: The convolution: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"`` or ``"mlp"``.
+        hidden: Width of every layer.
+        layers: Number of layers.
+        normalize, norm, readout, pooling, residual, dropout, head: As in :class:`~bankgcn.training.ModelConfig`.
+        order: Order of the filters (bank, cheb). ``None`` is the default of the convolution, here and below.
+        subspaces, basis, projection, shortcut, bias, initial_alpha: As in :class:`~bankgcn.BankConv`.
+        heads: Number of attention heads (gat).
+        epochs: Most passes over the training graphs.
+        patience: Epochs without improvement on the validation graphs after which training stops.
+        batch_size, learning_rate, weight_decay, gamma, coherence, select, metric, loss, decay_patience, decay_factor,
+            min_learning_rate: As in :class:`~bankgcn.training.TrainConfig`.
+        class_weight: ``"balanced"`` gives every class the same weight in the loss.
+        features: What an atom of a SMILES carries: ``"raw"``, ``"onehot"`` or ``"embedded"``.
+        attributes: Keys of NetworkX nodes whose numbers to read; by default all. If ``attributes`` or ``categories``
+            are given, nothing else is read.
+        categories: Keys of NetworkX nodes whose words to read; numbers of these keys count as words.
+        symmetrise: Whether to add the missing reverses of edges.
+        ignore_weights: Whether to ignore the weights of edges.
+        validation_fraction: Share of the graphs that select the epoch and decide when to stop.
+        random_state: Split, weights, order of batches and dropout follow from it.
+
+    Attributes:
+        classes_: The classes, in the order of the columns of :meth:`predict_proba`.
+        model_: The :class:`~bankgcn.training.TrainedModel`.
+        record_: The :class:`~bankgcn.training.record.RunRecord`: scores, settings, versions.
+        history_: One :class:`~bankgcn.training.Epoch` for each epoch.
+        n_iter_: Number of epochs.
+        split_: Which graphs trained and which validated.
+
+    Example:
+        >>> import bankgcn
+        >>> graphs = bankgcn.load("MUTAG")
+        >>> classifier = BankGCNClassifier(hidden=16, layers=2, epochs=5, random_state=0).fit(graphs)
+        >>> classifier.predict_proba(graphs[:3]).shape
+        (3, 2)
+    """
+
+    _task = "classes"
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train.
+
+        Args:
+            X: The graphs.
+            y: Class of each graph: a word, a number or a truth value; by default what the graphs carry.
+            sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
+
+        Raises:
+            ValueError: The graphs cannot be read or learned; the message names the graph.
+        """
+        graphs, classes = with_classes(self._read(X, y), y, type(self).__name__)
+        self._train(graphs, sample_weight)
+        return self._set_classes(classes)
+
+    def predict(self, X: Any) -> NDArray:
+        """The most probable class of each graph."""
+        return self._predictor.predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probability of each class for each graph, shape ``(G, num_classes)``."""
+        return self._predictor.predict_proba(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """The accuracy; ``y`` is by default what the graphs carry."""
+        return super().score(X, own_targets(self._read(X, None)) if y is None else y, sample_weight)
+
+    def _set_result(self, result: RunResult, split: Split) -> Self:
+        super()._set_result(result, split)
+        return self._set_classes(self._predictor.classes)
+
+    def _set_classes(self, classes: NDArray) -> Self:
+        """Keep the classes as the user gave them, in the model, too: its own names are words."""
+        self.classes_ = classes
+        self.model_ = replace(self.model_, metadata={**self.model_.metadata, "classes": classes.tolist()})
+        return self
+
+
+class BankGCNRegressor(RegressorMixin, GraphEstimator):
+    """Learns one or several real values of each graph; the interface is that of a scikit-learn regressor.
+
+    Parameters and attributes are those of :class:`BankGCNClassifier`, apart from ``classes_``.
+
+    Example:
+        >>> import bankgcn
+        >>> graphs = bankgcn.load("MUTAG")
+        >>> regressor = BankGCNRegressor(hidden=16, layers=2, epochs=5, random_state=0).fit(graphs, graphs.num_nodes)
+        >>> regressor.predict(graphs[:3]).shape
+        (3,)
+    """
+
+    _task = "values"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train.
+
+        Args:
+            X: The graphs.
+            y: Value of each graph, shape ``(G,)``, or several, ``(G, T)``, in which NaN is unknown; by default what the
+                graphs carry.
+            sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
+
+        Raises:
+            ValueError: The graphs cannot be read or learned; the message names the graph.
+        """
+        return self._train(with_values(self._read(X, y), y, type(self).__name__), sample_weight)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The value of each graph, shape ``(G,)``, or its values, ``(G, T)``."""
+        return self._predictor.predict(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """The share of the variance that is explained, R2; ``y`` is by default what the graphs carry."""
+        return super().score(X, own_targets(self._read(X, None)) if y is None else y, sample_weight)
