@@ -6,6 +6,7 @@ Needs scikit-learn: ``pip install 'bankgcn[sklearn]'``.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -22,7 +23,7 @@ from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.splits import Split
 from bankgcn.data.weights import without_weights
 from bankgcn.estimator_parameters import RunParameters
-from bankgcn.estimator_targets import own_targets, validation_split, with_classes, with_values
+from bankgcn.estimator_targets import class_weights, own_targets, validation_split, with_classes, with_values
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import write_toml
 from bankgcn.predictor import Predictor
@@ -44,6 +45,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []  # graphs are stored in single precision
         return tags
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -149,7 +151,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         patience: Epochs without improvement on the validation graphs after which training stops.
         batch_size, learning_rate, weight_decay, gamma, coherence, select, metric, loss, decay_patience, decay_factor,
             min_learning_rate: As in :class:`~bankgcn.training.TrainConfig`.
-        class_weight: ``"balanced"`` gives every class the same weight in the loss.
+        class_weight: ``"balanced"`` gives every class the same weight in the loss; a dictionary gives the weight of
+            each class, 1 by default. The record of a run does not hold the dictionary.
         features: What an atom of a SMILES carries: ``"raw"``, ``"onehot"`` or ``"embedded"``.
         attributes: Keys of NetworkX nodes whose numbers to read; by default all. If ``attributes`` or ``categories``
             are given, nothing else is read.
@@ -189,6 +192,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
             ValueError: The graphs cannot be read or learned; the message names the graph.
         """
         graphs, classes = with_classes(self._read(X, y), y, type(self).__name__)
+        if isinstance(self.class_weight, Mapping):
+            sample_weight = class_weights(graphs, classes, self.class_weight, sample_weight)
         self._train(graphs, sample_weight)
         return self._set_classes(classes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.random import RandomState
@@ -52,7 +52,7 @@ class RunParameters(BaseEstimator):
         select: str = "loss",
         metric: str = "accuracy",
         loss: str | None = None,
-        class_weight: str | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
         decay_patience: int | None = None,
         decay_factor: float = 0.1,
         min_learning_rate: float = 1e-5,
@@ -111,6 +111,10 @@ class RunParameters(BaseEstimator):
             ValueError: A value is out of range, or not one of the model's options.
         """
         values = self.get_params(deep=False)
+        if isinstance(self.class_weight, Mapping):
+            if task != "classes":
+                raise ValueError(f"class_weight={self.class_weight} needs classes, but the task is {task}")
+            values["class_weight"] = None  # the classifier makes weights of graphs of it
         named = {name: values[name] for name in PLACES if name in values}
         given = {name: value for name, value in named.items() if not (_is_option(name) and value is None)}
         return spec_of(SOURCE, {**given, "task": task, "seed": _seed(self.random_state)})

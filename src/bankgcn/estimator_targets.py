@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_array, column_or_1d
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite, check_array, column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from bankgcn.data.errors import GraphError
@@ -15,6 +16,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, random_split, stratified_split
 from bankgcn.data.targets import class_name
 from bankgcn.predictor import class_values
+from bankgcn.training.weights import check_weights
 
 
 def with_classes(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, NDArray]:
@@ -42,6 +44,15 @@ def with_classes(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, ND
     return replace(graphs, y=numbers.astype(np.int64), classes=names, targets=()), classes
 
 
+def class_weights(
+    graphs: GraphSet, classes: NDArray, class_weight: Mapping[Any, float], sample_weight: ArrayLike | None
+) -> NDArray[np.float64]:
+    """The weight of each graph: that of its class in a dictionary, where 1 is the default, times its own."""
+    assert graphs.y is not None
+    of_class = compute_sample_weight({value: class_weight.get(value, 1.0) for value in classes}, classes[graphs.y])
+    return of_class if sample_weight is None else of_class * check_weights(sample_weight, len(graphs))
+
+
 def with_values(graphs: GraphSet, y: Any, estimator: str) -> GraphSet:
     """The graphs with these numbers as targets; ``None`` stands for those that the graphs carry."""
     if y is None:
@@ -52,9 +63,9 @@ def with_values(graphs: GraphSet, y: Any, estimator: str) -> GraphSet:
             )
         return carried
     names = tuple(map(str, getattr(y, "columns", ())))
-    several = np.ndim(y) == 2
-    known = "allow-nan" if several else True  # of several values, some may be unknown
-    values = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=known, input_name="y")
+    values = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
+    if values.ndim == 1:  # of several values, some may be unknown
+        assert_all_finite(values, input_name="y")
     _check_length(graphs, values)
     for graph in np.flatnonzero((np.abs(values) > np.finfo(np.float32).max).reshape(len(values), -1).any(1))[:1]:
         raise GraphError(f"the target of graph {graph} is {values[graph]}, too large for single precision")

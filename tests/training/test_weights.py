@@ -53,7 +53,7 @@ def test_own_weights_multiply_those_of_the_classes() -> None:
         ([1.0, 2.0], r"have shape \(2,\), expected \(3,\): one for each graph"),
         ([1.0, -2.0, 1.0], "the weight of graph 1 is -2.0: weights must be finite and not negative"),
         ([1.0, 2.0, math.nan], "the weight of graph 2 is nan"),
-        ([0.0, 0.0, 0.0], "the weights of all 3 graphs are 0"),
+        ([0.0, 0.0, 0.0], "the weights of all 3 graphs are zero"),
     ],
 )
 def test_weights_that_make_no_sense_are_refused(own: list[float], message: str) -> None:

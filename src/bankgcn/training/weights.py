@@ -67,5 +67,5 @@ def check_weights(own: ArrayLike, count: int) -> NDArray[np.float64]:
     for graph in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[:1]:
         raise ValueError(f"the weight of graph {graph} is {weights[graph]}: weights must be finite and not negative")
     if count and not weights.any():
-        raise ValueError(f"the weights of all {count:,} graphs are 0: there is nothing to learn")
+        raise ValueError(f"the weights of all {count:,} graphs are zero: there is nothing to learn")
     return weights
