@@ -6,7 +6,8 @@ Needs scikit-learn: ``pip install 'bankgcn[sklearn]'``.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from bankgcn.data.errors import GraphError
 from bankgcn.data.features.refit import refit
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.graphs import GraphSet
@@ -32,7 +34,7 @@ from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
 from bankgcn.training.run_folder import RunFolder
-from bankgcn.training.setting_names import settings_of_run
+from bankgcn.training.setting_names import settings_of_run, with_setting_names
 from bankgcn.training.weights import check_weights
 
 
@@ -102,12 +104,15 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         if weights is not None:
             graphs, weights = graphs[weights > 0], weights[weights > 0]
-        spec = self._spec(self._task)
+        with _parameter_names():
+            spec = self._spec(self._task)
         graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
         split = validation_split(graphs, self.validation_fraction, spec.seeds.split)
         fitted = refit(graphs, split.train)
         share = f"the seed: {self.validation_fraction:g} of the graphs for validation, none for test"
-        result = execute(prepare_graphs(spec, fitted, split, split_from=share, weights=weights))
+        with _parameter_names():
+            run = prepare_graphs(spec, fitted, split, split_from=share, weights=weights)
+        result = execute(run)
         assert result is not None  # this process is not one of a group
         if result.model is None:
             raise ValueError(
@@ -132,6 +137,17 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
     def _predictor(self) -> Predictor:
         check_is_fitted(self)
         return Predictor(Ensemble({Path(): self.model_}))
+
+
+@contextmanager
+def _parameter_names() -> Iterator[None]:
+    """Errors of the library name settings as the parameters do."""
+    try:
+        yield
+    except GraphError:
+        raise
+    except ValueError as error:
+        raise ValueError(with_setting_names(str(error))) from error
 
 
 class BankGCNClassifier(ClassifierMixin, GraphEstimator):

@@ -18,7 +18,7 @@ from bankgcn.data.catalog import CATALOG
 from bankgcn.files.errors import FileError
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
-from bankgcn.training.setting_names import BANK_ONLY, PLACES, spec_of
+from bankgcn.training.setting_names import BANK_ONLY, PLACES, spec_of, with_setting_names
 from bankgcn.training.spec import RunSpec
 
 MAX_NAME = 200  # file systems end at 255
@@ -104,9 +104,7 @@ def translate_option_names() -> Iterator[None]:
     except FileError:
         raise
     except ValueError as error:
-        message = str(error).replace("out_channels=", "hidden=")
-        for name, place in PLACES.items():
-            message = message.replace(f"{place.field}=", f"{name}=")
+        message = with_setting_names(str(error))
         subject = message.partition("=")[0]
         flag = f" (--{subject.replace('_', '-')})" if subject in DEFAULTS and "(--" not in message else ""
         raise ValueError(message + flag) from error

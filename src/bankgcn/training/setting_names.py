@@ -58,6 +58,19 @@ def spec_of(dataset: str, values: Mapping[str, Plain]) -> RunSpec:
     )
 
 
+def with_setting_names(message: str) -> str:
+    """An error message of the library with the names of settings instead of those of fields.
+
+    Example:
+        >>> with_setting_names("num_layers=0: expected at least 1")
+        'layers=0: expected at least 1'
+    """
+    message = message.replace("out_channels=", "hidden=")
+    for name, place in PLACES.items():
+        message = message.replace(f"{place.field}=", f"{name}=")
+    return message
+
+
 def settings_of_run(spec: RunSpec) -> dict[str, Plain]:
     """The flat settings that describe a run: the inverse of :func:`spec_of`. Those of other models are left out.
 
