@@ -23,8 +23,8 @@ from bankgcn import BankGCNClassifier, BankGCNRegressor, GraphSet
 from bankgcn.cli.settings import Settings
 from bankgcn.data import FileError, GraphError
 from bankgcn.data.convert import to_networkx, to_pyg
-from bankgcn.estimator_parameters import SOURCE
-from bankgcn.estimator_targets import validation_split
+from bankgcn.estimator.parameters import SOURCE
+from bankgcn.estimator.targets import validation_split
 from bankgcn.nn import CONVS
 from bankgcn.training.setting_names import PLACES, settings_of_run, spec_of
 
