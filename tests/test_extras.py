@@ -33,6 +33,8 @@ USES: list[tuple[str, Callable[[], object], str]] = [
     ("PIL", lambda: read_image(Path("image.png")), "reading images needs Pillow: pip install 'bankgcn[images]'"),
     ("skimage", lambda: from_images(np.zeros((1, 8, 8))), "reading images needs scikit-image"),
     ("sklearn", digits, "the dataset digits needs scikit-learn: pip install 'bankgcn[sklearn]'"),
+    ("sklearn", lambda: bankgcn.BankGCNClassifier, "BankGCNClassifier needs scikit-learn: pip install"),
+    ("sklearn", lambda: bankgcn.BankGCNRegressor, "BankGCNRegressor needs scikit-learn: pip install"),
     ("matplotlib", lambda: draw(figure3(), {}), "drawing figures needs Matplotlib: pip install 'bankgcn[plot]'"),
 ]
 

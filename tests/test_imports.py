@@ -80,3 +80,14 @@ def test_the_layer_needs_only_pytorch_and_numpy() -> None:
     code += "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
     new = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert set(new) - sys.stdlib_module_names <= {"bankgcn", "numpy"}
+
+
+def test_every_public_name_is_there_and_loads_what_it_needs_when_it_is_used() -> None:
+    for name in bankgcn.__all__:
+        assert getattr(bankgcn, name) is not None
+    assert set(bankgcn.__all__) <= set(dir(bankgcn))
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        bankgcn.Nothing  # noqa: B018
+    code = "import sys; from bankgcn import load, load_model; print('sklearn' in sys.modules, 'numba' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert found == ["False", "False"]

@@ -108,3 +108,15 @@ def test_what_does_not_fit_the_targets_is_refused() -> None:
         Task.fitted(np.array([[0.0, 2.0]]), ("a", "b"), "labels")
     with pytest.raises(ValueError, match="target 'b' is unknown for every training graph"):
         Task.fitted(np.array([[0.0, NAN]]), ("a", "b"))
+
+
+@pytest.mark.parametrize("loss", [name for row in TASKS.values() for name in row.losses])
+def test_a_weight_counts_how_often_a_graph_is_in_the_mean(loss: str) -> None:
+    kind = next(kind for kind, row in TASKS.items() if loss in row.losses)
+    task = Task(kind=kind, names=("a", "b"), loss=loss, center=(0.0, 0.0), scale=(1.0, 1.0))
+    outputs, repeats = torch.randn(4, 2), torch.tensor([3, 0, 1, 2])
+    known = torch.tensor([[0.0, NAN], [1.0, 1.0], [NAN, NAN], [1.0, 0.0]])
+    targets = torch.tensor([0, 1, 1, 0]) if kind == "classes" else known
+    expected = task.task_loss(outputs.repeat_interleave(repeats, 0), targets.repeat_interleave(repeats, 0))
+    torch.testing.assert_close(task.task_loss(outputs, targets, repeats.double()), expected)
+    assert task.task_loss(outputs, targets, torch.zeros(4)) == 0

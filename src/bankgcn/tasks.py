@@ -18,31 +18,47 @@ from torch import Tensor
 from bankgcn.choices import pick
 from bankgcn.metrics import METRICS, Metric
 
-Loss = Callable[[Tensor, Tensor], Tensor]
+Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+"""From outputs, targets and the weight of each graph, shape ``(G,)``, to a mean; ``None`` weighs all graphs equally."""
 
 DEFAULT_METRIC = "accuracy"
 """The default of every configuration. For values and labels, it stands for the first metric of the task."""
 
 
-def squared_error(outputs: Tensor, targets: Tensor) -> Tensor:
+def cross_entropy(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Mean cross-entropy of classes."""
+    if weights is None:
+        return F.cross_entropy(outputs, targets)
+    return _weighted_mean(F.cross_entropy(outputs, targets, reduction="none"), weights)
+
+
+def squared_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Mean squared error over the known entries."""
-    return _mean_of_known((outputs - targets.nan_to_num()).square(), targets)
+    return _mean_of_known((outputs - targets.nan_to_num()).square(), targets, weights)
 
 
-def absolute_error(outputs: Tensor, targets: Tensor) -> Tensor:
+def absolute_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Mean absolute error over the known entries."""
-    return _mean_of_known((outputs - targets.nan_to_num()).abs(), targets)
+    return _mean_of_known((outputs - targets.nan_to_num()).abs(), targets, weights)
 
 
-def binary_cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
+def binary_cross_entropy(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Mean cross-entropy of yes/no labels over the known entries."""
     losses = F.binary_cross_entropy_with_logits(outputs, targets.nan_to_num(), reduction="none")
-    return _mean_of_known(losses, targets)
+    return _mean_of_known(losses, targets, weights)
 
 
-def _mean_of_known(losses: Tensor, targets: Tensor) -> Tensor:
+def _mean_of_known(losses: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
     known = ~targets.isnan()
-    return torch.where(known, losses, 0).sum() / known.sum().clamp(min=1)
+    if weights is None:
+        return torch.where(known, losses, 0).sum() / known.sum().clamp(min=1)
+    return _weighted_mean(torch.where(known, losses, 0), known * weights[:, None])
+
+
+def _weighted_mean(losses: Tensor, weights: Tensor) -> Tensor:
+    r"""The mean :math:`\sum w \ell / \sum w`; 0 if all weights are 0."""
+    total = weights.sum()
+    return (losses * weights).sum() / torch.where(total > 0, total, 1)
 
 
 @dataclass(frozen=True)
@@ -67,7 +83,7 @@ class TaskKind:
 TASKS: dict[str, TaskKind] = {
     "classes": TaskKind(
         "one class of several",
-        {"cross_entropy": F.cross_entropy},
+        {"cross_entropy": cross_entropy},
         ("accuracy", "roc_auc", "macro_f1"),
         decode=lambda outputs: torch.softmax(outputs, 1),
         encode=torch.log,
@@ -181,9 +197,12 @@ class Task:
             return known
         return ((known.double() - known.new_tensor(self.center).double()) / torch.tensor(self.scale).double()).to(known)
 
-    def task_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        r"""The mean loss :math:`T_\Theta(\mathcal G, Y)` of outputs, given what :meth:`targets` returned."""
-        return TASKS[self.kind].losses[self.loss](outputs, targets)
+    def task_loss(self, outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+        r"""The mean loss :math:`T_\Theta(\mathcal G, Y)` of outputs, given what :meth:`targets` returned.
+
+        With a weight of each graph, :math:`\sum w \ell / \sum w` over the known entries.
+        """
+        return TASKS[self.kind].losses[self.loss](outputs, targets, weights)
 
     def predictions(self, outputs: Tensor) -> Tensor:
         """Probabilities of classes or labels, or values in the user's units; in double precision."""

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -234,9 +235,9 @@ def test_divergence_after_a_good_epoch_is_the_same_verdict_in_train_and_in_a_swe
 ) -> None:
     evaluate = fitting.evaluate
 
-    def diverging(net: GraphNetwork, graphs: GraphSet, metric: str) -> Evaluation:
+    def diverging(net: GraphNetwork, graphs: GraphSet, *rest: Any) -> Evaluation:
         seen.append(1)
-        return evaluate(net, graphs, metric) if len(seen) < 3 else Evaluation(float("nan"), 0.0)
+        return evaluate(net, graphs, *rest) if len(seen) < 3 else Evaluation(float("nan"), 0.0)
 
     monkeypatch.setattr(fitting, "evaluate", diverging)
     seen: list[int] = []
@@ -273,7 +274,7 @@ def test_graphs_without_features_get_the_same_signals_in_train_and_in_a_sweep(co
         (["NCI2"], "did you mean NCI1?"),
         (["--model", "ban"], "did you mean 'bank'?"),
         (["--model", "gcn", "--gamma", "1"], "gamma is no option of the model gcn"),
-        (["--hidden", "63"], "hidden=63 does not divide into subspaces=8"),
+        (["--hidden", "63"], "hidden=63 does not divide into subspaces=8: choose subspaces=9, or hidden=64"),
         (["--epochs", "0"], "epochs=0: expected at least 1"),
         (["--train-per-class", "-3"], "train_per_class=-3: expected at least 1 (--train-per-class)"),
         (["--gamma", "inf"], "gamma=inf: expected a finite number (--gamma)"),

@@ -187,3 +187,90 @@ def test_directions_that_rounding_parted_are_joined_again() -> None:
     graphs = GraphSet.from_edges([2], [[0, 0, 0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0, 0]], edge_weight=weights)
     assert graphs.edge_weight[0] == graphs.edge_weight[1]
     assert from_networkx(to_networkx(graphs)).fingerprint == graphs.fingerprint
+
+
+def two_molecules() -> list[nx.Graph]:
+    first, second = nx.Graph(), nx.Graph()
+    first.add_nodes_from(
+        [("a", {"element": "C", "charge": 1.0, "kind": 1}), ("b", {"element": "N", "charge": 2, "kind": 2})]
+    )
+    second.add_nodes_from(
+        [("c", {"element": "C", "charge": 0.5, "kind": 2}), ("d", {"element": "C", "charge": 0, "kind": 1})]
+    )
+    first.add_edge("a", "b")
+    second.add_edge("c", "d")
+    return [first, second]
+
+
+def test_named_node_data_are_read_alone() -> None:
+    graphs = GraphSet.from_networkx(two_molecules(), attributes=["charge"])
+    assert (graphs.num_attributes, graphs.label_widths) == (1, ())
+    graphs = GraphSet.from_networkx(two_molecules(), categories=["kind", "element"])
+    assert (graphs.num_attributes, graphs.label_widths) == (0, (2, 2))
+    assert graphs.feature_spec["words"] == {"element": ["C", "N"], "kind": ["1", "2"]}
+    with pytest.raises(ValueError, match="unknown node data 'chrage'.*charge"):
+        GraphSet.from_networkx(two_molecules(), attributes=["chrage"])
+
+
+def test_numbers_that_a_schema_knows_as_words_are_words() -> None:
+    schema = NodeSchema.from_spec(GraphSet.from_networkx(two_molecules(), categories=["kind"]).feature_spec)
+    again = from_networkx(two_molecules(), schema=schema)
+    assert again.labels.tolist() == [[0], [1], [1], [0]]
+
+
+def test_errors_in_node_data_name_the_graph_and_the_node() -> None:
+    graphs = two_molecules()
+    del graphs[1].nodes["d"]["charge"]
+    with pytest.raises(GraphError, match=r"graph 1: node 1 has no 'charge', but others have \(node 1 is 'd'\)"):
+        from_networkx(graphs)
+    graphs = two_molecules()
+    graphs[1].nodes["c"]["element"] = 6
+    message = r"graph 1: 'element' of node 0 is 6, but words came before \(node 0 is 'c'\); categories=\['element'\]"
+    with pytest.raises(GraphError, match=message):
+        from_networkx(graphs)
+    assert from_networkx(graphs, categories=["element"]).feature_spec["words"] == {"element": ["6", "C", "N"]}
+    graphs[0].nodes["a"]["charge"] = None
+    with pytest.raises(GraphError, match="graph 0: 'charge' of node 0 is None, expected a number"):
+        from_networkx(graphs, attributes=["charge"])
+
+
+def test_errors_in_weights_name_the_graph_and_the_edge() -> None:
+    graphs = two_molecules()
+    for wrong in ("heavy", -1, float("nan")):
+        graphs[1].edges["c", "d"]["weight"] = wrong
+        with pytest.raises(
+            GraphError, match=r"graph 1: edge \('c', 'd'\) has weight .* \(weight=None reads no weights\)"
+        ):
+            from_networkx(graphs)
+    assert from_networkx(graphs, weight=None).edge_weight is None
+
+
+def test_words_are_classes_in_every_form() -> None:
+    y, matrices = ["yes", "no"], [np.ones((2, 2)) - np.eye(2)] * 2
+    carried = two_molecules()
+    for graph, word in zip(carried, y, strict=True):
+        graph.graph["y"] = word
+    data_list = to_pyg(from_networkx(two_molecules()))
+    sets = [
+        GraphSet.from_networkx(two_molecules(), y),
+        GraphSet.from_networkx(carried),
+        GraphSet.from_pyg(data_list, np.array(y, object)),
+        GraphSet.from_adjacency(matrices, y),
+        GraphSet.from_smiles(["CC", "CO"], y),
+        GraphSet.from_edges([1, 1], np.zeros((2, 0), int), y=y),
+    ]
+    for graphs in sets:
+        assert (graphs.y.tolist(), graphs.classes) == ([1, 0], ("no", "yes"))
+    assert GraphSet.from_edges([1, 1], np.zeros((2, 0), int), y=y, classes=["yes", "no"]).y.tolist() == [0, 1]
+    with pytest.raises(GraphError, match="graph 1: class 'no' is none of yes"):
+        GraphSet.from_edges([1, 1], np.zeros((2, 0), int), y=y, classes=["yes"])
+    with pytest.raises(GraphError, match="graph 1: there is no target"):
+        GraphSet.from_edges([1, 1], np.zeros((2, 0), int), y=["yes", None])
+
+
+def test_targets_may_be_left_out() -> None:
+    graphs = two_molecules()
+    graphs[0].graph["y"] = object()
+    assert from_networkx(graphs, has_target=False).y is None
+    named = from_networkx(graphs, [{"a": 1.0, "b": None}, {"a": 2, "b": 0.5}])
+    assert named.targets == ("a", "b")

@@ -200,7 +200,12 @@ def test_repr_shows_the_arguments() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"out_channels": 10, "num_subspaces": 4}, "out_channels=10 does not divide into num_subspaces=4"),
+        (
+            {"out_channels": 10, "num_subspaces": 4},
+            "out_channels=10 does not divide into num_subspaces=4: choose num_subspaces=5, or out_channels=12",
+        ),
+        ({"out_channels": 7, "num_subspaces": 8}, "choose num_subspaces=7, or out_channels=8"),
+        ({"out_channels": 1, "num_subspaces": 8}, "choose num_subspaces=1, or out_channels=8"),
         ({"order": -1}, "order=-1 is negative"),
         ({"num_subspaces": 0}, "num_subspaces=0"),
         ({"in_channels": 0}, "in_channels=0"),

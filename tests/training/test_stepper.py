@@ -109,6 +109,29 @@ def test_every_loss_has_the_same_gradient_by_program_and_by_autograd(loss: str) 
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("loss", ["cross_entropy", "squared_error", "absolute_error", "binary_cross_entropy"])
+def test_weighted_graphs_have_the_same_steps_by_program_and_by_autograd(loss: str) -> None:
+    graphs, task = smooth_or_alternating(20), TASK
+    if loss != "cross_entropy":
+        y = np.stack([graphs.y, 1 - graphs.y], axis=1).astype(np.float32)
+        y[3, 0] = y[5] = np.nan
+        graphs = replace(graphs, y=y, classes=(), targets=("a", "b"))
+        kind = "labels" if loss == "binary_cross_entropy" else "values"
+        task = Task.fitted(y, ("a", "b"), kind, loss=loss)
+    weights = np.random.default_rng(0).uniform(0, 3, 20)
+    weights[8:16] = 0  # a whole batch
+    outcomes = []
+    for on in (True, False):
+        with use_kernels(on):
+            stepper = make_stepper(network(), graphs, TrainConfig(batch_size=8), task, weights=weights)
+            losses = [loss for batch in graphs.batches(8 * stepper.batches_per_call) for loss in stepper.step(batch)]
+        assert isinstance(stepper, ProgramStepper) == on
+        outcomes.append((torch.tensor(losses), stepper.parameters.gradient, stepper.parameters.vector.detach()))
+    assert outcomes[0][0][1] == 0
+    for found, expected in zip(*outcomes, strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_representations_agree() -> None:
     net, graphs = network(), smooth_or_alternating(20)
     with use_kernels(False):

@@ -18,14 +18,10 @@ from bankgcn.data.catalog import CATALOG
 from bankgcn.files.errors import FileError
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
-from bankgcn.training.setting_names import PLACES, spec_of
+from bankgcn.training.setting_names import BANK_ONLY, PLACES, spec_of, with_setting_names
 from bankgcn.training.spec import RunSpec
 
 MAX_NAME = 200  # file systems end at 255
-BANK_ONLY = ("gamma", "coherence")
-"""Settings of the training that mean something to filter banks only."""
-
-
 READING = {name: place for name, place in PLACES.items() if place.part == "reader" and name != "features"}
 """The settings of commands that read graphs for a trained model, which knows the features."""
 SOURCE, DATA_ROOT = "source", "data_root"
@@ -108,9 +104,7 @@ def translate_option_names() -> Iterator[None]:
     except FileError:
         raise
     except ValueError as error:
-        message = str(error).replace("out_channels=", "hidden=")
-        for name, place in PLACES.items():
-            message = message.replace(f"{place.field}=", f"{name}=")
+        message = with_setting_names(str(error))
         subject = message.partition("=")[0]
         flag = f" (--{subject.replace('_', '-')})" if subject in DEFAULTS and "(--" not in message else ""
         raise ValueError(message + flag) from error

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from bankgcn.data.errors import GraphError
+from bankgcn.data.targets import TargetError, encode_targets
 
 FEW_CLASSES = 100  # so many may be empty without a question: a few graphs of a larger set need not have all classes
 
@@ -115,12 +116,18 @@ def check_widths(labels: NDArray[np.unsignedinteger], widths: int | Sequence[int
 def check_targets(
     y: ArrayLike | Tensor | None, classes: Sequence[str] | None, num_graphs: int, targets: Sequence[str] = ()
 ) -> tuple[NDArray | None, tuple[str, ...]]:
-    """Classes as int64, or numbers as float32 with a column for each of the targets; and the names of the classes."""
+    """Classes as int64, or numbers as float32 with a column for each of the targets; and the names of the classes.
+
+    Words are classes in alphabetical order, or in the order of ``classes``.
+    """
     names = () if classes is None else tuple(map(str, classes))
     if y is None:
         return None, names
     values = as_array(y)
     check_rows("y", values, num_graphs, "graph")
+    if values.dtype.kind in "OTU" and not len(targets):
+        values, classes = _encoded(values, classes)
+        names = names if classes is None else tuple(classes)
     if values.dtype.kind == "f" or len(targets):
         return _numbers(values, names, tuple(targets)), ()
     values = _integers("y", values)
@@ -133,6 +140,16 @@ def check_targets(
     for graph in np.flatnonzero(values >= len(names))[:1]:
         raise GraphError(f"graph {graph} has class {values[graph]}, but there are {len(names)}: {', '.join(names)}")
     return values.astype(np.int64), names
+
+
+def _encoded(words: NDArray, classes: Sequence[str] | None) -> tuple[NDArray, Sequence[str] | None]:
+    """Targets that are words, or objects of any kind, as numbers, and the names of the classes."""
+    try:
+        encoded = encode_targets(words.tolist(), classes=classes)
+    except TargetError as error:
+        raise GraphError(str(error) if error.graph is None else f"graph {error.graph}: {error}") from error
+    assert encoded.y is not None
+    return encoded.y, encoded.classes
 
 
 def _numbered_classes(y: NDArray[np.integer]) -> tuple[str, ...]:

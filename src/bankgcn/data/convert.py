@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,6 +17,7 @@ from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.networkx_nodes import node_signals
 from bankgcn.data.targets import Targets, encode_targets
 from bankgcn.extras import require
 
@@ -26,14 +29,23 @@ Item = TypeVar("Item")
 TargetArray = ArrayLike | Tensor | None
 
 
-def from_pyg(data_list: Sequence[Data], *, name: str = "", asymmetric: Asymmetric = "refuse") -> GraphSet:
+def from_pyg(
+    data_list: Sequence[Data],
+    y: TargetArray = None,
+    *,
+    has_target: bool = True,
+    name: str = "",
+    asymmetric: Asymmetric = "refuse",
+) -> GraphSet:
     """The graphs of a list of PyG's ``Data``.
 
-    Reads ``x``, ``edge_index``, ``y`` (one integer is a class, several integers or real numbers are targets) and
-    weights: ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Ignores everything else.
+    Reads ``x``, ``edge_index``, ``y`` (a word or one integer is a class, several integers or real numbers are targets)
+    and weights: ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Ignores everything else.
 
     Args:
         data_list: The graphs.
+        y: Class or targets of each graph; by default their ``y``, if they have it.
+        has_target: False to read no targets.
         name: Name of the set.
         asymmetric: What to do with directed edges; see :meth:`GraphSet.from_edges`.
     """
@@ -46,7 +58,7 @@ def from_pyg(data_list: Sequence[Data], *, name: str = "", asymmetric: Asymmetri
         _number_nodes(num_nodes, edges),
         attributes=_join("x", data_list, lambda data: data.x),
         edge_weight=_join("edge_weight", data_list, _pyg_weight),
-        y=_join("y", data_list, _pyg_target),
+        **_targets(y, has_target, lambda: Targets(_join("y", data_list, _pyg_target))),
         name=name,
         asymmetric=asymmetric,
     )
@@ -70,7 +82,10 @@ def from_networkx(
     graphs: Sequence[nx.Graph],
     y: TargetArray = None,
     *,
+    attributes: Sequence[str] | None = None,
+    categories: Sequence[str] | None = None,
     schema: NodeSchema | None = None,
+    has_target: bool = True,
     weight: str | None = "weight",
     name: str = "",
     asymmetric: Asymmetric = "refuse",
@@ -81,25 +96,27 @@ def from_networkx(
 
     Args:
         graphs: The graphs; their nodes may be anything and keep their order.
-        y: Class or targets of each graph; by default their ``graph["y"]``, if they have it: a number, a list of
-            numbers, or a dictionary of them by name, in which ``None`` is unknown.
-        schema: Which node data to read; by default all. Graphs to predict need the schema of the graphs that the model
-            was trained on.
+        y: Class or targets of each graph; by default their ``graph["y"]``, if they have it: a word, a number, a list
+            of numbers, or a dictionary of them by name, in which ``None`` is unknown.
+        attributes: Keys of the nodes whose numbers to read; by default all that have numbers. If ``attributes`` or
+            ``categories`` are given, nothing else is read.
+        categories: Keys of the nodes whose words to read, by default all that have words. Numbers of these keys count
+            as words.
+        schema: The columns to make instead. Graphs to predict need the schema of the graphs that the model was trained
+            on.
+        has_target: False to read no targets.
         weight: Key of the edges' weights; an edge without it has weight 1. ``None`` reads no weights.
         name: Name of the set.
         asymmetric: What to do with directed graphs; see :meth:`GraphSet.from_edges`.
     """
-    nodes = [{str(key): value for key, value in data.items()} for graph in graphs for _, data in graph.nodes(data=True)]
-    schema = NodeSchema.infer(nodes) if schema is None else schema
     num_nodes = [graph.number_of_nodes() for graph in graphs]
-    edges = [_networkx_edges(graph, weight) for graph in graphs]
-    targets = _networkx_targets(graphs)._asdict() if y is None else {"y": y}
+    edges = [_networkx_edges(number, graph, weight) for number, graph in enumerate(graphs)]
     return GraphSet.from_edges(
         num_nodes,
         _number_nodes(num_nodes, [pairs for pairs, _ in edges]),
-        **schema.signals(schema.matrix(nodes), schema.labels(nodes)),
+        **node_signals(graphs, schema, attributes, categories),
         edge_weight=np.concatenate([np.zeros(0), *(weights for _, weights in edges)]),
-        **targets,
+        **_targets(y, has_target, lambda: _networkx_targets(graphs)),
         name=name,
         asymmetric=asymmetric,
     )
@@ -209,6 +226,16 @@ def _join(what: str, items: Sequence[Item], take: Callable[[Item], Any]) -> NDAr
     return np.concatenate(arrays)
 
 
+def _targets(y: Any, has_target: bool, own: Callable[[], Targets]) -> dict[str, Any]:
+    """Keyword arguments of ``GraphSet.from_edges`` for the given targets, or else those that the graphs have."""
+    if not has_target:
+        return {}
+    if y is None:
+        return own()._asdict()
+    several = isinstance(y, list | tuple) and any(isinstance(value, list | tuple | Mapping) for value in y)
+    return encode_targets(y)._asdict() if several else {"y": y}
+
+
 def _pyg_weight(data: Data) -> Tensor | None:
     if data.get("edge_weight") is not None:
         return data.edge_weight
@@ -232,11 +259,19 @@ def _networkx_targets(graphs: Sequence[nx.Graph]) -> Targets:
     return Targets(_join("y", values, lambda value: None if value is None else np.asarray([value])))
 
 
-def _networkx_edges(graph: nx.Graph, weight: str | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _networkx_edges(
+    graph_number: int, graph: nx.Graph, weight: str | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Edges as pairs of node numbers, in both directions unless the graph is directed, and their weights."""
     number = {node: place for place, node in enumerate(graph)}
     triples = [(number[i], number[j], 1 if weight is None else w) for i, j, w in graph.edges(data=weight, default=1)]
     pairs = np.array([triple[:2] for triple in triples], np.int64).reshape(-1, 2).T
+    for (i, j), (*_, value) in zip(graph.edges(), triples, strict=True):
+        if not isinstance(value, Real) or not 0 <= float(value) < math.inf:
+            raise GraphError(
+                f"graph {graph_number}: edge ({i!r}, {j!r}) has {weight} {value!r}, expected a finite number that is "
+                "not negative (weight=None reads no weights)"
+            )
     weights = np.array([triple[2] for triple in triples], np.float64)
     if graph.is_directed():
         return pairs, weights

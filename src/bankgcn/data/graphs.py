@@ -101,8 +101,8 @@ class GraphSet:
                 largest label.
             edge_weight: Weight of each edge, shape ``(E,)``.
             edge_labels: Integers of each edge, shape ``(E, c)`` or ``(E,)``; kept, but not used by the networks.
-            y: Class of each graph as an integer from 0, shape ``(G,)``; or numbers (values, or labels 0 and 1), shape
-                ``(G,)`` or ``(G, T)``, in which NaN means unknown.
+            y: Class of each graph as a word or an integer from 0, shape ``(G,)``; or numbers (values, or labels 0 and
+                1), shape ``(G,)`` or ``(G, T)``, in which NaN means unknown.
             classes: Names of the classes, in order of their numbers.
             targets: Names of the columns of ``y``; then integers are numbers, too, not classes.
             names: Names of the graphs.
@@ -148,6 +148,34 @@ class GraphSet:
             **_check_signals(node_ptr, attributes, labels, label_widths),
             feature_spec=dict(feature_spec or {}),
         )
+
+    @classmethod
+    def from_networkx(cls, graphs: Sequence[Any], y: Any = None, **options: Any) -> GraphSet:
+        """The graphs of a list of NetworkX graphs; see :func:`bankgcn.data.convert.from_networkx`."""
+        from bankgcn.data.convert import from_networkx  # which imports this module
+
+        return from_networkx(graphs, y, **options)
+
+    @classmethod
+    def from_pyg(cls, data_list: Sequence[Any], y: Any = None, **options: Any) -> GraphSet:
+        """The graphs of a list of PyG's ``Data``; see :func:`bankgcn.data.convert.from_pyg`."""
+        from bankgcn.data.convert import from_pyg
+
+        return from_pyg(data_list, y, **options)
+
+    @classmethod
+    def from_adjacency(cls, matrices: Sequence[ArrayLike], y: Any = None, **options: Any) -> GraphSet:
+        """The graphs of a list of adjacency matrices; see :func:`bankgcn.data.convert.from_adjacency`."""
+        from bankgcn.data.convert import from_adjacency
+
+        return from_adjacency(matrices, y=y, **options)
+
+    @classmethod
+    def from_smiles(cls, smiles: Sequence[str], y: Any = None, **options: Any) -> GraphSet:
+        """One graph for each molecule; see :func:`bankgcn.data.readers.molecules.from_smiles`."""
+        from bankgcn.data.readers.molecules import from_smiles
+
+        return from_smiles(smiles, y, **options)
 
     def with_signals(
         self,

@@ -122,13 +122,13 @@ def _encode_column(
         task = "values" if not all(_is_whole(value) for value in values) else _task_of_integers(values, name)
     if task in ("values", "labels"):
         return Targets(_numbers([(value,) for value in values], (name,), task)[:, 0], targets=(name,) if name else ())
-    names = [_class_name(value) for value in values]
+    names = [class_name(value) for value in values]
     known = tuple(sorted(set(names), key=_by_number_then_word) if classes is None else classes)
-    place = {class_name: number for number, class_name in enumerate(known)}
-    for graph, class_name in enumerate(names):
-        if class_name not in place:
-            raise TargetError(f"{_column(name)}class {class_name!r} is none of {', '.join(known)}", graph)
-    return Targets(np.array([place[class_name] for class_name in names], dtype=np.int64), known)
+    place = {word: number for number, word in enumerate(known)}
+    for graph, word in enumerate(names):
+        if word not in place:
+            raise TargetError(f"{_column(name)}class {word!r} is none of {', '.join(known)}", graph)
+    return Targets(np.array([place[word] for word in names], dtype=np.int64), known)
 
 
 def _row(value: Target, first: Sequence[Scalar] | Mapping[str, Scalar], graph: int) -> tuple[Scalar, ...]:
@@ -185,7 +185,7 @@ def _task_of_integers(values: Sequence[int | float], name: str | None) -> TaskNa
     return "classes"
 
 
-def _class_name(value: Scalar) -> str:
+def class_name(value: Scalar) -> str:
     """Name of a class: ``1``, ``1.0`` and ``"1"`` are the same one."""
     if isinstance(value, bool):
         return str(value).lower()

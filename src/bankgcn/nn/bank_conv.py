@@ -87,7 +87,11 @@ class BankConv(nn.Module):
         if num_subspaces < 1:
             raise ValueError(f"num_subspaces={num_subspaces}: expected at least 1")
         if in_channels != 1 and out_channels % num_subspaces:
-            raise ValueError(f"out_channels={out_channels} does not divide into num_subspaces={num_subspaces}")
+            raise ValueError(
+                f"out_channels={out_channels} does not divide into num_subspaces={num_subspaces}: choose "
+                f"num_subspaces={_nearest_divisor(out_channels, num_subspaces)}, or "
+                f"out_channels={-(-out_channels // num_subspaces) * num_subspaces}"
+            )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.order = order
@@ -194,6 +198,12 @@ class BankConv(nn.Module):
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, order={self.order}, "
             f"num_subspaces={self.num_subspaces}, basis={self.basis})"
         )
+
+
+def _nearest_divisor(number: int, wanted: int) -> int:
+    """The divisor of a number that is nearest to the wanted one; the larger of two that are as near."""
+    divisors = (divisor for divisor in range(number, 0, -1) if number % divisor == 0)
+    return min(divisors, key=lambda divisor: abs(divisor - wanted))
 
 
 def _projection(projection: str | nn.Module, in_channels: int, out_channels: int, bias: bool) -> nn.Module:

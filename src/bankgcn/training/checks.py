@@ -13,6 +13,7 @@ from bankgcn.data.splits import Split
 from bankgcn.tasks import Task, kind_of
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.model import ModelConfig
+from bankgcn.training.weights import LossWeights
 
 CLASSES_NAMED = 3  # in a note
 
@@ -48,6 +49,7 @@ def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainCo
         )
     task = task_of(graphs[split.train], train, kind)
     check_selection(graphs.y[split.valid], train, task)
+    LossWeights(train, task, graphs.y[split.train])  # checks that class_weight fits
     return task
 
 

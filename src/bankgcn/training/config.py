@@ -30,6 +30,8 @@ class TrainConfig:
         metric: How predictions are scored: a name in :data:`bankgcn.metrics.METRICS`. The default stands for the first
             metric of the task, whatever the task is.
         loss: What is minimised, see :data:`bankgcn.tasks.TASKS`; by default the first loss of the task.
+        class_weight: ``"balanced"`` weighs the loss of each graph so that all classes count equally; see
+            :mod:`bankgcn.training.weights`. By default all graphs count equally.
         decay_patience: Epochs without improvement of the validation loss after which the learning rate falls;
             ``None`` keeps it.
         decay_factor: What it is multiplied by then.
@@ -53,6 +55,13 @@ class TrainConfig:
     )
     loss: str | None = setting(
         None, "The loss; by default the first that fits the task:", panel=PANEL, choices=LOSSES, none=""
+    )
+    class_weight: Literal["balanced"] | None = setting(
+        None,
+        "Weights of the classes in the loss; balanced: all classes count equally:",
+        panel=PANEL,
+        none="none",
+        choices=("balanced",),
     )
     decay_patience: int | None = setting(
         None,

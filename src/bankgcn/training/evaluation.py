@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.batch import GraphBatch
@@ -42,19 +44,23 @@ def embed(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> 
     return _apply(embedding_of, net, graphs, batch_size, net.embedding_channels)
 
 
-def evaluate(net: GraphNetwork, graphs: GraphSet, task: Task | None = None) -> Evaluation:
+def evaluate(
+    net: GraphNetwork, graphs: GraphSet, task: Task | None = None, weights: NDArray[np.float64] | None = None
+) -> Evaluation:
     """Task loss and score on graphs whose targets are known.
 
     Args:
         net: The network.
         graphs: The graphs.
         task: What the network learned; by default the classes of the graphs, scored by accuracy.
+        weights: Weight of each graph in the loss; the score has none.
     """
     if graphs.y is None:
         raise ValueError("the graphs have no targets to compare with")
     task = task or Task(names=graphs.classes)
     outputs = predict_logits(net, graphs).cpu()
-    return Evaluation(task.task_loss(outputs, task.targets(graphs.y)).item(), task.score(outputs, graphs.y))
+    shares = None if weights is None else torch.from_numpy(weights).to(outputs)
+    return Evaluation(task.task_loss(outputs, task.targets(graphs.y), shares).item(), task.score(outputs, graphs.y))
 
 
 def _apply(

@@ -6,8 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from bankgcn.data.features.spec import describe_features
 from bankgcn.nn import BankConv, mutual_coherence
@@ -21,6 +24,7 @@ from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.versions import versions
+from bankgcn.training.weights import LossWeights
 
 OnEpoch = Callable[[Epoch], None]
 
@@ -85,12 +89,26 @@ def execute(
             keep_checkpoint=checkpoint is not None,
             group=group,
             dropout_seed=spec.seeds.dropout,
+            weights=_of_part(run.weights, split.train),
+            valid_weights=_of_part(run.weights, split.valid),
         )
     if group.rank > 0:
         return None
-    test = evaluate(net, graphs[split.test], run.task) if fitted.best and len(split.test) else None
+    test = _test(run) if fitted.best and len(split.test) else None
     record = _record(run, fitted, test, group, time.perf_counter() - started)
     return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None)
+
+
+def _of_part(weights: NDArray[np.float64] | None, part: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    return None if weights is None else weights[part]
+
+
+def _test(run: PreparedRun) -> Evaluation:
+    """Loss and score of the test graphs, which are weighed as the training graphs are."""
+    y, split = cast(NDArray, run.graphs.y), run.split
+    weights = LossWeights(run.spec.train, run.task, y[split.train])
+    own = _of_part(run.weights, split.test)
+    return evaluate(run.net, run.graphs[split.test], run.task, weights.of(y[split.test], own))
 
 
 def _protocol(run: PreparedRun) -> str:

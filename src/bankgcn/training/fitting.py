@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 
@@ -23,6 +24,7 @@ from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
 from bankgcn.training.memory import reuse_memory
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.stepper import make_stepper
+from bankgcn.training.weights import LossWeights
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -67,15 +69,20 @@ class Training:
         task: Task | None = None,
         group: ProcessGroup | None = None,
         dropout_seed: int = 0,
+        weights: ArrayLike | None = None,
+        valid_weights: ArrayLike | None = None,
     ):
         reuse_memory()
         self.task = task or task_of(train, config)
         check_selection(valid.y, config, self.task)
         self.net, self.train, self.valid, self.config = net, train, valid, config
+        loss_weights = LossWeights(config, self.task, cast(NDArray, train.y))
+        self.weights = loss_weights.of(cast(NDArray, train.y), weights)
+        self.valid_weights = loss_weights.of(cast(NDArray, valid.y), valid_weights)
         self.generator, self.group = generator, group or ProcessGroup()
         if any(map(is_lazy, net.parameters())):
             predict_logits(net, train[:1])  # gives every parameter its shape
-        self.stepper = make_stepper(net, train, config, self.task, dropout_seed, self.group)
+        self.stepper = make_stepper(net, train, config, self.task, dropout_seed, self.group, self.weights)
         self.device = self.stepper.parameters.vector.device
         self.optimizer = self.stepper.optimizer
         self.schedule = None
@@ -121,7 +128,7 @@ class Training:
     def _validate(self) -> Evaluation:
         """Loss and score on the validation graphs, computed by the first process for all."""
         nothing = Evaluation(math.nan, math.nan)
-        own = nothing if self.group.rank > 0 else evaluate(self.net, self.valid, self.task)
+        own = nothing if self.group.rank > 0 else evaluate(self.net, self.valid, self.task, self.valid_weights)
         return Evaluation(*self.group.broadcast([own.loss, own.score]))
 
     def result(self) -> FitResult:
@@ -143,7 +150,7 @@ class Training:
         gradient = self.stepper.parameters.gradient
         batch_size = self.config.batch_size * self.group.size
         for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
-            batch, share = self.group.shard(whole.to(self.device))
+            batch, share = self.group.shard(whole.to(self.device), self.weights)
             gradient.zero_()
             total = self.stepper.add_gradient(batch, share) if batch.num_graphs else 0.0
             self.group.all_reduce(gradient)
@@ -218,6 +225,8 @@ def fit(
     keep_checkpoint: bool = False,
     group: ProcessGroup | None = None,
     dropout_seed: int = 0,
+    weights: ArrayLike | None = None,
+    valid_weights: ArrayLike | None = None,
 ) -> FitResult:
     """Train until validation no longer improves, and restore the weights of the best epoch.
 
@@ -234,8 +243,12 @@ def fit(
         keep_checkpoint: Whether to write it at the end instead. The caller removes it when the results are safe.
         group: The processes that train together.
         dropout_seed: What the dropout follows from, if the network has any.
+        weights: Weight of each training graph in the loss, shape ``(len(train),)``: the loss of a batch is the sum of
+            the weighted losses, divided by the sum of the weights. By default all graphs count equally. They multiply
+            the weights of the classes, see ``class_weight`` of :class:`TrainConfig`.
+        valid_weights: The same for the validation graphs.
     """
-    training = Training(net, train, valid, config, generator, task, group, dropout_seed)
+    training = Training(net, train, valid, config, generator, task, group, dropout_seed, weights, valid_weights)
     if checkpoint is not None and checkpoint.exists():
         training.restore(*load_tensors(checkpoint))
     training.group.barrier()  # nobody may write or remove it before all have read it

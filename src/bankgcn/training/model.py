@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -87,6 +88,9 @@ class ModelConfig:
 
     def __hash__(self) -> int:
         return hash(repr(self.to_dict()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(ModelConfig, **self.to_dict()), ()  # a mapping proxy can be neither copied nor pickled
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration as plain values, as JSON and TOML hold them."""

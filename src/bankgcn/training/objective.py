@@ -74,12 +74,17 @@ def logits_of(net: GraphNetwork, batch: GraphBatch, dropout_key: int | None = No
 
 
 def objective(
-    net: GraphNetwork, batch: GraphBatch, config: TrainConfig, task: Task, dropout_key: int | None = None
+    net: GraphNetwork,
+    batch: GraphBatch,
+    config: TrainConfig,
+    task: Task,
+    dropout_key: int | None = None,
+    weights: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    r"""Objective of a batch (Eq. 20), and its task loss, detached."""
+    r"""Objective of a batch (Eq. 20), and its task loss, detached; ``weights`` are those of its graphs in the loss."""
     if batch.y is None:
         raise ValueError("the graphs have no targets to learn")
-    loss = task.task_loss(logits_of(net, batch, dropout_key), task.targets(batch.y))
+    loss = task.task_loss(logits_of(net, batch, dropout_key), task.targets(batch.y), weights)
     if config.gamma == 0:
         return loss, loss.detach()
     return loss + config.gamma * net.coherence(config.coherence), loss.detach()

@@ -6,8 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.distributed as dist
+from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.batch import GraphBatch
@@ -45,12 +47,20 @@ class ProcessGroup:
             return torch.device("cpu")
         return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
 
-    def shard(self, batch: GraphBatch) -> tuple[GraphBatch, float]:
-        """The graphs of a batch that this process trains on, and their fraction of the batch."""
+    def shard(self, batch: GraphBatch, weights: NDArray[np.float64] | None = None) -> tuple[GraphBatch, float]:
+        """The graphs of a batch that this process trains on, and their fraction of the batch.
+
+        Args:
+            batch: The batch.
+            weights: Weight of each graph of its source, if they do not count equally.
+        """
         if self.size == 1:
             return batch, 1.0
         shard = GraphBatch(batch.source, batch.indices[self.rank :: self.size], batch.device)
-        return shard, shard.num_graphs / batch.num_graphs
+        if weights is None:
+            return shard, shard.num_graphs / batch.num_graphs
+        total = weights[batch.indices].sum()
+        return shard, float(weights[shard.indices].sum() / total) if total else 0.0
 
     def all_reduce(self, value: Tensor) -> Tensor:
         """Sum a tensor over all processes, in place."""

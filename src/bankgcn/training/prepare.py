@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.graphs import GraphSet
@@ -66,6 +68,7 @@ class PreparedRun:
         split_from: Where the split comes from, in words.
         task: What the network learns.
         net: The network before training.
+        weights: Weight of each graph in the loss; all graphs count equally by default.
     """
 
     spec: RunSpec
@@ -75,6 +78,7 @@ class PreparedRun:
     split_from: str
     task: Task
     net: GraphNetwork
+    weights: NDArray[np.float64] | None = None
 
 
 def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
@@ -92,6 +96,25 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
             raise ValueError(f"train_per_class={spec.train_per_class} needs classes, which {source.name} does not have")
         split = limit_training(split, as_read.y, spec.train_per_class, spec.seeds.subset)
     graphs = source.fitted(as_read, split.train)
+    run = prepare_graphs(spec, graphs, split)
+    return replace(run, fingerprint=as_read.fingerprint, split_from=_split_from(source, run.task))
+
+
+def prepare_graphs(
+    spec: RunSpec, graphs: GraphSet, split: Split, *, split_from: str = "", weights: NDArray[np.float64] | None = None
+) -> PreparedRun:
+    """The same for graphs that are read and split, with features that are fitted to the training graphs.
+
+    Args:
+        spec: What to run.
+        graphs: The graphs.
+        split: Which of them train, validate and test.
+        split_from: Where the split comes from, in words.
+        weights: Weight of each graph in the loss.
+
+    Raises:
+        ValueError: A network of this kind cannot be trained on them in this way.
+    """
     task = check_run(graphs, split, spec.model, spec.train, spec.task)
     with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
         torch.manual_seed(spec.seeds.weights)
@@ -99,11 +122,12 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
     return PreparedRun(
         spec=spec,
         graphs=graphs,
-        fingerprint=as_read.fingerprint,
+        fingerprint=graphs.fingerprint,
         split=split,
-        split_from=_split_from(source, task),
+        split_from=split_from,
         task=task,
         net=net,
+        weights=weights,
     )
 
 

@@ -134,6 +134,11 @@ class RunFolder:
         except (ValueError, KeyError, TypeError) as error:
             raise FileError(f"is no record of a run ({error})", self.record) from error
 
+    def read_history(self) -> tuple[Epoch, ...]:
+        """The epochs of a finished run."""
+        with self.history.open(newline="", encoding="utf-8") as file:
+            return tuple(Epoch(int(number), *map(float, rest)) for number, *rest in list(csv.reader(file))[1:])
+
     def _write_history(self, epochs: Sequence[Epoch]) -> None:
         text = io.StringIO()
         table = csv.DictWriter(text, [field.name for field in fields(Epoch)], lineterminator="\n")

@@ -34,6 +34,9 @@ def _places() -> dict[str, Place]:
 
 PLACES = _places()
 
+BANK_ONLY = ("gamma", "coherence")
+"""Settings of the training that mean something to filter banks only."""
+
 
 def spec_of(dataset: str, values: Mapping[str, Plain]) -> RunSpec:
     """The run that flat settings describe; names that are not in :data:`PLACES` are ignored.
@@ -53,3 +56,34 @@ def spec_of(dataset: str, values: Mapping[str, Plain]) -> RunSpec:
         train=TrainConfig(**parts["train"]),
         **parts[""],
     )
+
+
+def with_setting_names(message: str) -> str:
+    """An error message of the library with the names of settings instead of those of fields.
+
+    Example:
+        >>> with_setting_names("num_layers=0: expected at least 1")
+        'layers=0: expected at least 1'
+    """
+    message = message.replace("out_channels=", "hidden=")
+    for name, place in PLACES.items():
+        message = message.replace(f"{place.field}=", f"{name}=")
+    return message
+
+
+def settings_of_run(spec: RunSpec) -> dict[str, Plain]:
+    """The flat settings that describe a run: the inverse of :func:`spec_of`. Those of other models are left out.
+
+    Example:
+        >>> spec = spec_of("MUTAG", {"model": "cheb", "order": 3})
+        >>> settings_of_run(spec)["order"], spec_of("MUTAG", settings_of_run(spec)) == spec
+        (3, True)
+    """
+    values: dict[str, Plain] = {}
+    for name, (part, field, row) in PLACES.items():
+        if part == "conv_options":
+            if field in spec.model.conv_options:
+                values[name] = row.plain(spec.model.conv_options[field])
+        elif name not in BANK_ONLY or spec.model.conv == "bank":
+            values[name] = row.plain(getattr(getattr(spec, part) if part else spec, field))
+    return values

@@ -37,6 +37,7 @@ class Stepper:
         task: What is learned.
         dropout_seed: What the dropout follows from, with the number of the step and of the process.
         group: The processes that train together.
+        weights: Weight of each training graph in the loss; all graphs count equally by default.
     """
 
     batches_per_call = 1  # number of batches that :meth:`step` expects as one
@@ -48,8 +49,9 @@ class Stepper:
         task: Task,
         dropout_seed: int = 0,
         group: ProcessGroup | None = None,
+        weights: NDArray[np.float64] | None = None,
     ):
-        self.net, self.config, self.task = net, config, task
+        self.net, self.config, self.task, self.weights = net, config, task, weights
         self.dropout_seed, self.group = dropout_seed, group or ProcessGroup()
         self.parameters = FlatParameters(parameter for parameter in net.parameters() if parameter.requires_grad)
         self.optimizer = torch.optim.Adam(
@@ -85,7 +87,10 @@ class Stepper:
             The sum of the task losses; as a tensor on the device, so that the caller decides when to wait for it.
         """
         key = self.dropout_key(self.steps_taken) if self.net.dropout else None
-        loss, task = objective(self.net, batch, self.config, self.task, key)
+        weights = (
+            None if self.weights is None else torch.from_numpy(self.weights[batch.indices]).to(self.parameters.vector)
+        )
+        loss, task = objective(self.net, batch, self.config, self.task, key, weights)
         (loss if share == 1 else loss * share).backward()
         return task * batch.num_graphs
 
@@ -99,6 +104,7 @@ class ProgramStepper(Stepper):
         task: What is learned.
         dropout_seed: What the dropout follows from, with the number of the step and of the process.
         group: The processes that train together.
+        weights: Weight of each training graph in the loss; all graphs count equally by default.
         program: The lowered network, with the loss of the task.
         batch_nodes: Mean number of nodes in a batch.
     """
@@ -110,11 +116,12 @@ class ProgramStepper(Stepper):
         task: Task,
         dropout_seed: int = 0,
         group: ProcessGroup | None = None,
+        weights: NDArray[np.float64] | None = None,
         *,
         program: Program,
         batch_nodes: float,
     ):
-        super().__init__(net, config, task, dropout_seed, group)
+        super().__init__(net, config, task, dropout_seed, group, weights)
         self.program = program
         self.batches_per_call = max(1, int(MAX_CALL_NODES / max(batch_nodes, 1)))
         # Omega is a sum over the layers, or their mean.
@@ -159,7 +166,7 @@ class ProgramStepper(Stepper):
         )
 
     def _targets(self, graphs: GraphBatch, batch_ptr: NDArray[np.int64], share: float) -> Targets:
-        """What the loss compares outputs with, and the weight of each graph: the loss is a mean over a batch."""
+        """What the loss compares outputs with, and the share of each graph: the loss is a mean over a batch."""
         from bankgcn.kernels.network.executor import Targets
 
         y = self.task.targets(cast(NDArray, graphs.source.y)[graphs.indices]).numpy()
@@ -168,8 +175,10 @@ class ProgramStepper(Stepper):
         else:
             classes, values = np.empty(0, np.int64), np.ascontiguousarray(y, np.float64)
             known = (~np.isnan(values)).sum(1)
-        counts = np.maximum(np.add.reduceat(known, batch_ptr[:-1]), 1) if len(y) else np.ones(0)
-        return Targets(classes, values, (share / counts).repeat(np.diff(batch_ptr)))
+        weights = np.ones(len(y)) if self.weights is None else self.weights[graphs.indices]
+        totals = np.add.reduceat(known * weights, batch_ptr[:-1]) if len(y) else np.ones(0)
+        totals[totals == 0] = 1
+        return Targets(classes, values, share * weights / totals.repeat(np.diff(batch_ptr)))
 
     def _adam(self) -> Adam:
         """State of the optimiser, in its own memory; zeros before the first step."""
@@ -200,10 +209,11 @@ def make_stepper(
     task: Task,
     dropout_seed: int = 0,
     group: ProcessGroup | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> Stepper:
     """The fastest stepper for a network on these training graphs: by program where the executor supports both."""
     program = program_for(net, graphs, task.loss)
     if program is None or not all(parameter.requires_grad for parameter in net.parameters()):
-        return Stepper(net, config, task, dropout_seed, group)
+        return Stepper(net, config, task, dropout_seed, group, weights)
     batch_nodes = config.batch_size * len(graphs.degree) / len(graphs)
-    return ProgramStepper(net, config, task, dropout_seed, group, program=program, batch_nodes=batch_nodes)
+    return ProgramStepper(net, config, task, dropout_seed, group, weights, program=program, batch_nodes=batch_nodes)

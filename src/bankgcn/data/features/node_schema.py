@@ -16,6 +16,19 @@ from bankgcn.data.features.signals import UNSEEN, CategoryBlock, signal_arrays
 NodeData = Mapping[str, Any]
 
 
+class NodeError(GraphError):
+    """Data of a node that do not fit the schema.
+
+    Args:
+        message: What is wrong.
+        node: Place of the node in the list.
+    """
+
+    def __init__(self, message: str, node: int):
+        super().__init__(message)
+        self.node = node
+
+
 @dataclass(frozen=True)
 class NodeSchema:
     """Which keys of the nodes are numbers, and which are words that stand for categories.
@@ -52,7 +65,7 @@ class NodeSchema:
             if all(isinstance(value, str) for value in values):
                 categories[key] = tuple(sorted(set(values)))
             else:
-                attributes[key] = len(_numbers(values[0]))
+                attributes[key] = len(as_numbers(values[0]))
         return cls(attributes, categories)
 
     @classmethod
@@ -134,9 +147,13 @@ def _lists(words: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
 def _column(nodes: Sequence[NodeData], key: str, width: int) -> NDArray[np.float32]:
     rows = np.empty((len(nodes), width), np.float32)
     for number, node in enumerate(nodes):
-        values = _numbers(_value(node, key, number), f"{key!r} of node {number}")
+        try:
+            values = as_numbers(_value(node, key, number), f"{key!r} of node {number}")
+        except GraphError as error:
+            raise NodeError(str(error), number) from error
         if len(values) != width:
-            raise GraphError(f"{key!r} of node {number} has {len(values)} numbers, expected {width}: {node[key]!r}")
+            message = f"{key!r} of node {number} has {len(values)} numbers, expected {width}: {node[key]!r}"
+            raise NodeError(message, number)
         rows[number] = values
     return rows
 
@@ -147,18 +164,24 @@ def _category(nodes: Sequence[NodeData], key: str, words: Sequence[str], unseen:
     for number, node in enumerate(nodes):
         word = _value(node, key, number)
         if not isinstance(word, str) or word not in numbers:
-            raise GraphError(f"{key!r} of node {number} is {word!r}, expected one of {', '.join(numbers)}")
+            message = f"{key!r} of node {number} is {word!r}, expected one of {', '.join(numbers)}"
+            raise NodeError(message, number)
         column[number] = numbers[word]
     return column
 
 
 def _value(node: NodeData, key: str, number: int) -> Any:
     if key not in node:
-        raise GraphError(f"node {number} has no {key!r}, but others have")
+        raise NodeError(f"node {number} has no {key!r}, but others have", number)
     return node[key]
 
 
-def _numbers(value: Any, what: str = "a node's value") -> Sequence[float]:
+def as_numbers(value: Any, what: str = "a node's value") -> Sequence[float]:
+    """The numbers of a node's value: a number, a list or an array of them.
+
+    Raises:
+        GraphError: It is something else; the message begins with ``what``.
+    """
     values = [value] if isinstance(value, Real | np.bool_) else value
     if isinstance(values, np.ndarray):
         values = values.reshape(-1).tolist()

@@ -1,0 +1,122 @@
+"""Graphs as Python programs hold them, in one form: a row of :data:`FORMS` for each kind of list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bankgcn.data.convert import from_networkx, from_pyg
+from bankgcn.data.errors import GraphError
+from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.features.spec import FeatureSpec
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.join import join
+from bankgcn.data.readers.molecules import expected_features, from_smiles
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputOptions:
+    """How lists of graphs are read.
+
+    Args:
+        features: What an atom of a molecule carries: ``"raw"`` or ``"onehot"``.
+        attributes: Keys of NetworkX nodes whose numbers to read; see :func:`bankgcn.data.convert.from_networkx`.
+        categories: Keys of NetworkX nodes whose words to read.
+        symmetrise: Whether to add the missing reverses of edges.
+        has_target: Whether to read the targets that graphs carry.
+    """
+
+    features: str | None = None
+    attributes: Sequence[str] | None = None
+    categories: Sequence[str] | None = None
+    symmetrise: bool = False
+    has_target: bool = True
+
+    @property
+    def edges(self) -> dict[str, Any]:
+        """The keyword for directed edges."""
+        return {"asymmetric": "symmetrise"} if self.symmetrise else {}
+
+
+class Form(NamedTuple):
+    """One form of a list of graphs.
+
+    Args:
+        fits: Whether an item of a list is such a graph. Optional libraries are not imported.
+        convert: From the list, the options and the features that a model expects, to a set.
+    """
+
+    fits: Callable[[Any], bool]
+    convert: Callable[[Sequence[Any], InputOptions, FeatureSpec], GraphSet]
+
+
+def _from_networkx(graphs: Sequence[Any], options: InputOptions, expected: FeatureSpec) -> GraphSet:
+    schema = NodeSchema.from_spec(expected) if expected.get("kind") == "named" else None
+    return from_networkx(
+        graphs,
+        attributes=options.attributes,
+        categories=options.categories,
+        schema=schema,
+        has_target=options.has_target,
+        **options.edges,
+    )
+
+
+def _from_pyg(graphs: Sequence[Any], options: InputOptions, expected: FeatureSpec) -> GraphSet:
+    return from_pyg(graphs, has_target=options.has_target, **options.edges)
+
+
+def _from_smiles(graphs: Sequence[Any], options: InputOptions, expected: FeatureSpec) -> GraphSet:
+    chosen: dict[str, Any] = {} if options.features is None else {"features": options.features}
+    return from_smiles(graphs, **(chosen | expected_features(expected)))
+
+
+FORMS: Mapping[str, Form] = {
+    "a GraphSet": Form(lambda item: isinstance(item, GraphSet), lambda sets, options, expected: join(sets)),
+    "a SMILES": Form(lambda item: isinstance(item, str), _from_smiles),
+    "a NetworkX graph": Form(lambda item: hasattr(item, "nodes") and hasattr(item, "is_directed"), _from_networkx),
+    "a PyG Data": Form(lambda item: hasattr(item, "edge_index") and hasattr(item, "num_nodes"), _from_pyg),
+}
+"""Each form by the name of an item in messages. NetworkX stands before PyG: only PyG's graphs have an edge index."""
+
+
+def as_graph_set(graphs: Any, options: InputOptions | None = None, expected: FeatureSpec | None = None) -> GraphSet:
+    """One set from a set, or from a list of NetworkX graphs, PyG's ``Data``, SMILES or sets.
+
+    Args:
+        graphs: The graphs.
+        options: How to read them.
+        expected: The features of the training graphs of a model. SMILES and NetworkX graphs get the same.
+
+    Raises:
+        GraphError: There are no graphs, or they are of an unknown form, or of several; the message names the graph.
+
+    Example:
+        >>> as_graph_set(["CCO", "c1ccccc1"])
+        GraphSet(2 graphs, 9 nodes, 8 edges, 9 features)
+    """
+    if isinstance(graphs, GraphSet):
+        return graphs
+    single = _form(graphs)
+    if single is not None:
+        advice = "; bankgcn.load(path) reads a file" if isinstance(graphs, str) else ""
+        raise GraphError(f"expected a list of graphs, but this is {single}: put it into a list{advice}")
+    try:
+        items = list(graphs)
+    except TypeError as error:
+        raise GraphError(f"expected a list of graphs, but this is of type {type(graphs).__name__}") from error
+    if not items:
+        raise GraphError("there are no graphs")
+    forms = [_form(item) for item in items]
+    for number, form in enumerate(forms):
+        if form is None:
+            raise GraphError(f"graph {number} is of type {type(items[number]).__name__}, expected {' or '.join(FORMS)}")
+        if form != forms[0]:
+            raise GraphError(f"graph {number} is {form}, but graph 0 is {forms[0]}: expected one kind")
+    convert = FORMS[str(forms[0])].convert
+    return convert(items, options or InputOptions(), expected or {})
+
+
+def _form(item: Any) -> str | None:
+    return next((name for name, form in FORMS.items() if form.fits(item)), None)

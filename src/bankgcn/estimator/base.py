@@ -1,0 +1,146 @@
+"""What both estimators share: training with early stopping, embeddings, and folders of runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bankgcn.data.errors import GraphError
+from bankgcn.data.features.refit import refit
+from bankgcn.data.features.signals import with_features
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.inputs import as_graph_set
+from bankgcn.data.splits import Split
+from bankgcn.data.weights import without_weights
+from bankgcn.estimator.parameters import RunParameters
+from bankgcn.estimator.targets import validation_split
+from bankgcn.files.errors import FileError
+from bankgcn.files.toml_file import write_toml
+from bankgcn.predictor import Predictor
+from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.execute import RunResult, execute
+from bankgcn.training.model import TrainedModel
+from bankgcn.training.prepare import prepare_graphs
+from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.setting_names import settings_of_run, with_setting_names
+from bankgcn.training.weights import check_weights
+
+
+class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParameters):
+    """An estimator of graphs; its subclasses know their targets."""
+
+    _task: ClassVar[str]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []  # graphs are stored in single precision
+        return tags
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """The vector by which the network represents each graph, before its last layer: shape ``(G, width)``."""
+        return self._predictor.embed(X)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the model to the folder of a run, which ``bankgcn predict`` and :meth:`load` take.
+
+        Args:
+            path: The folder; it is made if needed.
+            overwrite: Whether to replace a run that the folder holds.
+
+        Raises:
+            FileError: The folder holds a run, or other files.
+        """
+        check_is_fitted(self)
+        folder = RunFolder(Path(path).expanduser())
+        folder.check_free()
+        if folder.started and not overwrite:
+            raise FileError("holds a run: name another folder, or replace it by overwrite=True", folder.path)
+        with folder.lock():
+            folder.clear()
+            spec = self.record_.config
+            settings = {"source": spec.dataset, "data_root": "", **settings_of_run(spec)}
+            write_toml(folder.config, settings, f"settings of a {type(self).__name__}, under the names of the flags")
+            self.split_.save(folder.split, self.model_.metadata["graphs"])
+            folder.write_result(RunResult(self.record_, self.history_, self.model_))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The estimator of a finished run, trained in Python or by ``bankgcn train``.
+
+        Raises:
+            FileError: There is no finished run, or it learned another kind of task.
+        """
+        folder = RunFolder(Path(path).expanduser())
+        record = folder.read_record()
+        if not folder.model.exists():
+            raise FileError("its training diverged in the first epoch, so there is no model", folder.path)
+        model = TrainedModel.load(folder.model)
+        if model.task.kind != cls._task:
+            raise FileError(
+                f"holds a model of {model.task.kind}, but {cls.__name__} predicts {cls._task}: "
+                "bankgcn.load_model(path) loads models of every task",
+                folder.path,
+            )
+        split = Split.load(folder.split, model.metadata["graphs"])
+        estimator = cls(**cls._parameters_of(record.config))
+        return estimator._set_result(RunResult(record, folder.read_history(), model), split)
+
+    def _train(self, graphs: GraphSet, sample_weight: ArrayLike | None) -> Self:
+        """Train on graphs with targets, apart from a share that decides when to stop."""
+        weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
+        if weights is not None:
+            graphs, weights = graphs[weights > 0], weights[weights > 0]
+        with _parameter_names():
+            spec = self._spec(self._task)
+        graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
+        split = validation_split(graphs, self.validation_fraction, spec.seeds.split)
+        fitted = refit(graphs, split.train)
+        share = f"the seed: {self.validation_fraction:g} of the graphs for validation, none for test"
+        with _parameter_names():
+            run = prepare_graphs(spec, fitted, split, split_from=share, weights=weights)
+        result = execute(run)
+        assert result is not None  # this process is not one of a group
+        if result.model is None:
+            raise ValueError(
+                "the training diverged: the loss was not a finite number in the first epoch; "
+                f"learning_rate={self.learning_rate:g} may be too large"
+            )
+        return self._set_result(result, split)
+
+    def _set_result(self, result: RunResult, split: Split) -> Self:
+        assert result.model is not None
+        self.model_, self.record_, self.history_ = result.model, result.record, result.epochs
+        self.split_ = split
+        self.n_iter_ = len(result.epochs)
+        self._n_features_out = result.model.net.embedding_channels
+        return self
+
+    def _read(self, X: Any, y: Any) -> GraphSet:
+        """The graphs; with their own targets if none are given."""
+        return as_graph_set(X, self._input_options(has_target=y is None))
+
+    @property
+    def _predictor(self) -> Predictor:
+        check_is_fitted(self)
+        return Predictor(Ensemble({Path(): self.model_}))
+
+
+@contextmanager
+def _parameter_names() -> Iterator[None]:
+    """Errors of the library name settings as the parameters do."""
+    try:
+        yield
+    except GraphError:
+        raise
+    except ValueError as error:
+        raise ValueError(with_setting_names(str(error))) from error

@@ -1,0 +1,102 @@
+"""The classifier: one class of each graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from bankgcn.data.splits import Split
+from bankgcn.estimator.base import GraphEstimator
+from bankgcn.estimator.targets import class_weights, own_targets, with_classes
+from bankgcn.training.execute import RunResult
+
+
+class BankGCNClassifier(ClassifierMixin, GraphEstimator):
+    """Learns one class of each graph; the interface is that of a scikit-learn classifier.
+
+    Graphs are a :class:`~bankgcn.GraphSet`, or a list of NetworkX graphs, PyG's ``Data`` or SMILES.
+
+    Args:
+        model: The convolution: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"`` or ``"mlp"``.
+        hidden: Width of every layer.
+        layers: Number of layers.
+        normalize, norm, readout, pooling, residual, dropout, head: As in :class:`~bankgcn.training.ModelConfig`.
+        order: Order of the filters (bank, cheb). ``None`` is the default of the convolution, here and below.
+        subspaces, basis, projection, shortcut, bias, initial_alpha: As in :class:`~bankgcn.BankConv`.
+        heads: Number of attention heads (gat).
+        epochs: Most passes over the training graphs.
+        patience: Epochs without improvement on the validation graphs after which training stops.
+        batch_size, learning_rate, weight_decay, gamma, coherence, select, metric, loss, decay_patience, decay_factor,
+            min_learning_rate: As in :class:`~bankgcn.training.TrainConfig`.
+        class_weight: ``"balanced"`` gives every class the same weight in the loss; a dictionary gives the weight of
+            each class, 1 by default. The record of a run does not hold the dictionary.
+        features: What an atom of a SMILES carries: ``"raw"``, ``"onehot"`` or ``"embedded"``.
+        attributes: Keys of NetworkX nodes whose numbers to read; by default all. If ``attributes`` or ``categories``
+            are given, nothing else is read.
+        categories: Keys of NetworkX nodes whose words to read; numbers of these keys count as words.
+        symmetrise: Whether to add the missing reverses of edges.
+        ignore_weights: Whether to ignore the weights of edges.
+        validation_fraction: Share of the graphs that select the epoch and decide when to stop.
+        random_state: Split, weights, order of batches and dropout follow from it.
+
+    Attributes:
+        classes_: The classes, in the order of the columns of :meth:`predict_proba`.
+        model_: The :class:`~bankgcn.training.TrainedModel`.
+        record_: The :class:`~bankgcn.training.record.RunRecord`: scores, settings, versions.
+        history_: One :class:`~bankgcn.training.Epoch` for each epoch.
+        n_iter_: Number of epochs.
+        split_: Which graphs trained and which validated.
+
+    Example:
+        >>> import bankgcn
+        >>> graphs = bankgcn.load("MUTAG")
+        >>> classifier = BankGCNClassifier(hidden=16, layers=2, epochs=5, random_state=0).fit(graphs)
+        >>> classifier.predict_proba(graphs[:3]).shape
+        (3, 2)
+    """
+
+    _task = "classes"
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train.
+
+        Args:
+            X: The graphs.
+            y: Class of each graph: a word, a number or a truth value; by default what the graphs carry.
+            sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
+
+        Raises:
+            ValueError: The graphs cannot be read or learned; the message names the graph.
+        """
+        graphs, classes = with_classes(self._read(X, y), y, type(self).__name__)
+        if isinstance(self.class_weight, Mapping):
+            sample_weight = class_weights(graphs, classes, self.class_weight, sample_weight)
+        self._train(graphs, sample_weight)
+        return self._set_classes(classes)
+
+    def predict(self, X: Any) -> NDArray:
+        """The most probable class of each graph."""
+        return self._predictor.predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probability of each class for each graph, shape ``(G, num_classes)``."""
+        return self._predictor.predict_proba(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """The accuracy; ``y`` is by default what the graphs carry."""
+        return super().score(X, own_targets(self._read(X, None)) if y is None else y, sample_weight)
+
+    def _set_result(self, result: RunResult, split: Split) -> Self:
+        super()._set_result(result, split)
+        return self._set_classes(self._predictor.classes)
+
+    def _set_classes(self, classes: NDArray) -> Self:
+        """Keep the classes as the user gave them, in the model, too: its own names are words."""
+        self.classes_ = classes
+        self.model_ = replace(self.model_, metadata={**self.model_.metadata, "classes": classes.tolist()})
+        return self

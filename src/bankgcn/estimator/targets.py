@@ -1,0 +1,117 @@
+"""Targets of the estimators: from what scikit-learn passes to sets of graphs, and the validation share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite, check_array, column_or_1d, compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from bankgcn.data.errors import GraphError
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.splits import Split, random_split, stratified_split
+from bankgcn.data.targets import class_name
+from bankgcn.predictor import class_values
+from bankgcn.training.weights import check_weights
+
+
+def with_classes(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, NDArray]:
+    """The graphs with these classes, and the classes in the order of their numbers.
+
+    Args:
+        graphs: The graphs.
+        y: Class of each graph; ``None`` for those that the graphs carry.
+        estimator: Name of the estimator in messages.
+    """
+    if y is None:
+        carried = _carried(graphs, estimator)
+        if not graphs.classes:
+            raise GraphError(
+                f"the graphs carry numbers, but {estimator} learns classes: BankGCNRegressor learns numbers"
+            )
+        return carried, class_values(graphs.classes)
+    values = column_or_1d(y, warn=True)
+    _check_length(graphs, values)
+    if values.dtype.kind == "f":
+        check_array(values, ensure_2d=False, input_name="y")
+    check_classification_targets(values)
+    classes, numbers = np.unique(values, return_inverse=True)
+    names = tuple(class_name(value) for value in classes.tolist())
+    return replace(graphs, y=numbers.astype(np.int64), classes=names, targets=()), classes
+
+
+def class_weights(
+    graphs: GraphSet, classes: NDArray, class_weight: Mapping[Any, float], sample_weight: ArrayLike | None
+) -> NDArray[np.float64]:
+    """The weight of each graph: that of its class in a dictionary, where 1 is the default, times its own."""
+    assert graphs.y is not None
+    of_class = compute_sample_weight({value: class_weight.get(value, 1.0) for value in classes}, classes[graphs.y])
+    return of_class if sample_weight is None else of_class * check_weights(sample_weight, len(graphs))
+
+
+def with_values(graphs: GraphSet, y: Any, estimator: str) -> GraphSet:
+    """The graphs with these numbers as targets; ``None`` stands for those that the graphs carry."""
+    if y is None:
+        carried = _carried(graphs, estimator)
+        if graphs.classes:
+            raise GraphError(
+                f"the graphs carry classes, but {estimator} learns numbers: BankGCNClassifier learns classes"
+            )
+        return carried
+    names = tuple(map(str, getattr(y, "columns", ())))
+    values = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
+    if values.ndim == 1:  # of several values, some may be unknown
+        assert_all_finite(values, input_name="y")
+    _check_length(graphs, values)
+    for graph in np.flatnonzero((np.abs(values) > np.finfo(np.float32).max).reshape(len(values), -1).any(1))[:1]:
+        raise GraphError(f"the target of graph {graph} is {values[graph]}, too large for single precision")
+    return replace(graphs, y=values.astype(np.float32), classes=(), targets=names)
+
+
+def own_targets(graphs: GraphSet) -> NDArray:
+    """The targets that graphs carry, as scikit-learn's scores take them: classes or numbers."""
+    if graphs.y is None:
+        raise GraphError("the graphs carry no targets: give y")
+    return class_values(graphs.classes)[graphs.y] if graphs.classes else graphs.y
+
+
+def validation_split(graphs: GraphSet, share: float, seed: int) -> Split:
+    """Training and validation graphs, stratified by class; every class has a training graph.
+
+    Args:
+        graphs: The graphs with their targets.
+        share: Share of the validation graphs; they are at least one.
+        seed: Number of the split.
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"validation_fraction={share}: expected a number between 0 and 1")
+    y = graphs.y
+    if y is None or len(graphs) < 2:
+        raise ValueError(f"n_samples={len(graphs)}: a training needs at least two graphs, one of them for validation")
+    ratios = (1 - share, share, 0)
+    split = stratified_split(y, ratios, seed) if graphs.classes else random_split(len(y), ratios, seed)
+    valid = split.valid
+    if graphs.classes:
+        valid = valid[np.isin(y[valid], y[split.train])]  # else the network would never see their class
+    if not len(valid):
+        classes, counts = np.unique(y, return_counts=True)
+        valid = np.flatnonzero(y == classes[counts.argmax()])[:1]
+    rest = np.setdiff1d(np.arange(len(y)), valid)
+    return Split(train=rest, valid=valid, test=np.zeros(0, np.int64))
+
+
+def _carried(graphs: GraphSet, estimator: str) -> GraphSet:
+    if graphs.y is None:
+        raise GraphError(f"{estimator} requires y to be passed, but the target y is None and the graphs carry none")
+    return graphs
+
+
+def _check_length(graphs: GraphSet, values: NDArray) -> None:
+    if len(values) != len(graphs):
+        raise GraphError(
+            f"there are {len(graphs)} graphs, but y has {len(values)} targets: expected one for each graph"
+        )

@@ -1,0 +1,78 @@
+"""Every form of a list of graphs becomes a set; anything else is refused by name."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from bankgcn.data import GraphError, GraphSet
+from bankgcn.data.inputs import InputOptions, as_graph_set
+
+DATA = Data(x=torch.ones(2, 3), edge_index=torch.tensor([[0, 1], [1, 0]]))
+
+
+@pytest.mark.parametrize(
+    "items", [[nx.path_graph(2)], [DATA], ["CC"], [as_graph_set(["CC"])]], ids=lambda i: str(type(i[0]))
+)
+def test_a_list_and_an_array_of_every_form_are_read(items: list) -> None:
+    array = np.empty(2, object)
+    array[:] = [items[0], items[0]]
+    for several in (items * 2, tuple(items * 2), array):
+        graphs = as_graph_set(several)
+        assert graphs.num_nodes.tolist() == [2, 2]
+        assert graphs.num_edges.tolist() == [1, 1]
+
+
+def test_a_set_is_returned_as_it_is() -> None:
+    graphs = as_graph_set(["CC"])
+    assert as_graph_set(graphs) is graphs
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            "CCO",
+            r"expected a list of graphs, but this is a SMILES: put it into a list; bankgcn.load\(path\) reads a file",
+        ),
+        (nx.path_graph(2), "expected a list of graphs, but this is a NetworkX graph: put it into a list$"),
+        (DATA, "this is a PyG Data"),
+        (5, "this is of type int"),
+        ([], "there are no graphs"),
+        (["CC", nx.path_graph(2)], "graph 1 is a NetworkX graph, but graph 0 is a SMILES: expected one kind"),
+        (np.ones((2, 3)), "graph 0 is of type ndarray, expected a GraphSet or a SMILES or a NetworkX graph or a PyG"),
+        (["CC", "xyz"], "1 of 2 molecules cannot be read"),
+    ],
+)
+def test_what_is_no_list_of_graphs_is_refused(wrong: object, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        as_graph_set(wrong)
+
+
+def test_options_reach_the_readers() -> None:
+    assert as_graph_set(["CC"], InputOptions(features="onehot")).num_features == 174
+    assert as_graph_set(["CC"], expected={"kind": "atoms", "features": "onehot"}).num_features == 174
+    directed = nx.DiGraph([(0, 1)])
+    with pytest.raises(GraphError, match="symmetrise"):
+        as_graph_set([directed])
+    assert as_graph_set([directed], InputOptions(symmetrise=True)).num_edges.tolist() == [1]
+    directed.graph["y"] = "word"
+    read = as_graph_set([directed], InputOptions(symmetrise=True))
+    assert (read.classes, as_graph_set([directed], InputOptions(symmetrise=True, has_target=False)).y) == (
+        ("word",),
+        None,
+    )
+
+
+def test_new_graphs_get_the_columns_that_a_model_expects() -> None:
+    graph = nx.Graph()
+    graph.add_node(0, element="N", other=5)
+    expected = {"kind": "named", "numbers": {}, "words": {"element": ["C", "N"]}}
+    assert as_graph_set([graph], expected=expected).signals().tolist() == [[0.0, 1.0]]
+
+
+def test_graphs_without_anything_but_edges_are_read() -> None:
+    assert isinstance(as_graph_set([nx.Graph()]), GraphSet)

@@ -1,0 +1,299 @@
+"""The estimators: every form of graphs, scikit-learn's tools, weights, files and errors."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+import bankgcn
+from bankgcn import BankGCNClassifier, BankGCNRegressor, GraphSet
+from bankgcn.cli.settings import Settings
+from bankgcn.data import FileError, GraphError
+from bankgcn.data.convert import to_networkx, to_pyg
+from bankgcn.estimator.parameters import SOURCE
+from bankgcn.estimator.targets import validation_split
+from bankgcn.nn import CONVS
+from bankgcn.training.setting_names import PLACES, settings_of_run, spec_of
+
+QUICK: dict[str, Any] = {"hidden": 8, "layers": 2, "epochs": 4, "random_state": 0}
+SIZE = 24
+
+
+@pytest.fixture(autouse=True)
+def _single_precision(_double_precision: None) -> None:
+    torch.set_default_dtype(torch.float32)  # as graphs are stored
+
+
+def rings_and_paths() -> tuple[list[nx.Graph], list[str]]:
+    graphs = [nx.cycle_graph(4 + k // 2) if k % 2 else nx.path_graph(4 + k // 2) for k in range(SIZE)]
+    for graph in graphs:
+        for node in graph:
+            graph.nodes[node].update(element="CN"[node % 2], charge=node / 10)
+    return graphs, ["path", "ring"] * (SIZE // 2)
+
+
+@pytest.fixture
+def trained() -> BankGCNClassifier:
+    return BankGCNClassifier(**QUICK).fit(*rings_and_paths())
+
+
+def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
+    of_the_data = {"smiles", "target", "skip_unreadable", "skip_missing", "train_per_class", "task", "seed"}
+    own = {"attributes", "categories", "validation_fraction", "random_state"}
+    parameters = {name: item.default for name, item in signature(BankGCNClassifier).parameters.items()}
+    assert set(parameters) - own == set(PLACES) - of_the_data
+    for name in set(parameters) - own:
+        place = PLACES[name]
+        assert parameters[name] == (None if place.part == "conv_options" else place.setting.default), name
+
+
+@pytest.mark.parametrize("model", CONVS)
+def test_settings_describe_a_run_completely(model: str) -> None:
+    spec = spec_of("MUTAG", {"model": model, "dropout": 0.5, "pooling": "topk", "class_weight": "balanced"})
+    assert spec_of("MUTAG", settings_of_run(spec)) == spec
+    assert Settings.resolve({"source": "MUTAG", **settings_of_run(spec)}).spec == spec
+
+
+def test_a_classifier_learns_words_and_predicts_them(trained: BankGCNClassifier) -> None:
+    graphs, y = rings_and_paths()
+    assert trained.classes_.tolist() == ["path", "ring"]
+    assert set(trained.predict(graphs)) <= {"path", "ring"}
+    probabilities = trained.predict_proba(graphs)
+    np.testing.assert_allclose(probabilities.sum(1), 1)
+    np.testing.assert_array_equal(trained.classes_[probabilities.argmax(1)], trained.predict(graphs))
+    assert trained.score(graphs, y) == np.mean(trained.predict(graphs) == np.array(y))
+    assert trained.transform(graphs).shape == (SIZE, 2 * 2 * 8)
+    assert trained.n_iter_ == len(trained.history_) == 4
+
+
+@pytest.mark.parametrize("classes", [[3, 7], [True, False], [0.0, 2.0], ["b", "a"]])
+def test_classes_come_back_as_they_were_given(classes: list[Any], tmp_path: Path) -> None:
+    graphs, _ = rings_and_paths()
+    classifier = BankGCNClassifier(**QUICK).fit(graphs, classes * (SIZE // 2))
+    classifier.save(tmp_path / "r")
+    for each in (classifier, BankGCNClassifier.load(tmp_path / "r"), bankgcn.load_model(tmp_path / "r")):
+        found = each.classes_ if hasattr(each, "classes_") else each.classes
+        assert found.tolist() == sorted(classes)
+        assert found.dtype == np.unique(classes).dtype
+        assert set(each.predict(graphs).tolist()) <= set(classes)
+
+
+@pytest.mark.parametrize("form", ["networkx", "pyg", "set", "list of sets", "array"])
+def test_every_form_of_graphs_gives_the_same_network(form: str) -> None:
+    graphs, y = rings_and_paths()
+    as_set = GraphSet.from_networkx(graphs)
+    plain: Any = to_networkx(as_set)
+    if form == "pyg":
+        plain = to_pyg(as_set)
+    elif form == "set":
+        plain = GraphSet.from_networkx(plain)
+    elif form == "list of sets":
+        whole = GraphSet.from_networkx(plain)
+        plain = [whole[number] for number in range(len(whole))]
+    elif form == "array":
+        plain = np.array([*plain, None], dtype=object)[:-1]
+    expected = BankGCNClassifier(**QUICK).fit(to_networkx(as_set), y).predict_proba(to_networkx(as_set))
+    np.testing.assert_allclose(BankGCNClassifier(**QUICK).fit(plain, y).predict_proba(plain), expected, rtol=1e-5)
+
+
+def test_molecules_are_given_as_smiles() -> None:
+    smiles = [f"{'C' * n}{end}" for n in range(1, 9) for end in ("O", "c1ccccc1")]
+    y = ["alcohol", "ring"] * 8
+    for features in (None, "onehot", "embedded"):
+        classifier = BankGCNClassifier(**QUICK, features=features).fit(smiles, y)
+        assert set(classifier.predict(["CCCCO", "CCc1ccccc1"])) <= {"alcohol", "ring"}
+        assert classifier.model_.config.embedding is None or features == "embedded"
+    with pytest.raises(GraphError, match="put it into a list; bankgcn.load"):
+        classifier.predict("CCO")
+
+
+def test_graphs_may_carry_their_targets() -> None:
+    graphs, y = rings_and_paths()
+    for graph, word in zip(graphs, y, strict=True):
+        graph.graph["y"] = word
+    carried = BankGCNClassifier(**QUICK).fit(graphs)
+    assert carried.classes_.tolist() == ["path", "ring"]
+    assert carried.score(graphs) == carried.score(graphs, y)
+    mutag = bankgcn.load("MUTAG")
+    assert BankGCNClassifier(**QUICK).fit(mutag).classes_.tolist() == [-1, 1]
+    with pytest.raises(GraphError, match="the graphs carry classes, but BankGCNRegressor learns numbers"):
+        BankGCNRegressor(**QUICK).fit(mutag)
+
+
+def test_the_same_random_state_gives_the_same_model() -> None:
+    graphs, y = rings_and_paths()
+    first, again, other = (
+        BankGCNClassifier(**{**QUICK, "random_state": seed}).fit(graphs, y).predict_proba(graphs) for seed in (3, 3, 4)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    drawn = BankGCNClassifier(**{**QUICK, "random_state": np.random.RandomState(0)}).fit(graphs, y)
+    assert drawn.record_.config.seed == np.random.RandomState(0).randint(2**31 - 1)
+
+
+def test_training_stops_early_on_graphs_of_its_own() -> None:
+    graphs, y = rings_and_paths()
+    classifier = BankGCNClassifier(**{**QUICK, "epochs": 60}, patience=2, learning_rate=0.5, validation_fraction=0.25)
+    classifier.fit(graphs, y)
+    assert classifier.record_.ended == "patience"
+    assert classifier.n_iter_ < 60
+    assert (len(classifier.split_.train), len(classifier.split_.valid)) == (18, 6)
+
+
+@pytest.mark.parametrize("model", CONVS)
+def test_every_convolution_is_a_model(model: str) -> None:
+    graphs, y = rings_and_paths()
+    assert BankGCNClassifier(**QUICK, model=model).fit(graphs, y).record_.config.model.conv == model
+
+
+def test_cross_validation_search_and_pipelines_take_graphs() -> None:
+    graphs, y = rings_and_paths()
+    assert len(cross_val_score(BankGCNClassifier(**QUICK), graphs, y, cv=2, error_score="raise")) == 2
+    as_set = GraphSet.from_networkx(graphs, y)
+    scores = cross_val_score(BankGCNClassifier(**QUICK), as_set, as_set.y, cv=2, error_score="raise")
+    np.testing.assert_array_equal(scores, cross_val_score(BankGCNClassifier(**QUICK), graphs, y, cv=2))
+    search = GridSearchCV(BankGCNClassifier(**QUICK), {"model": ["bank", "gcn"]}, cv=2, error_score="raise")
+    assert search.fit(graphs, y).best_params_["model"] in ("bank", "gcn")
+    pipeline = make_pipeline(BankGCNClassifier(**QUICK), LogisticRegression())
+    assert pipeline.fit(graphs, y).predict_proba(graphs).shape == (SIZE, 2)
+
+
+def test_copies_keep_parameters_or_the_model(trained: BankGCNClassifier) -> None:
+    graphs, _ = rings_and_paths()
+    fresh = clone(trained)
+    assert fresh.get_params() == trained.get_params()
+    with pytest.raises(NotFittedError):
+        fresh.predict(graphs)
+    for same in (pickle.loads(pickle.dumps(trained)), copy.deepcopy(trained)):
+        np.testing.assert_array_equal(same.predict_proba(graphs), trained.predict_proba(graphs))
+
+
+def test_weights_of_classes_and_of_graphs_change_the_training() -> None:
+    graphs, _ = rings_and_paths()
+    y = ["rare" if number % 6 == 0 else "common" for number in range(SIZE)]
+
+    def rarely(**parameters: Any) -> float:
+        weight = parameters.pop("sample_weight", None)
+        classifier = BankGCNClassifier(**QUICK, learning_rate=0.03, **parameters).fit(graphs, y, weight)
+        return classifier.predict_proba(graphs)[:, 1].mean()
+
+    plain = rarely()
+    assert rarely(class_weight="balanced") > plain + 0.1
+    heavy = np.where(np.array(y) == "rare", 50.0, 1.0)
+    assert rarely(sample_weight=heavy) > plain + 0.1
+    np.testing.assert_allclose(rarely(class_weight={"rare": 50.0}), rarely(sample_weight=heavy))
+    with pytest.raises(ValueError, match="class_weight=balanced needs classes, but the task is values"):
+        BankGCNRegressor(**QUICK, class_weight="balanced").fit(graphs, range(SIZE))
+    with pytest.raises(ValueError, match="needs classes, but the task is values"):
+        BankGCNRegressor(**QUICK, class_weight={1: 2.0}).fit(graphs, range(SIZE))
+
+
+def test_a_graph_of_weight_zero_is_left_out() -> None:
+    graphs, y = rings_and_paths()
+    weight = np.ones(SIZE)
+    weight[[0, 5]] = 0
+    rest = [number for number in range(SIZE) if weight[number]]
+    expected = BankGCNClassifier(**QUICK).fit([graphs[i] for i in rest], [y[i] for i in rest])
+    np.testing.assert_allclose(
+        BankGCNClassifier(**QUICK).fit(graphs, y, weight).predict_proba(graphs), expected.predict_proba(graphs)
+    )
+
+
+def test_a_regressor_learns_one_value_or_several(tmp_path: Path) -> None:
+    graphs, _ = rings_and_paths()
+    nodes = np.array([graph.number_of_nodes() for graph in graphs], np.float64)
+    regressor = BankGCNRegressor(**{**QUICK, "epochs": 200}, learning_rate=0.01).fit(graphs, nodes)
+    assert regressor.predict(graphs).shape == (SIZE,)
+    assert regressor.score(graphs, nodes) > 0.3
+    regressor.save(tmp_path / "r")
+    np.testing.assert_array_equal(BankGCNRegressor.load(tmp_path / "r").predict(graphs), regressor.predict(graphs))
+    several = np.stack([nodes, -nodes], axis=1)
+    several[3, 0] = np.nan
+    assert BankGCNRegressor(**QUICK).fit(graphs, several).predict(graphs).shape == (SIZE, 2)
+
+
+def test_folders_are_not_replaced_by_accident(trained: BankGCNClassifier, tmp_path: Path) -> None:
+    trained.save(tmp_path / "r")
+    with pytest.raises(FileError, match="holds a run: name another folder, or replace it by overwrite=True"):
+        trained.save(tmp_path / "r")
+    trained.save(tmp_path / "r", overwrite=True)
+    with pytest.raises(FileError, match="holds a model of classes, but BankGCNRegressor predicts values"):
+        BankGCNRegressor.load(tmp_path / "r")
+    with pytest.raises(FileError, match="there is no finished run"):
+        BankGCNClassifier.load(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hidden": 0}, "hidden=0: expected at least 1"),
+        ({"model": "gnc"}, "gnc"),
+        ({"model": "gcn", "order": 3}, "option of gcn 'order'"),
+        ({"hidden": 7}, "hidden=7 does not divide into subspaces=8: choose subspaces=7, or hidden=8"),
+        ({"validation_fraction": 1.5}, "validation_fraction=1.5: expected a number between 0 and 1"),
+        ({"attributes": ["chrage"]}, "chrage"),
+    ],
+)
+def test_wrong_parameters_are_reported_by_fit(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        BankGCNClassifier(**{**QUICK, **parameters}).fit(*rings_and_paths())
+
+
+def test_targets_that_do_not_fit_are_refused() -> None:
+    graphs, y = rings_and_paths()
+    with pytest.raises(GraphError, match="there are 24 graphs, but y has 23 targets"):
+        BankGCNClassifier(**QUICK).fit(graphs, y[:-1])
+    with pytest.raises(GraphError, match="requires y to be passed"):
+        BankGCNClassifier(**QUICK).fit(graphs)
+    with pytest.raises(ValueError, match="have the class 'path': there is nothing to learn"):
+        BankGCNClassifier(**QUICK).fit(graphs, ["path"] * SIZE)
+    with pytest.raises(ValueError, match="n_samples=1: a training needs at least two graphs"):
+        BankGCNClassifier(**QUICK).fit(graphs[:1], y[:1])
+
+
+def test_new_graphs_with_other_features_are_refused(trained: BankGCNClassifier) -> None:
+    graphs, _ = rings_and_paths()
+    graphs[1].nodes[2]["element"] = "Xx"
+    with pytest.raises(GraphError, match="graph 1: 'element' of node 2 is 'Xx', expected one of C, N"):
+        trained.predict(graphs)
+    del graphs[1].nodes[2]["charge"]
+    with pytest.raises(GraphError, match="graph 1: node 2 has no 'charge', but others have"):
+        trained.predict(graphs)
+    with pytest.raises(ValueError, match="the model was trained on nodes with charge, element"):
+        trained.predict(bankgcn.load("MUTAG"))
+
+
+def test_a_training_that_diverges_says_what_may_help() -> None:
+    graphs, y = rings_and_paths()
+    with pytest.raises(ValueError, match="the training diverged.*learning_rate=1e.30 may be too large"):
+        BankGCNClassifier(**QUICK, learning_rate=1e30, norm="none").fit(graphs, y)
+
+
+def test_every_class_has_a_training_graph_and_one_graph_validates() -> None:
+    for y in ([0, 0, 0, 1], [0, 1, 1], [0] * 30 + [1], [0.5, 1.5, 2.5]):
+        graphs = GraphSet.from_edges([1] * len(y), np.zeros((2, 0), int), y=y)
+        for seed in range(5):
+            split = validation_split(graphs, 0.1, seed)
+            assert len(split.valid) >= 1
+            assert len(split.test) == 0
+            assert len(split.train) + len(split.valid) == len(y)
+            if graphs.classes:
+                assert set(graphs.y[split.train]) == set(graphs.y)
+
+
+def test_the_source_of_a_run_of_python_is_no_dataset() -> None:
+    with pytest.raises(ValueError, match="is neither a dataset nor a file or folder"):
+        bankgcn.load(SOURCE)

@@ -1,0 +1,141 @@
+"""Weights of graphs in the loss: balanced classes, weights of the user, and both together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.graphs import GraphSet
+from bankgcn.nn import BankGCN
+from bankgcn.tasks import Task
+from bankgcn.training import TrainConfig, evaluate, fit
+from bankgcn.training.execute import execute
+from bankgcn.training.fitting import Training
+from bankgcn.training.spec import RunSpec
+from bankgcn.training.weights import LossWeights
+
+TASK = Task(names=("a", "b", "c"))
+BALANCED = TrainConfig(class_weight="balanced", gamma=0.0, max_epochs=2)
+
+
+@pytest.fixture(autouse=True)
+def _single_precision(_double_precision: None) -> None:
+    torch.set_default_dtype(torch.float32)  # as graphs are stored
+
+
+def test_balanced_classes_have_equal_sums_of_weights() -> None:
+    y = np.array([0, 1, 1, 1, 1, 2, 2])
+    weights = LossWeights(BALANCED, TASK, y).of(y)
+    assert [weights[y == number].sum() for number in range(3)] == pytest.approx([7 / 3] * 3)
+
+
+def test_a_class_without_training_graphs_does_not_divide_by_zero() -> None:
+    weights = LossWeights(BALANCED, TASK, np.array([0, 0, 1]))
+    assert weights.of(np.array([0, 1, 2])).tolist() == pytest.approx([0.75, 1.5, 1.0])
+
+
+def test_own_weights_multiply_those_of_the_classes() -> None:
+    y = np.array([0, 1, 1])
+    of_class, own = LossWeights(BALANCED, TASK, y).of(y), np.array([1.0, 0.0, 4.0])
+    assert LossWeights(BALANCED, TASK, y).of(y, own).tolist() == (of_class * own).tolist()
+    assert LossWeights(TrainConfig(), TASK, y).of(y, own).tolist() == own.tolist()
+    assert LossWeights(TrainConfig(), TASK, y).of(y) is None
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ([1.0, 2.0], r"have shape \(2,\), expected \(3,\): one for each graph"),
+        ([1.0, -2.0, 1.0], "the weight of graph 1 is -2.0: weights must be finite and not negative"),
+        ([1.0, 2.0, math.nan], "the weight of graph 2 is nan"),
+        ([0.0, 0.0, 0.0], "the weights of all 3 graphs are zero"),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(own: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LossWeights(TrainConfig(), TASK, np.zeros(3, np.int64)).of(np.zeros(3, np.int64), own)
+
+
+def test_only_classes_can_be_balanced() -> None:
+    with pytest.raises(ValueError, match="class_weight=balanced needs classes, but the task is values"):
+        LossWeights(BALANCED, Task(kind="values", names=("y",)), np.zeros(3))
+
+
+def unbalanced() -> tuple[GraphSet, GraphSet]:
+    """Training graphs, six of one class and two of the other, and validation graphs."""
+    graphs = smooth_or_alternating(24)
+    first, second = (np.flatnonzero(graphs.y == number) for number in (0, 1))
+    return graphs[np.concatenate([first[:6], second[:2]])], graphs[np.concatenate([first[6:9], second[2:5]])]
+
+
+def trained(train: GraphSet, valid: GraphSet, config: TrainConfig, **weights: np.ndarray) -> tuple[float, torch.Tensor]:
+    torch.manual_seed(0)
+    net = BankGCN(1, 2, hidden_channels=8, num_layers=2, num_subspaces=2)
+    result = fit(net, train, valid, config, generator=torch.Generator().manual_seed(0), **weights)
+    return result.epochs[0].valid_loss, torch.cat([value.reshape(-1) for value in net.state_dict().values()])
+
+
+def test_a_weight_of_two_is_the_same_as_the_graph_twice() -> None:
+    train, valid = unbalanced()
+    config = TrainConfig(gamma=0.0, max_epochs=3, batch_size=64)
+    weights = np.where(np.arange(len(train)) < 3, 2.0, 1.0)
+    twice = train[[0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7]]
+    torch.testing.assert_close(
+        trained(train, valid, config, weights=weights), trained(twice, valid, config), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_a_graph_of_weight_zero_is_the_same_as_none() -> None:
+    train, valid = unbalanced()
+    config = TrainConfig(gamma=0.0, max_epochs=3, batch_size=64)
+    weights = (np.arange(len(train)) > 0).astype(np.float64)
+    torch.testing.assert_close(
+        trained(train, valid, config, weights=weights), trained(train[1:], valid, config), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_balanced_training_is_that_with_the_weights_of_the_classes() -> None:
+    train, valid = unbalanced()
+    weights = [np.where(part.y == 0, 8 / 12, 8 / 4) for part in (train, valid)]
+    balanced, by_hand = trained(train, valid, BALANCED), replace(BALANCED, class_weight=None)
+    expected = trained(train, valid, by_hand, weights=weights[0], valid_weights=weights[1])
+    torch.testing.assert_close(balanced, expected)
+    assert abs(balanced[0] - trained(train, valid, by_hand)[0]) > 1e-3
+
+
+def test_the_shares_of_the_processes_follow_the_weights() -> None:
+    train, valid = unbalanced()
+    net = BankGCN(1, 2, hidden_channels=8, num_layers=2, num_subspaces=2)
+    training = Training(net, train, valid, BALANCED, torch.Generator())
+    whole = train.batch()
+    shares = [replace(training.group, rank=rank, size=2).shard(whole, training.weights)[1] for rank in (0, 1)]
+    # each process has three graphs of the first class and one of the second
+    assert shares == pytest.approx([0.5, 0.5])
+    lopsided = np.array([1.0, 0.0] * 4)
+    assert [replace(training.group, rank=rank, size=2).shard(whole, lopsided)[1] for rank in (0, 1)] == [1.0, 0.0]
+
+
+def test_a_run_weighs_all_of_its_losses() -> None:
+    spec = RunSpec(dataset="MUTAG").with_(max_epochs=1, hidden_channels=8, num_layers=1, num_subspaces=2)
+    plain, balanced = execute(spec), execute(spec.with_(class_weight="balanced"))
+    assert plain is not None
+    assert balanced is not None
+    assert balanced.record.config.to_dict()["train"]["class_weight"] == "balanced"
+    assert "class_weight" not in plain.record.config.to_dict()["train"]
+    for name in ("valid_loss", "test_loss"):
+        assert getattr(plain.record, name) != getattr(balanced.record, name)
+
+
+def test_the_loss_is_weighed_and_the_score_is_not() -> None:
+    graphs = smooth_or_alternating(12)
+    net, task = BankGCN(1, 2, hidden_channels=8, num_layers=2, num_subspaces=2), Task(names=("a", "b"))
+    one, chosen = np.zeros(12), 5
+    one[chosen] = 3.0
+    found = evaluate(net, graphs, task, one)
+    assert found.loss == pytest.approx(evaluate(net, graphs[chosen], task).loss)
+    assert found.score == evaluate(net, graphs, task).score
