@@ -128,6 +128,11 @@ class Results:
         return not math.isnan(own) and not any(metric.improves(mean, own) for mean in means.values())
 
 
+def title_of(results: Results) -> str:
+    """The title of the table, with its number in the paper."""
+    return f"Table {results.table.name.removeprefix('table')}: {results.table.title}"
+
+
 def collect(table: Table, records: Records, rule: SelectionRule = "validation") -> Results:
     """Choose hyper-parameters in every cell, and gather the records of the chosen candidates.
 

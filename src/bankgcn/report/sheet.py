@@ -149,6 +149,8 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
     "Ω": r"$\Omega$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
     "<": "$<$",
     ">": "$>$",
     "|": "$|$",
