@@ -46,8 +46,9 @@ from bankgcn.experiments.sweep import SweepResult
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
 from bankgcn.nn.network import check_available
+from bankgcn.report.canvas import IMAGES
 from bankgcn.report.datasets import dataset_sheet
-from bankgcn.report.figures import IMAGES, draw, omegas
+from bankgcn.report.figures import draw, omegas
 from bankgcn.report.sheet import WRITERS, write_sheet
 from bankgcn.report.tables import LAYOUTS, render_table
 
