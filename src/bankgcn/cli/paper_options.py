@@ -14,6 +14,7 @@ from bankgcn.experiments.paper.layout import DRAWN, Figure, Grid, Table, stand_i
 from bankgcn.experiments.paper.settings import SETTINGS
 from bankgcn.experiments.paper.tables import FIGURE_3_DATASETS, TABLES, figure3
 from bankgcn.nn.activation import ACTIVATIONS
+from bankgcn.training import ModelConfig
 
 Datasets = Annotated[str | None, typer.Option(help="Only these datasets, separated by commas.", metavar="NAMES")]
 Models = Annotated[
@@ -121,10 +122,11 @@ class TableSelection:
         )
 
     def _figure(self) -> Figure:
-        for option in ("models", "runs", "search_runs", "weight_decays", "gammas", "normalize", "setting"):
+        for option in ("models", "runs", "search_runs", "weight_decays", "gammas", "setting"):
             if getattr(self, option) is not None:
                 raise ValueError(f"--{option.replace('_', '-')}: figure3 has no such option")
-        return figure3(names_in(self.datasets, "datasets") or FIGURE_3_DATASETS, self.epochs)
+        place = ModelConfig.normalize if self.normalize is None else _place(self.normalize)
+        return figure3(names_in(self.datasets, "datasets") or FIGURE_3_DATASETS, self.epochs, place)
 
     def _grid(self, table: Table) -> Grid:
         if self.gammas is not None and all(row.gamma is not None for row in table.rows):

@@ -1,4 +1,4 @@
-"""``bankgcn reproduce``, ``table`` and ``figure``: run the paper's experiments, and show their results."""
+"""``bankgcn reproduce`` and ``table``: run the paper's experiments, and print their results."""
 
 from __future__ import annotations
 
@@ -46,9 +46,8 @@ from bankgcn.experiments.sweep import SweepResult
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
 from bankgcn.nn.network import check_available
-from bankgcn.report.canvas import IMAGES
 from bankgcn.report.datasets import dataset_sheet
-from bankgcn.report.figures import draw, omegas
+from bankgcn.report.figures import omegas
 from bankgcn.report.sheet import WRITERS, write_sheet
 from bankgcn.report.tables import LAYOUTS, render_table
 
@@ -176,28 +175,9 @@ def print_table(
         _write(out, text.encode())
 
 
-def draw_figure(
-    what: Annotated[str, typer.Argument(help="figure3.", metavar="FIGURE")],
-    out: Annotated[Path, typer.Option(help=f"Image file, in the format of its suffix: {', '.join(IMAGES)}.")],
-    datasets: Datasets = None,
-    epochs: Epochs = None,
-    store: StoreFolder = DEFAULT_STORE,
-) -> None:
-    """Draw a figure of the paper from the records in the store; nothing is run."""
-    pick({"figure3": None}, what, "figure")
-    form = out.suffix.lower().removeprefix(".")
-    if form not in IMAGES:
-        raise ValueError(f"{out}: expected the name of an image that ends in .{', .'.join(IMAGES)}")
-    require("matplotlib", "bankgcn figure")
-    experiment, records = stored_part(what, TableSelection(datasets=datasets, epochs=epochs), store)
-    assert isinstance(experiment, Figure)
-    _write(out, draw(experiment, records, form))
-
-
 COMMANDS: dict[str, Callable[..., None]] = {
     "reproduce": run_experiments,
     "table": print_table,
-    "figure": draw_figure,
 }
 
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 from bankgcn.experiments.paper.layout import Column, Row
 from bankgcn.metrics import METRICS
 from bankgcn.report.canvas import COLORS, render
-from bankgcn.report.dot_plot import PAPER, PER_LINE, occupied_columns
+from bankgcn.report.dot_plot import PAPER, PER_LINE
 from bankgcn.report.fields import unit
 from bankgcn.report.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
+
+OURS = "ours, mean ± std"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,11 @@ class Curve:
         fixed = self.fixed.items()
         rows = [row for row in results.table.rows if row.conv == "bank" and fixed <= row.options.items()]
         return sorted(rows, key=self.value)
+
+    def columns(self, results: Results) -> list[Column]:
+        """The datasets on which every row of the curve has a score."""
+        rows = self.rows(results)
+        return [column for column in results.table.columns if all(results.at(row, column).spread.count for row in rows)]
 
 
 CURVES: dict[str, Curve] = {
@@ -73,7 +80,7 @@ CURVES: dict[str, Curve] = {
 
 
 def draw_curve(curve: Curve, results: Results, form: str = "svg") -> bytes:
-    """One panel for each dataset with scores: ours with its standard deviation, and the paper's figures.
+    """One panel for each dataset with all scores: ours with its standard deviation, and the paper's figures.
 
     Args:
         curve: What varies.
@@ -81,12 +88,11 @@ def draw_curve(curve: Curve, results: Results, form: str = "svg") -> bytes:
         form: ``"png"``, ``"svg"``, or ``"pdf"``.
 
     Raises:
-        ValueError: No cell of the curve has a score.
+        ValueError: There is no dataset on which every row of the curve has a score.
     """
-    rows = curve.rows(results)
-    columns = [c for c in occupied_columns(results) if any(results.at(row, c).spread.count for row in rows)]
+    rows, columns = curve.rows(results), curve.columns(results)
     if not columns:
-        raise ValueError(f"{curve.table}: there is no score over {curve.name} to draw")
+        raise ValueError(f"{curve.table}: on no dataset every value of {curve.name} has a score")
     across = min(PER_LINE, len(columns))
     down = math.ceil(len(columns) / across)
 
@@ -108,14 +114,9 @@ def _paint_panel(curve: Curve, rows: list[Row], results: Results, column: Column
     papers = [(place, cell.published.mean) for place, cell in enumerate(cells) if cell.published]
     if papers:
         axis.plot(*zip(*papers, strict=True), **{**PAPER, "linestyle": ":"}, color="#666666", label="paper")  # type: ignore[arg-type]
-    ours = [(place, cell.spread) for place, cell in enumerate(cells) if cell.spread.count]
-    if ours:
-        places = [place for place, _ in ours]
-        means = [spread.mean for _, spread in ours]
-        spans = [0.0 if math.isnan(spread.std) else spread.std for _, spread in ours]
-        axis.errorbar(
-            places, means, spans, fmt="o-", color=COLORS[0], markersize=5, capsize=2, label="ours, mean ± std"
-        )
+    means = [cell.spread.mean for cell in cells]
+    spans = [0.0 if math.isnan(cell.spread.std) else cell.spread.std for cell in cells]
+    axis.errorbar(range(len(rows)), means, spans, fmt="o-", color=COLORS[0], markersize=5, capsize=2, label=OURS)
     metric = METRICS[column.metric]
     axis.set_title(column.label, fontsize=10)
     axis.set_ylabel(f"test {metric.label}{unit(metric)}")
