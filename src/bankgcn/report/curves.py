@@ -113,7 +113,7 @@ def _paint_panel(curve: Curve, rows: list[Row], results: Results, column: Column
     cells = [results.at(row, column) for row in rows]
     papers = [(place, cell.published.mean) for place, cell in enumerate(cells) if cell.published]
     if papers:
-        axis.plot(*zip(*papers, strict=True), **{**PAPER, "linestyle": ":"}, color="#666666", label="paper")  # type: ignore[arg-type]
+        axis.plot(*zip(*papers, strict=True), **{**PAPER, "linestyle": ":"}, color="#666666", label="paper")
     means = [cell.spread.mean for cell in cells]
     spans = [0.0 if math.isnan(cell.spread.std) else cell.spread.std for cell in cells]
     axis.errorbar(range(len(rows)), means, spans, fmt="o-", color=COLORS[0], markersize=5, capsize=2, label=OURS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bankgcn.experiments.paper.layout import Column
 from bankgcn.experiments.significance import Spread
@@ -20,8 +20,17 @@ if TYPE_CHECKING:
 PER_LINE = 3
 """Number of panels side by side; with more, the letters become too small for a page."""
 
-PAPER = {"marker": "D", "markersize": 6.5, "markerfacecolor": "white", "markeredgecolor": "#666666", "linestyle": ""}
+PAPER: dict[str, Any] = {
+    "marker": "D",
+    "markersize": 6.5,
+    "markerfacecolor": "white",
+    "markeredgecolor": "#666666",
+    "linestyle": "",
+}
 """How the paper's figures are drawn in all pictures: hollow."""
+
+REFERENCE: dict[str, Any] = {"color": "#bbbbbb", "linewidth": 1.2}
+"""The line at the mean of the reference."""
 
 # Shape and colour say the same, so that the picture can be read in grey.
 MARKS = {-1: ("v", COLORS[0]), 0: ("o", COLORS[6]), 1: ("^", COLORS[1])}
@@ -68,11 +77,11 @@ def draw_dots(results: Results, form: str = "svg") -> bytes:
 def _paint_panel(results: Results, column: Column, axis: Axes) -> None:
     reference = results.reference
     if reference is not None and results.at(reference, column).spread.count:
-        axis.axvline(results.at(reference, column).spread.mean, color="#cccccc", linewidth=1, zorder=0)
+        axis.axvline(results.at(reference, column).spread.mean, zorder=0, **REFERENCE)
     for height, row in enumerate(results.table.rows):
         cell = results.at(row, column)
         if cell.published:
-            axis.plot(cell.published.mean, height, zorder=2, **PAPER)  # type: ignore[arg-type]
+            axis.plot(cell.published.mean, height, zorder=2, **PAPER)
         if cell.spread.count:
             shape, color = MARKS[verdict(results, row, column)]
             axis.plot(_interval(cell.spread), (height, height), color=color, linewidth=1.3, zorder=1)
@@ -99,9 +108,11 @@ def _paint_legend(results: Results, canvas: Canvas) -> None:
     if results.reference is not None:
         name = results.reference.label
         words |= {-1: f"worse than {name}, p < {LEVEL:g}", 1: f"better than {name}, p < {LEVEL:g}"}
-    entries = {"paper": Line2D([], [], **PAPER)}  # type: ignore[arg-type]
+    entries = {"paper": Line2D([], [], **PAPER)}
     for sign in sorted(present, key=abs):
         shape, color = MARKS[sign]
         entries[words[sign]] = Line2D([], [], marker=shape, color=color, markersize=5.5, linewidth=1.3)
-    columns = 4 if len(occupied_columns(results)) > 2 else 2
+    if results.reference is not None:
+        entries[f"mean of {results.reference.label}"] = Line2D([], [], **REFERENCE)
+    columns = 3 if len(occupied_columns(results)) > 2 else 2
     canvas.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, frameon=False)

@@ -17,7 +17,9 @@ from bankgcn.report.results import Results
 
 def cost(evidence: Evidence) -> str:
     """Runs and core hours of each table and dataset; machine and versions of all records."""
-    lines = list(_lines(evidence))
+    counted_runs: set[str] = set()
+    lines = list(_lines(evidence, counted_runs))
+    others = len(evidence.records.keys() - counted_runs)
     header = ["", "setting", "dataset", "runs needed", "recorded", "missing", "diverged", "core hours"]
     records = list(evidence.records.values())
     return "\n\n".join(
@@ -26,14 +28,15 @@ def cost(evidence: Evidence) -> str:
             "Each run is counted once, in the first line that needs it. A failed run leaves no record, and the next "
             "sweep repeats it: a lost run counts as missing. Core hours are the time of the runs, with one thread "
             "each; with N processes, the wall time is about an N-th of it.",
-            f"All records together: {counted(len(records), 'run')}, {_hours(records):.1f} core hours.",
+            f"All records together: {counted(len(records), 'run')}, {_hours(records):.1f} core hours; {others:,} of the "
+            "runs are in no line, because the winners in these settings do not need them.",
             bullets([f"{number:,} records: {words}." for words, number in sorted(_machines(records).items())]),
         ]
     )
 
 
-def _lines(evidence: Evidence) -> Iterator[list[str]]:
-    counted_runs: set[str] = set()
+def _lines(evidence: Evidence, counted_runs: set[str]) -> Iterator[list[str]]:
+    """The lines of the table; adds their runs to the counted ones."""
     for table in TABLES:
         for setting in MAIN:
             results = evidence.all_results(table, setting)

@@ -109,7 +109,7 @@ def filters(evidence: Evidence, files: Files) -> str:
         if any(config.key in evidence.records for config in figure.configs()):
             sheet = replace(omegas(figure, evidence.records), title="", notes=())
             text = f"Responses of the filters of the first layer, {setting.label}."
-            parts += [f"### {setting.label.capitalize()}", show(f"figure3-{place}", text, files)]
+            parts += [f"### {setting.label}", show(f"figure3-{place}", text, files)]
             parts += [write_sheet(sheet, "markdown").strip()]
     return "\n\n".join(parts) or f"{NOT_RUN.capitalize()}."
 
@@ -120,5 +120,5 @@ def large_datasets(evidence: Evidence, files: Files) -> str:
     for setting in PLACE_SETTINGS.values():
         results = evidence.all_results("table4", setting)
         if any(cell.done for cell in results.cells.values()):
-            parts += [f"### {setting.label.capitalize()}", table_of(results)]
+            parts += [f"### {setting.label}", table_of(results)]
     return "\n\n".join(parts) or f"{NOT_RUN.capitalize()}."
