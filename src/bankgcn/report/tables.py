@@ -11,7 +11,8 @@ from bankgcn.experiments.significance import Comparison
 from bankgcn.metrics import METRICS
 from bankgcn.report.cells import choice, choice_and_runs, published, runs, score
 from bankgcn.report.compact import compact
-from bankgcn.report.fields import MISSING, count, difference, exact, p_value, percentage, unit
+from bankgcn.report.fields import MISSING, count, difference, p_value, percentage, unit
+from bankgcn.report.long import long
 from bankgcn.report.notes import footer, notes_of
 from bankgcn.report.results import Records, Result, Results, collect, title_of
 from bankgcn.report.sheet import WRITERS, Block, Cell, Sheet, write_sheet
@@ -73,25 +74,6 @@ def matrix(results: Results) -> Sheet:
         details=(choices,),
         notes=notes_of(results),
     )
-
-
-LONG_HEADER = (
-    *("table", "dataset", "metric", "unit", "method", "mean", "std", "runs", "runs_wanted", "diverged"),
-    *("grid_runs", "grid_runs_wanted", "selection", "search_runs", "weight_decay", "gamma", "normalize"),
-    *("layer_parameters", "paper_mean", "paper_std", "decrease", "paper_decrease"),
-    *("reference", "difference", "p_t_test", "p_wilcoxon", "wins", "ties", "losses", "pairs_dropped"),
-)
-
-
-def long(results: Results) -> Sheet:
-    """One line for each cell, in full precision."""
-    rows = tuple(
-        tuple(Cell(exact(value)) for value in _long_line(results, row, column))
-        for column in results.table.columns
-        for row in results.table.rows
-    )
-    block = Block(title="", header=LONG_HEADER, rows=rows)
-    return Sheet(title=title_of(results), blocks=(block,), footer=footer(results), notes=notes_of(results))
 
 
 _FULL: dict[str, Callable[[Results], Sheet]] = {
@@ -186,25 +168,6 @@ def _matrix_block(results: Results, title: str, field: Callable[[Row, Column], s
     columns = results.table.columns
     rows = tuple((Cell(row.label), *(Cell(field(row, column)) for column in columns)) for row in results.table.rows)
     return Block(title=title, header=("", *(column.label for column in columns)), rows=rows)
-
-
-def _long_line(results: Results, row: Row, column: Column) -> list[object]:
-    cell, versus = results.at(row, column), results.comparison(row, column)
-    train = cell.chosen.train if cell.chosen else None
-    compared: list[object] = [None] * 8
-    if results.reference is not None and versus is not None:
-        compared = [results.reference.label, versus.difference, versus.t_test, versus.wilcoxon]
-        compared += [versus.wins, versus.ties, versus.losses, versus.dropped]
-    return [
-        *(results.table.name, column.label, column.metric, "%" if cell.metric.percent else None),
-        *(row.label, cell.spread.mean, cell.spread.std),
-        *(cell.ran, len(cell.records), cell.diverged, cell.done, cell.total, results.rule, results.table.search_runs),
-        *(train.weight_decay if train else None, train.gamma if train and row.has_pairs else None),
-        *(cell.chosen.model.normalize if cell.chosen else None, cell.layer_parameters),
-        *(cell.published or (None, None)),
-        *(results.decrease(row, column) or (None, None)),
-        *compared,
-    ]
 
 
 def _difference_and_p(results: Results, cell: Result) -> list[str]:
