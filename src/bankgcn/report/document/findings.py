@@ -116,16 +116,18 @@ def gain_by_test(results: Results, row: Row, column: Column, records: Records) -
         winner = choose(results.table, row, column, records, rule)
         assert winner is not None
         keys = [with_seed(winner, seed).key for seed in results.table.search_seeds(column)]
-        scores = [records[key].test_score for key in keys if records[key].status == "finished"]
-        means.append(fmean(score for score in scores if score is not None))
+        ended = [records[key].test_score for key in keys if records[key].status == "finished"]
+        scores = [score for score in ended if score is not None]
+        if not scores:
+            return math.nan
+        means.append(fmean(scores))
     return 100 * (means[1] - means[0])
 
 
 def mean_gain_by_test(results: Results, records: Records) -> float:
     """The mean of these gains over all cells of the complete datasets."""
-    return fmean(
-        gain_by_test(results, row, column, records) for column in ranked_columns(results) for row in results.table.rows
-    )
+    gains = [gain_by_test(results, row, c, records) for c in ranked_columns(results) for row in results.table.rows]
+    return fmean(gain for gain in gains if not math.isnan(gain))
 
 
 def columns_chosen_by_test() -> tuple[int, int]:
