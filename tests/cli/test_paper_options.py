@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bankgcn.cli.paper_options import TableSelection
+from bankgcn.experiments.paper.layout import Grid, Table
 
 
 def test_datasets_that_are_not_available_are_left_out() -> None:
@@ -32,3 +35,19 @@ def test_other_datasets_are_added_only_to_tables_that_accept_them() -> None:
     names = {"NCI1", "MUTAG"}
     assert TableSelection().available("table1", names.__contains__, others=names)[0].datasets == "NCI1,MUTAG"
     assert TableSelection().available("table4", names.__contains__, others=names)[0].datasets is None
+
+
+def test_a_setting_gives_the_places_of_the_normalisation() -> None:
+    table = TableSelection(setting="best", weight_decays="0").build("table1")
+    assert isinstance(table, Table)
+    assert table.grid == Grid(weight_decays=(0.0,), normalize=("before", "after"))
+    assert TableSelection(setting="as-paper").build("table1") == TableSelection(normalize="after").build("table1")
+
+
+def test_a_setting_and_a_place_contradict_each_other() -> None:
+    with pytest.raises(ValueError, match="--setting and --normalize"):
+        TableSelection(setting="best", normalize="none").build("table1")
+    with pytest.raises(ValueError, match="unknown setting 'bst'.*did you mean 'best'"):
+        TableSelection(setting="bst").build("table1")
+    with pytest.raises(ValueError, match="--setting: figure3 has no such option"):
+        TableSelection(setting="best").build("figure3")

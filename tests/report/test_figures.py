@@ -12,7 +12,8 @@ import torch
 from bankgcn import BankConv
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.tables import figure3
-from bankgcn.report.figures import IMAGES, draw, omegas, responses
+from bankgcn.report.canvas import IMAGES
+from bankgcn.report.figures import draw, omegas, responses
 from bankgcn.report.sheet import write_sheet
 from fake_records import fake_record
 

@@ -313,3 +313,33 @@ def test_a_search_over_the_first_seeds_never_chooses_by_test_score() -> None:
     blind = {key: replace(record, test_score=math.nan) for key, record in RECORDS.items()}
     choices = [[(line["weight_decay"], line["gamma"]) for line in lines(part, records)] for records in (RECORDS, blind)]
     assert choices[0] == choices[1]
+
+
+def test_the_place_of_the_normalisation_is_shown_where_it_is_not_the_default_or_is_chosen() -> None:
+    for places, words in (
+        (("before",), None),
+        (("after",), "seeds; l2 after the ReLU."),
+        (("none",), "seeds; no l2."),
+        (("before", "after"), "seeds; place of l2 chosen, too: l2 before the ReLU or l2 after the ReLU."),
+    ):
+        part = PART.restricted(datasets=["ENZYMES"], models=["gcn"], grid=Grid(normalize=places))
+        records = fake_records(part.configs())
+        footer = " ".join(render_table(part, records).split("\n\n")[-1].split())
+        assert ("l2" in footer, words is None or words in footer) == (words is not None, True)
+        chosen = collect(part, records).at(part.rows[0], part.columns[0]).chosen
+        assert chosen is not None
+        assert (f"wd {chosen.train.weight_decay:g}, l2 {chosen.model.normalize}" in with_notes(part, records)) == (
+            places != ("before",)
+        )
+        assert lines(part, records)[0]["normalize"] == chosen.model.normalize
+        assert "The paper's grid" not in with_notes(part, records)
+
+
+def test_the_validation_score_chooses_the_place_of_the_normalisation() -> None:
+    part = PART.restricted(datasets=["ENZYMES"], models=["gcn"], grid=Grid(normalize=("before", "after")))
+    for best in ("before", "after"):
+        records = {
+            config.key: fake_record(config, valid_score=0.9 if config.model.normalize == best else 0.5)
+            for config in part.configs()
+        }
+        assert lines(part, records)[0]["normalize"] == best

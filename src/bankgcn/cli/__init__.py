@@ -12,7 +12,9 @@ import typer
 from bankgcn import __version__
 from bankgcn.cli.bench import bench
 from bankgcn.cli.data import app as data_commands
+from bankgcn.cli.document import write_page
 from bankgcn.cli.errors import Commands
+from bankgcn.cli.figure import draw_figure
 from bankgcn.cli.pack import pack_records
 from bankgcn.cli.predict import embed, predict
 from bankgcn.cli.reproduce import COMMANDS as PAPER_COMMANDS
@@ -33,7 +35,9 @@ app.command()(embed)
 app.add_typer(data_commands, name="data")
 for name, command in PAPER_COMMANDS.items():
     app.command(name)(command)
+app.command("figure")(draw_figure)
 app.command("pack")(pack_records)
+app.command("document")(write_page)
 app.command("verify")(verify_records)
 app.command()(bench)
 

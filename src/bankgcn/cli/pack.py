@@ -16,6 +16,7 @@ from bankgcn.cli.paper_options import (
     Models,
     Normalize,
     Runs,
+    SettingName,
     StoreFolder,
     TableSelection,
     WeightDecays,
@@ -33,6 +34,7 @@ def pack_records(
     weight_decays: WeightDecays = None,
     gammas: Gammas = None,
     normalize: Normalize = None,
+    setting: SettingName = None,
     store: StoreFolder = DEFAULT_STORE,
     out: Annotated[Path, typer.Option(help="Packed folder to write or update.", metavar="DIR")] = Path("results"),
 ) -> None:
@@ -49,6 +51,7 @@ def pack_records(
         weight_decays=weight_decays,
         gammas=gammas,
         normalize=normalize,
+        setting=setting,
     )
     experiment, records = stored_part(what, selection, store)
     chosen = [records[config.key] for config in experiment.configs() if config.key in records]

@@ -11,8 +11,10 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.experiments.paper.layout import DRAWN, Figure, Grid, Table, stand_ins
+from bankgcn.experiments.paper.settings import SETTINGS
 from bankgcn.experiments.paper.tables import FIGURE_3_DATASETS, TABLES, figure3
 from bankgcn.nn.activation import ACTIVATIONS
+from bankgcn.training import ModelConfig
 
 Datasets = Annotated[str | None, typer.Option(help="Only these datasets, separated by commas.", metavar="NAMES")]
 Models = Annotated[
@@ -45,12 +47,25 @@ Normalize = Annotated[
         metavar="NAMES",
     ),
 ]
+SettingName = Annotated[
+    str | None,
+    typer.Option(
+        "--setting",
+        help="Places of the l2 normalisation by the name of a setting, instead of --normalize: "
+        + ", ".join(f"'{setting.name}' ({' or '.join(setting.grid.normalize)})" for setting in SETTINGS.values())
+        + ".",
+        metavar="NAME",
+    ),
+]
 Select = Annotated[
     str,
     typer.Option(help="Choose hyper-parameters by 'validation' score or, as the 'paper' appears to do, by test score."),
 ]
 Notes = Annotated[
     bool, typer.Option("--notes", help="Also print chosen hyper-parameters, further statistics, and notes.")
+]
+Layout = Annotated[
+    str, typer.Option(help="'full': with differences, p-values and runs. 'paper': one block like the paper's table.")
 ]
 StoreFolder = Annotated[Path, typer.Option(help="Folder with the records of the runs, one file each.", metavar="DIR")]
 
@@ -69,6 +84,7 @@ class TableSelection:
     weight_decays: str | None = None
     gammas: str | None = None
     normalize: str | None = None
+    setting: str | None = None
 
     def available(
         self, experiment: str, is_available: Callable[[str], bool], others: Iterable[str] = ()
@@ -106,15 +122,18 @@ class TableSelection:
         )
 
     def _figure(self) -> Figure:
-        for option in ("models", "runs", "search_runs", "weight_decays", "gammas", "normalize"):
+        for option in ("models", "runs", "search_runs", "weight_decays", "gammas", "setting"):
             if getattr(self, option) is not None:
                 raise ValueError(f"--{option.replace('_', '-')}: figure3 has no such option")
-        return figure3(names_in(self.datasets, "datasets") or FIGURE_3_DATASETS, self.epochs)
+        place = ModelConfig.normalize if self.normalize is None else _place(self.normalize)
+        return figure3(names_in(self.datasets, "datasets") or FIGURE_3_DATASETS, self.epochs, place)
 
     def _grid(self, table: Table) -> Grid:
         if self.gammas is not None and all(row.gamma is not None for row in table.rows):
             raise ValueError(f"--gammas: the rows of {table.name} are the gammas; --models chooses among them")
-        grid = table.grid
+        if self.setting is not None and self.normalize is not None:
+            raise ValueError("--setting and --normalize both say where the l2 normalisation stands: leave out one")
+        grid = table.grid if self.setting is None else pick(SETTINGS, self.setting, "setting").grid
         if self.weight_decays is not None:
             grid = replace(grid, weight_decays=_numbers(self.weight_decays, "weight-decays"))
         if self.gammas is not None:

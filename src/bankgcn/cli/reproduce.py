@@ -1,4 +1,4 @@
-"""``bankgcn reproduce``, ``table`` and ``figure``: run the paper's experiments, and show their results."""
+"""``bankgcn reproduce`` and ``table``: run the paper's experiments, and print their results."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from bankgcn.cli.paper_options import (
     Datasets,
     Epochs,
     Gammas,
+    Layout,
     Models,
     Normalize,
     Notes,
     Runs,
     SearchRuns,
     Select,
+    SettingName,
     StoreFolder,
     TableSelection,
     WeightDecays,
@@ -45,9 +47,9 @@ from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
 from bankgcn.nn.network import check_available
 from bankgcn.report.datasets import dataset_sheet
-from bankgcn.report.figures import IMAGES, draw, omegas
+from bankgcn.report.figures import omegas
 from bankgcn.report.sheet import WRITERS, write_sheet
-from bankgcn.report.tables import render_table
+from bankgcn.report.tables import LAYOUTS, render_table
 
 
 def run_experiments(
@@ -60,8 +62,10 @@ def run_experiments(
     weight_decays: WeightDecays = None,
     gammas: Gammas = None,
     normalize: Normalize = None,
+    setting: SettingName = None,
     select: Select = "validation",
     notes: Notes = False,
+    layout: Layout = "full",
     engine: Annotated[
         str, typer.Option(help="Where to run: 'local' processes, a 'ray' cluster, or 'serial' in this process.")
     ] = "local",
@@ -84,6 +88,7 @@ def run_experiments(
     With --search-runs, the other runs of the winners follow when all hyper-parameters are chosen.
     """
     rule = _rule(select)
+    pick(LAYOUTS, layout, "layout")
     selection, left_out = TableSelection(
         datasets=datasets,
         models=models,
@@ -93,6 +98,7 @@ def run_experiments(
         weight_decays=weight_decays,
         gammas=gammas,
         normalize=normalize,
+        setting=setting,
     ).available(what, lambda name: is_here(name, data_root))
     experiment = selection.build(what)
     check_rule(experiment, rule)
@@ -117,7 +123,7 @@ def run_experiments(
     except KeyboardInterrupt:
         say(f"interrupted: finished runs are in {store}; the same command resumes", stderr=True)
         raise typer.Exit(INTERRUPTED) from None
-    _print_outcome(experiment, outcome, rule, notes)
+    _print_outcome(experiment, outcome, rule, notes, layout)
 
 
 def print_table(
@@ -130,8 +136,10 @@ def print_table(
     weight_decays: WeightDecays = None,
     gammas: Gammas = None,
     normalize: Normalize = None,
+    setting: SettingName = None,
     select: Select = "validation",
     notes: Notes = False,
+    layout: Layout = "full",
     store: StoreFolder = DEFAULT_STORE,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(WRITERS)}.")] = "text",
     out: Annotated[Path, typer.Option(help=f"Output file; {OR_STANDARD_OUTPUT}")] = Path("-"),
@@ -144,6 +152,7 @@ def print_table(
     """
     rule = _rule(select)
     pick(WRITERS, form, "format")
+    pick(LAYOUTS, layout, "layout")
     selection = TableSelection(
         datasets=datasets,
         models=models,
@@ -153,57 +162,41 @@ def print_table(
         weight_decays=weight_decays,
         gammas=gammas,
         normalize=normalize,
+        setting=setting,
     )
     if what == "table0":
         text = write_sheet(dataset_sheet(describe(_datasets(selection, data_root), data_root)), form, notes)
     else:
         experiment, records = stored_part(what, selection, store)
-        text = _render(experiment, records, rule, form, notes)
+        text = _render(experiment, records, rule, form, notes, layout)
     if is_standard_output(out):
         typer.echo(text, nl=False)
     else:
         _write(out, text.encode())
 
 
-def draw_figure(
-    what: Annotated[str, typer.Argument(help="figure3.", metavar="FIGURE")],
-    out: Annotated[Path, typer.Option(help=f"Image file, in the format of its suffix: {', '.join(IMAGES)}.")],
-    datasets: Datasets = None,
-    epochs: Epochs = None,
-    store: StoreFolder = DEFAULT_STORE,
-) -> None:
-    """Draw a figure of the paper from the records in the store; nothing is run."""
-    pick({"figure3": None}, what, "figure")
-    form = out.suffix.lower().removeprefix(".")
-    if form not in IMAGES:
-        raise ValueError(f"{out}: expected the name of an image that ends in .{', .'.join(IMAGES)}")
-    require("matplotlib", "bankgcn figure")
-    experiment, records = stored_part(what, TableSelection(datasets=datasets, epochs=epochs), store)
-    assert isinstance(experiment, Figure)
-    _write(out, draw(experiment, records, form))
-
-
 COMMANDS: dict[str, Callable[..., None]] = {
     "reproduce": run_experiments,
     "table": print_table,
-    "figure": draw_figure,
 }
 
 
-def _print_outcome(experiment: Table | Figure, outcome: SweepResult, rule: SelectionRule, notes: bool) -> None:
+def _print_outcome(
+    experiment: Table | Figure, outcome: SweepResult, rule: SelectionRule, notes: bool, layout: str
+) -> None:
     records = {record.config.key: record for record in outcome.records}
-    typer.echo(_render(experiment, records, rule, "text", notes), nl=False)
+    typer.echo(_render(experiment, records, rule, "text", notes, layout), nl=False)
     if outcome.failed:
         say(f"error: {len(outcome.failed):,} runs failed; the same command tries them again", stderr=True)
         raise typer.Exit(FAILED)
 
 
 def _render(
-    experiment: Table | Figure, records: dict[str, RunRecord], rule: SelectionRule, form: str, notes: bool
+    experiment: Table | Figure, records: dict[str, RunRecord], rule: SelectionRule, form: str, notes: bool, layout: str
 ) -> str:
     if isinstance(experiment, Figure):
         return write_sheet(omegas(experiment, records), form, notes)
-    return render_table(experiment, records, rule, form, notes)
+    return render_table(experiment, records, rule, form, notes, layout)
 
 
 def _datasets(selection: TableSelection, data_root: Path | None) -> list[str]:

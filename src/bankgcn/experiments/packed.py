@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.experiments.paper.layout import DRAWN
+from bankgcn.experiments.paper.settings import PLACES
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.errors import FileError
@@ -92,7 +93,8 @@ def _figure_keys(dataset: str, max_epochs: int) -> frozenset[str]:
     """Keys of the runs of a dataset that Figure 3 shows."""
     if dataset not in DRAWN:
         return frozenset()
-    return frozenset(config.key for config in figure3([dataset], max_epochs).configs())
+    figures = [figure3([dataset], max_epochs, place) for place in PLACES]
+    return frozenset(config.key for figure in figures for config in figure.configs())
 
 
 def _pack_file(path: Path, records: dict[str, RunRecord]) -> PackedFile:

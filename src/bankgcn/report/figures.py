@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Figure, Panel
-from bankgcn.extras import require
 from bankgcn.metrics import METRICS
+from bankgcn.report.canvas import COLORS, render
 from bankgcn.report.fields import MISSING, number, unit
 from bankgcn.report.notes import shortened
 from bankgcn.report.results import Records
@@ -20,17 +18,10 @@ from bankgcn.report.sheet import Block, Cell, Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
-# The palette of Okabe and Ito, safe for colour-blind readers; grey replaces yellow, which is too faint for lines.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 METRIC = METRICS["accuracy"]  # of all runs in the figure
 DASHES = ("-", "--", "-.", ":")
-IMAGES: dict[str, dict[str, Any]] = {
-    "png": {"dpi": 200, "metadata": {}},
-    "svg": {"metadata": {"Date": None}},
-    "pdf": {"metadata": {"CreationDate": None}},
-}
-"""Image formats, with the options that keep timestamps out of the files."""
 
 
 def responses(record: RunRecord, lam: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -57,22 +48,17 @@ def draw(figure: Figure, records: Records, form: str = "png") -> bytes:
         records: Records by the keys of their runs.
         form: ``"png"``, ``"svg"``, or ``"pdf"``.
     """
-    options = pick(IMAGES, form, "kind of image")
-    require("matplotlib", "drawing figures")
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure as Canvas
+    panels = figure.panels
 
-    buffer = io.BytesIO()
-    with rc_context({"svg.hashsalt": figure.name, "font.size": 9}):
-        canvas = Canvas(figsize=(2.9 * len(figure.panels), 3.1), layout="constrained")
-        axes = canvas.subplots(1, len(figure.panels), squeeze=False)[0]
-        for panel, axis in zip(figure.panels, axes, strict=True):
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.subplots(1, len(panels), squeeze=False)[0]
+        for panel, axis in zip(panels, axes, strict=True):
             _draw_panel(panel, records.get(panel.config.key), axis)
         axes[0].set_ylabel("response")
         for words in shortened(figure.max_epochs):
             canvas.supxlabel(f"{words}: not the paper's protocol", fontsize=8)
-        canvas.savefig(buffer, format=form, **options)
-    return buffer.getvalue()
+
+    return render(figure.name, (2.9 * len(panels), 3.1), paint, form)
 
 
 def omegas(figure: Figure, records: Records) -> Sheet:

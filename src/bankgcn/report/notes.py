@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Grid
+from bankgcn.experiments.paper.settings import places_in_words
 from bankgcn.experiments.selection import RULES
 from bankgcn.report.results import Results
 
@@ -24,8 +26,10 @@ def footer(results: Results) -> tuple[str, str]:
     if results.table.search_runs is not None:
         rule = f"Hyper-parameters chosen by {_search_rule(results.table.search_runs)}"
     warning = "; p-values prove nothing" if results.rule == "paper" else ""
+    places = results.table.grid.normalize
+    setting = "" if places == Grid.normalize else f"; {places_in_words(places)}"
     exceptions = [*_incomplete(results), *shortened(results.table.max_epochs), *_changed(results), *_mixed(results)]
-    return f"{rule}{warning}.", f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}."
+    return f"{rule}{warning}{setting}.", f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}."
 
 
 def notes_of(results: Results) -> tuple[str, ...]:
@@ -68,7 +72,7 @@ def _changed(results: Results) -> Iterator[str]:
     if table.runs is not None and any(table.runs != column.runs for column in table.columns):
         papers = " or ".join(str(runs) for runs in sorted({column.runs for column in table.columns}))
         yield f"{table.runs} {'seed' if table.runs == 1 else 'seeds'} (paper: {papers})"
-    if table.grid != Grid():
+    if not _is_papers(table.grid):
         yield "not the paper's grid"
 
 
@@ -99,8 +103,14 @@ def _grid(results: Results) -> Iterator[str]:
     values = f"weight decay in {_set(grid.weight_decays)}"
     if any(row.has_pairs and row.gamma is None for row in results.table.rows):
         values += f", gamma in {_set(grid.gammas)} for filter banks"
+    values += f"; {places_in_words(grid.normalize)}"
     papers = f" The paper's grid: weight decay in {_set(paper.weight_decays)}, gamma in {_set(paper.gammas)}."
-    yield f"Grid: {values}.{'' if grid == paper else papers}"
+    yield f"Grid: {values}.{'' if _is_papers(grid) else papers} The paper does not say where its l2 stands."
+
+
+def _is_papers(grid: Grid) -> bool:
+    """Whether the grid has the paper's values. The place of l2 is no difference: the paper does not say it."""
+    return replace(grid, normalize=Grid.normalize) == Grid()
 
 
 def _training(results: Results) -> Iterator[str]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from bankgcn.experiments import RunRecord, RunSpec
 from bankgcn.experiments.paper.layout import Column, Row, Table
 from bankgcn.experiments.paper.published import Published
-from bankgcn.experiments.paper.search import check_rule, choose, needed_configs
+from bankgcn.experiments.paper.search import check_rule, choose, needed_configs, with_seed
 from bankgcn.experiments.selection import SelectionRule
 from bankgcn.experiments.significance import TEST_TO_TRAIN, Comparison, Spread, compare
 from bankgcn.metrics import METRICS, Metric
@@ -128,6 +128,11 @@ class Results:
         return not math.isnan(own) and not any(metric.improves(mean, own) for mean in means.values())
 
 
+def title_of(results: Results) -> str:
+    """The title of the table, with its number in the paper."""
+    return f"Table {results.table.name.removeprefix('table')}: {results.table.title}"
+
+
 def collect(table: Table, records: Records, rule: SelectionRule = "validation") -> Results:
     """Choose hyper-parameters in every cell, and gather the records of the chosen candidates.
 
@@ -140,8 +145,9 @@ def collect(table: Table, records: Records, rule: SelectionRule = "validation") 
         ValueError: The table does not allow the rule; see :func:`~bankgcn.experiments.paper.search.check_rule`.
     """
     check_rule(table, rule)
+    datasets = {record.config.dataset for record in records.values()}
     cells = {
-        (row.name, column.name): _result(table, row, column, records, rule)
+        (row.name, column.name): _result(table, row, column, records if column.dataset in datasets else {}, rule)
         for row in table.rows
         for column in table.columns
     }
@@ -165,15 +171,15 @@ def without_empty(table: Table, keys: Collection[str]) -> Table:
 
 
 def _result(table: Table, row: Row, column: Column, records: Records, rule: SelectionRule) -> Result:
-    chosen = choose(table, row, column, records, rule)
+    chosen = choose(table, row, column, records, rule) if records else None
     needed = needed_configs(table, row, column, chosen)
     seeds = table.seeds(column)
     return Result(
         row=row,
         column=column,
         chosen=chosen,
-        records=tuple(records.get(chosen.with_(seed=seed).key) if chosen else None for seed in seeds),
-        done=sum(config.key in records for config in needed),
+        records=tuple(records.get(with_seed(chosen, seed).key) if chosen else None for seed in seeds),
+        done=sum(config.key in records for config in needed) if records else 0,
         total=len(needed),
         published=table.published(row, column),
     )

@@ -83,7 +83,7 @@ def text(sheet: Sheet) -> str:
 
 def markdown(sheet: Sheet) -> str:
     """Markdown as GitHub reads it."""
-    parts = [f"**{_escape_markdown(sheet.title)}**"]
+    parts = [f"**{_escape_markdown(sheet.title)}**"] if sheet.title else []
     for block in sheet.blocks:
         lines = [block.header, tuple(":--" if n == 0 else "--:" for n in range(len(block.header)))]
         lines += [tuple(map(_markdown_cell, row)) for row in block.rows]
@@ -149,6 +149,8 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
     "Ω": r"$\Omega$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
     "<": "$<$",
     ">": "$>$",
     "|": "$|$",

@@ -9,14 +9,22 @@ from bankgcn.experiments.paper.layout import Column, Row, Table
 from bankgcn.experiments.selection import SelectionRule
 from bankgcn.experiments.significance import Comparison
 from bankgcn.metrics import METRICS
-from bankgcn.report.fields import MISSING, count, difference, exact, mean_std, p_value, percentage, unit
+from bankgcn.report.cells import choice, choice_and_runs, published, runs, score
+from bankgcn.report.compact import compact
+from bankgcn.report.fields import MISSING, count, difference, p_value, percentage, unit
+from bankgcn.report.long import long
 from bankgcn.report.notes import footer, notes_of
-from bankgcn.report.results import Records, Result, Results, collect
-from bankgcn.report.sheet import Block, Cell, Sheet, write_sheet
+from bankgcn.report.results import Records, Result, Results, collect, title_of
+from bankgcn.report.sheet import WRITERS, Block, Cell, Sheet, write_sheet
 
 
 def render_table(
-    table: Table, records: Records, rule: SelectionRule = "validation", form: str = "text", notes: bool = False
+    table: Table,
+    records: Records,
+    rule: SelectionRule = "validation",
+    form: str = "text",
+    notes: bool = False,
+    layout: str = "full",
 ) -> str:
     """A table of the paper. The same records give the same text, byte for byte.
 
@@ -26,9 +34,11 @@ def render_table(
         rule: How hyper-parameters are chosen; see :func:`~bankgcn.report.results.collect`.
         form: ``"text"``, ``"markdown"``, ``"latex"``, or ``"csv"``.
         notes: Whether to add chosen hyper-parameters, further statistics and all notes.
+        layout: ``"full"``: with differences, p-values and runs. ``"paper"``: one block like the paper's.
     """
-    layout = pick(_LAYOUTS, form, "format")
-    return write_sheet(layout(collect(table, records, rule)), form, notes)
+    pick(WRITERS, form, "format")
+    make_sheet = pick(LAYOUTS, layout, "layout")
+    return write_sheet(make_sheet(collect(table, records, rule), form), form, notes)
 
 
 def by_dataset(results: Results) -> Sheet:
@@ -36,7 +46,7 @@ def by_dataset(results: Results) -> Sheet:
     columns = results.table.columns
     reduced = [column for column in columns if column.relative_to]
     return Sheet(
-        title=_title(results),
+        title=title_of(results),
         blocks=(
             *(_dataset_block(results, column) for column in columns),
             *(_decrease_block(results, column) for column in reduced),
@@ -54,9 +64,11 @@ def matrix(results: Results) -> Sheet:
         title = f"Difference to {results.reference.label} (p of the t-test; wins/ties/losses)"
         blocks.append(_matrix_block(results, title, lambda row, column: _comparison(results, row, column)))
     title = "Chosen hyper-parameters (runs of the chosen candidate; runs of the grid, if some are missing)"
-    choices = _matrix_block(results, title, lambda row, column: _choice_and_runs(results.at(row, column)))
+    choices = _matrix_block(
+        results, title, lambda row, column: choice_and_runs(results.at(row, column), results.table.grid)
+    )
     return Sheet(
-        title=_title(results),
+        title=title_of(results),
         blocks=tuple(blocks),
         footer=footer(results),
         details=(choices,),
@@ -64,26 +76,7 @@ def matrix(results: Results) -> Sheet:
     )
 
 
-LONG_HEADER = (
-    *("table", "dataset", "metric", "unit", "method", "mean", "std", "runs", "runs_wanted", "diverged"),
-    *("grid_runs", "grid_runs_wanted", "selection", "search_runs", "weight_decay", "gamma", "layer_parameters"),
-    *("paper_mean", "paper_std", "decrease", "paper_decrease"),
-    *("reference", "difference", "p_t_test", "p_wilcoxon", "wins", "ties", "losses", "pairs_dropped"),
-)
-
-
-def long(results: Results) -> Sheet:
-    """One line for each cell, in full precision."""
-    rows = tuple(
-        tuple(Cell(exact(value)) for value in _long_line(results, row, column))
-        for column in results.table.columns
-        for row in results.table.rows
-    )
-    block = Block(title="", header=LONG_HEADER, rows=rows)
-    return Sheet(title=_title(results), blocks=(block,), footer=footer(results), notes=notes_of(results))
-
-
-_LAYOUTS: dict[str, Callable[[Results], Sheet]] = {
+_FULL: dict[str, Callable[[Results], Sheet]] = {
     "text": by_dataset,
     "markdown": matrix,
     "latex": matrix,
@@ -91,8 +84,12 @@ _LAYOUTS: dict[str, Callable[[Results], Sheet]] = {
 }
 
 
-def _title(results: Results) -> str:
-    return f"Table {results.table.name.removeprefix('table')}: {results.table.title}"
+def _full(results: Results, form: str) -> Sheet:
+    return _FULL[form](results)
+
+
+LAYOUTS: dict[str, Callable[[Results, str], Sheet]] = {"full": _full, "paper": compact}
+"""The layouts of a table. Each takes the results and the format."""
 
 
 def _dataset_block(results: Results, column: Column) -> Block:
@@ -102,7 +99,7 @@ def _dataset_block(results: Results, column: Column) -> Block:
     header += ["difference", "p"] if results.reference else []
     rows = []
     for cell in cells:
-        line = [cell.row.label, _score(cell), *([_published(cell)] if has_published else []), _runs(cell)]
+        line = [cell.row.label, score(cell), *([published(cell)] if has_published else []), runs(cell)]
         line += _difference_and_p(results, cell)
         rows.append(tuple(map(Cell, line)))
     metric = METRICS[column.metric]
@@ -124,7 +121,7 @@ def _details_block(results: Results, column: Column) -> Block:
     rows = []
     for row in results.table.rows:
         cell, versus = results.at(row, column), results.comparison(row, column)
-        line = [row.label, _choice(cell)]
+        line = [row.label, choice(cell, results.table.grid)]
         if results.reference:
             line += [p_value(versus.wilcoxon), _wins(versus)] if versus else ["", ""]
         rows.append(tuple(map(Cell, [*line, count(cell.layer_parameters)])))
@@ -138,8 +135,8 @@ def _score_block(results: Results) -> Block:
         ours, papers = [Cell(row.label)], [Cell(f"{row.label}, paper")]
         for column in columns:
             cell = results.at(row, column)
-            ours.append(Cell(_score(cell), bold=results.is_best(row, column)))
-            papers.append(Cell(_published(cell)))
+            ours.append(Cell(score(cell), bold=results.is_best(row, column)))
+            papers.append(Cell(published(cell)))
             decrease = results.decrease(row, column)
             if decrease:
                 ours.append(Cell(percentage(decrease[0])))
@@ -171,54 +168,6 @@ def _matrix_block(results: Results, title: str, field: Callable[[Row, Column], s
     columns = results.table.columns
     rows = tuple((Cell(row.label), *(Cell(field(row, column)) for column in columns)) for row in results.table.rows)
     return Block(title=title, header=("", *(column.label for column in columns)), rows=rows)
-
-
-def _long_line(results: Results, row: Row, column: Column) -> list[object]:
-    cell, versus = results.at(row, column), results.comparison(row, column)
-    train = cell.chosen.train if cell.chosen else None
-    compared: list[object] = [None] * 8
-    if results.reference is not None and versus is not None:
-        compared = [results.reference.label, versus.difference, versus.t_test, versus.wilcoxon]
-        compared += [versus.wins, versus.ties, versus.losses, versus.dropped]
-    return [
-        *(results.table.name, column.label, column.metric, "%" if cell.metric.percent else None),
-        *(row.label, cell.spread.mean, cell.spread.std),
-        *(cell.ran, len(cell.records), cell.diverged, cell.done, cell.total, results.rule, results.table.search_runs),
-        *(train.weight_decay if train else None, train.gamma if train and row.has_pairs else None),
-        cell.layer_parameters,
-        *(cell.published or (None, None)),
-        *(results.decrease(row, column) or (None, None)),
-        *compared,
-    ]
-
-
-def _score(cell: Result) -> str:
-    if not cell.spread.count:
-        return MISSING
-    mark = "" if cell.complete else " *"
-    return mean_std(cell.spread.mean, cell.spread.std, cell.metric) + mark
-
-
-def _published(cell: Result) -> str:
-    return mean_std(*cell.published, cell.metric) if cell.published else MISSING
-
-
-def _runs(cell: Result) -> str:
-    wanted = len(cell.records)
-    runs = f"{cell.ran}" if cell.ran == wanted else f"{cell.ran}/{wanted}"
-    return f"{runs} ({cell.diverged} diverged)" if cell.diverged else runs
-
-
-def _choice(cell: Result) -> str:
-    if cell.chosen is None:
-        return MISSING
-    decay = f"wd {cell.chosen.train.weight_decay:g}"
-    return f"{decay}, gamma {cell.chosen.train.gamma:g}" if cell.row.has_pairs else decay
-
-
-def _choice_and_runs(cell: Result) -> str:
-    grid = "" if cell.complete else f"; {cell.done}/{cell.total} of the grid"
-    return f"{_choice(cell)} ({_runs(cell)}{grid})"
 
 
 def _difference_and_p(results: Results, cell: Result) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from bankgcn.experiments.engines.base import Engine, OnEvent
 from bankgcn.experiments.paper.layout import Column, Figure, Row, Table, unique
@@ -11,6 +12,12 @@ from bankgcn.experiments.store import Store
 from bankgcn.experiments.sweep import SweepResult, sweep
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
+
+
+@lru_cache(maxsize=100_000)
+def with_seed(config: RunSpec, seed: int) -> RunSpec:
+    """The run with another seed. Its key takes time to compute, and several tables ask for the same runs."""
+    return config.with_(seed=seed)
 
 
 def check_rule(experiment: Table | Figure, rule: SelectionRule) -> None:
@@ -42,7 +49,7 @@ def choose(
     searched = _search_configs(table, row, column)
     found = [records[config.key] for config in searched if config.key in records]
     winners = select(found, rule, group_by=lambda config: None)
-    return winners[None].config.with_(seed=0) if winners else None
+    return with_seed(winners[None].config, 0) if winners else None
 
 
 def needed_configs(table: Table, row: Row, column: Column, winner: RunSpec | None = None) -> list[RunSpec]:
@@ -56,7 +63,7 @@ def needed_configs(table: Table, row: Row, column: Column, winner: RunSpec | Non
     """
     candidate = winner or table.candidates(row, column)[0]
     others = table.seeds(column)[len(table.search_seeds(column)) :]
-    return [*_search_configs(table, row, column), *(candidate.with_(seed=seed) for seed in others)]
+    return [*_search_configs(table, row, column), *(with_seed(candidate, seed) for seed in others)]
 
 
 def expected_configs(experiment: Table | Figure) -> list[RunSpec]:
@@ -97,7 +104,7 @@ def run_experiment(
 
 def _search_configs(table: Table, row: Row, column: Column) -> list[RunSpec]:
     candidates = table.candidates(row, column)
-    return [config.with_(seed=seed) for seed in table.search_seeds(column) for config in candidates]
+    return [with_seed(config, seed) for seed in table.search_seeds(column) for config in candidates]
 
 
 def _other_configs(table: Table, records: Mapping[str, RunRecord]) -> list[RunSpec]:

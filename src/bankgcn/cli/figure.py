@@ -1,0 +1,94 @@
+"""``bankgcn figure``: pictures of the paper's tables, and its Figure 3, from records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bankgcn.choices import pick
+from bankgcn.cli.paper_options import (
+    DEFAULT_STORE,
+    Datasets,
+    Epochs,
+    Gammas,
+    Models,
+    Normalize,
+    Runs,
+    SearchRuns,
+    SettingName,
+    StoreFolder,
+    TableSelection,
+    WeightDecays,
+)
+from bankgcn.cli.stored import stored_part
+from bankgcn.experiments.paper.layout import Figure
+from bankgcn.extras import require
+from bankgcn.files.atomic import atomic_write
+from bankgcn.report.canvas import IMAGES
+from bankgcn.report.curves import CURVES, draw_curve
+from bankgcn.report.dot_plot import draw_dots
+from bankgcn.report.figures import draw
+from bankgcn.report.rank_plot import draw_ranks
+from bankgcn.report.results import Results, collect
+
+PICTURES: dict[str, tuple[str, Callable[[Results, str], bytes]]] = {
+    "table1": ("table1", draw_dots),
+    "table4": ("table4", draw_dots),
+    "ranks": ("table1", draw_ranks),
+    **{name: (curve.table, partial(draw_curve, curve)) for name, curve in CURVES.items()},
+}
+"""The pictures of tables by name: the table, and what draws it."""
+
+
+def draw_figure(
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="figure3; or of a table: table1 or table4 (all models), ranks (over datasets of table1), "
+            "K or s (table2), gamma (table3).",
+            metavar="FIGURE",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help=f"Image file, in the format of its suffix: {', '.join(IMAGES)}.")],
+    datasets: Datasets = None,
+    models: Models = None,
+    runs: Runs = None,
+    search_runs: SearchRuns = None,
+    epochs: Epochs = None,
+    weight_decays: WeightDecays = None,
+    gammas: Gammas = None,
+    normalize: Normalize = None,
+    setting: SettingName = None,
+    store: StoreFolder = DEFAULT_STORE,
+) -> None:
+    """Draw Figure 3 of the paper or a picture of one of its tables from the records in the store; nothing is run."""
+    pick({"figure3": None, **PICTURES}, what, "figure")
+    form = out.suffix.lower().removeprefix(".")
+    if form not in IMAGES:
+        raise ValueError(f"{out}: expected the name of an image that ends in .{', .'.join(IMAGES)}")
+    require("matplotlib", "bankgcn figure")
+    table, paint = PICTURES.get(what, ("figure3", None))
+    selection = TableSelection(
+        datasets=datasets,
+        models=models,
+        runs=runs,
+        search_runs=search_runs,
+        epochs=epochs,
+        weight_decays=weight_decays,
+        gammas=gammas,
+        normalize=normalize,
+        setting=setting,
+    )
+    experiment, records = stored_part(table, selection, store)
+    if isinstance(experiment, Figure):
+        image = draw(experiment, records, form)
+    else:
+        assert paint is not None
+        image = paint(collect(experiment, records), form)
+    with atomic_write(out) as file:
+        file.write(image)
+    typer.echo(f"written to {out}")

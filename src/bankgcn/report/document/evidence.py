@@ -1,0 +1,87 @@
+"""What the document is written from: records, and the tables that they fill in each setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bankgcn.experiments.paper.layout import Grid, Row, Table
+from bankgcn.experiments.paper.settings import AS_PAPER, BEST, PLACES, Setting
+from bankgcn.experiments.paper.tables import TABLES
+from bankgcn.report.results import Records, Results, collect
+
+SEARCH_RUNS = 5
+"""Number of seeds that choose hyper-parameters in the records of the repository."""
+
+MAIN = (AS_PAPER, BEST)
+"""The two settings of every table in the document."""
+
+PLACE_SETTINGS: dict[str, Setting] = {
+    place: Setting(name=place, label=words, sentence=words, grid=Grid(normalize=(place,)))
+    for place, words in PLACES.items()
+}
+"""Every place of the l2 normalisation by itself."""
+
+# Table 4 is large: no search, and three seeds.
+PROTOCOLS: dict[str, dict[str, Any]] = {
+    "table4": {"runs": 3, "search_runs": None, "weight_decays": (0.0,), "gammas": (0.1,)},
+}
+"""What differs from the whole grid and the paper's number of runs, by table."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Records, and the tables that they fill.
+
+    Args:
+        records: Records by the keys of their runs.
+        search_runs: Number of seeds that choose hyper-parameters.
+        verified: What ``bankgcn verify --json`` wrote about the records.
+    """
+
+    records: Records
+    search_runs: int = SEARCH_RUNS
+    verified: Mapping[str, Any] | None = None
+    _results: dict[tuple[str, str], Results] = field(default_factory=dict, repr=False)
+
+    def table(self, name: str, setting: Setting) -> Table:
+        """A table in a setting."""
+        protocol = {"runs": None, "search_runs": self.search_runs, **PROTOCOLS.get(name, {})}
+        values = {key: protocol[key] for key in ("weight_decays", "gammas") if key in protocol}
+        return replace(
+            TABLES[name],
+            grid=replace(setting.grid, **values),
+            runs=protocol["runs"],
+            search_runs=protocol["search_runs"],
+        )
+
+    def all_results(self, name: str, setting: Setting) -> Results:
+        """The cells of a table, also those with missing runs."""
+        key = (name, setting.name)
+        if key not in self._results:
+            self._results[key] = collect(self.table(name, setting), self.records)
+        return self._results[key]
+
+    def results(self, name: str, setting: Setting) -> Results:
+        """The cells of a table, as far as all their runs are there: a choice among fewer runs may change."""
+        return complete_only(self.all_results(name, setting))
+
+
+def complete_only(results: Results) -> Results:
+    """The results, where a cell with missing runs has no records at all."""
+    cells = {
+        key: cell if cell.complete else replace(cell, chosen=None, records=(None,) * len(cell.records))
+        for key, cell in results.cells.items()
+    }
+    return replace(results, cells=cells)
+
+
+def against(results: Results, row: Row) -> Results:
+    """The results with another row as the reference of all comparisons."""
+    return replace(results, table=replace(results.table, reference=row.name))
+
+
+def row_named(results: Results, name: str) -> Row:
+    """The row of this name."""
+    return next(row for row in results.table.rows if row.name == name)

@@ -1,0 +1,137 @@
+"""What the records say, as numbers: who is ahead, how near the paper is, what a choice by test scores is worth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import fmean
+
+from bankgcn.experiments.paper.layout import Column, Row
+from bankgcn.experiments.paper.published import PUBLISHED
+from bankgcn.experiments.paper.search import choose, with_seed
+from bankgcn.experiments.ranks import rank_correlation
+from bankgcn.report.compact import verdict
+from bankgcn.report.document.evidence import against, row_named
+from bankgcn.report.rank_plot import ranked_columns
+from bankgcn.report.results import Records, Result, Results
+
+BLIND = "mlp"
+"""The row that ignores the edges."""
+
+
+def baselines(results: Results) -> list[Row]:
+    """The paper's baselines: rows of other convolutions that the paper has."""
+    return [row for row in results.table.rows if row.conv not in ("bank", BLIND)]
+
+
+def is_ahead(results: Results, row: Row, others: list[Row], column: Column) -> bool:
+    """Whether the row is better than each of the others by the paired test."""
+    referred = against(results, row)
+    return all(verdict(referred, other, column) == -1 for other in others)
+
+
+def columns_ahead(results: Results, row: Row, others: list[Row]) -> list[Column]:
+    """The complete datasets on which the row is better than each of the others by the paired test."""
+    return [column for column in ranked_columns(results) if is_ahead(results, row, others, column)]
+
+
+def leader(results: Results, column: Column) -> Row | None:
+    """The first row that is better than every row of another convolution by the paired test, if there is one."""
+    rows = results.table.rows
+    return next((row for row in rows if is_ahead(results, row, [r for r in rows if r.conv != row.conv], column)), None)
+
+
+def rows_apart(results: Results, name: str, column: Column) -> tuple[list[Row], list[Row]]:
+    """The rows that are better and those that are worse than the named row by the paired test."""
+    referred = against(results, row_named(results, name))
+    signs = {row.name: verdict(referred, row, column) for row in results.table.rows}
+    rows = results.table.rows
+    return [row for row in rows if signs[row.name] == 1], [row for row in rows if signs[row.name] == -1]
+
+
+def compared_cells(results: Results) -> list[Result]:
+    """The cells with a figure of ours and one of the paper's."""
+    return [cell for cell in results.cells.values() if cell.spread.count and cell.published]
+
+
+def gap(cell: Result) -> float:
+    """Our mean minus the paper's; NaN if one is missing."""
+    return cell.spread.mean - cell.published.mean if cell.published else math.nan
+
+
+def standing(cell: Result) -> str:
+    """Where our mean is: ``"within"`` one standard deviation of the paper's figure, ``"above"`` or ``"below"``."""
+    assert cell.published is not None
+    if abs(gap(cell)) <= cell.published.std:
+        return "within"
+    return "above" if gap(cell) > 0 else "below"
+
+
+def standard_error(cell: Result) -> float:
+    """Standard error of the difference of the two means, if the paper has as many runs and all are independent."""
+    assert cell.published is not None
+    return math.sqrt((cell.spread.std**2 + cell.published.std**2) / cell.spread.count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nearness:
+    """How near our figures of a dataset are to the paper's.
+
+    Args:
+        mean_gap: Mean absolute difference over the rows.
+        correlation: Rank correlation over the rows.
+    """
+
+    mean_gap: float
+    correlation: float
+
+
+def nearness(results: Results, column: Column) -> Nearness | None:
+    """How near a complete dataset is to the paper; ``None`` if runs are missing."""
+    if column not in ranked_columns(results):
+        return None
+    cells = [cell for cell in compared_cells(results) if cell.column == column]
+    if not cells:
+        return None
+    ours, papers = [cell.spread.mean for cell in cells], [cell.published.mean for cell in cells if cell.published]
+    return Nearness(mean_gap=fmean(abs(gap(cell)) for cell in cells), correlation=rank_correlation(ours, papers))
+
+
+def validation_score(results: Results, row: Row, column: Column, records: Records) -> float:
+    """Mean validation score of the chosen candidate over the seeds that choose, in percent; NaN if unknown."""
+    cell = results.at(row, column)
+    if cell.chosen is None:
+        return math.nan
+    keys = [with_seed(cell.chosen, seed).key for seed in results.table.search_seeds(column)]
+    scores = [records[key].valid_score for key in keys]
+    return math.nan if None in scores else 100 * fmean(score for score in scores if score is not None)
+
+
+def gain_by_test(results: Results, row: Row, column: Column, records: Records) -> float:
+    """Points that a choice by test score adds to the mean test score over the seeds that choose; NaN if unknown."""
+    if results.at(row, column).chosen is None:
+        return math.nan
+    means = []
+    for rule in ("validation", "paper"):
+        winner = choose(results.table, row, column, records, rule)
+        assert winner is not None
+        keys = [with_seed(winner, seed).key for seed in results.table.search_seeds(column)]
+        ended = [records[key].test_score for key in keys if records[key].status == "finished"]
+        scores = [score for score in ended if score is not None]
+        if not scores:
+            return math.nan
+        means.append(fmean(scores))
+    return 100 * (means[1] - means[0])
+
+
+def mean_gain_by_test(results: Results, records: Records) -> float:
+    """The mean of these gains over all cells of the complete datasets."""
+    gains = [gain_by_test(results, row, c, records) for c in ranked_columns(results) for row in results.table.rows]
+    return fmean(gain for gain in gains if not math.isnan(gain))
+
+
+def columns_chosen_by_test() -> tuple[int, int]:
+    """On how many of the paper's datasets its BankGCN equals the best test mean of its Table 3; and of how many."""
+    one, three = PUBLISHED["table1"]["bank-K2-s8"], PUBLISHED["table3"]
+    searched = [three[name] for name in ("gamma-0", "gamma-0.1", "gamma-10")]
+    return sum(max(row[name].mean for row in searched) == figure.mean for name, figure in one.items()), len(one)

@@ -1,0 +1,121 @@
+"""The pictures of the document: a row of data for each, drawn if there are records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from bankgcn.experiments.paper.settings import PLACES, Setting
+from bankgcn.experiments.paper.tables import figure3
+from bankgcn.report.compact import NOT_RUN
+from bankgcn.report.curves import CURVES, draw_curve
+from bankgcn.report.document.evidence import MAIN, Evidence
+from bankgcn.report.dot_plot import draw_dots, occupied_columns
+from bankgcn.report.figures import draw
+from bankgcn.report.rank_plot import draw_ranks, ranked_columns
+from bankgcn.report.results import Results
+
+FOLDER = "figures"
+"""The folder of the pictures, beside the document."""
+
+FORM = "svg"
+
+FILTER_DATASETS = ("NCI109",)
+"""The datasets of Figure 3 whose data are available."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A picture of a table.
+
+    Args:
+        name: Name of the file without its suffix.
+        text: What it shows, for readers who cannot see it.
+        table: Name of the table.
+        setting: Setting of the table.
+        paint: Draws the results as an image of a form.
+        is_drawn: Whether there is something to draw.
+        otherwise: What the reader finds if there is not.
+    """
+
+    name: str
+    text: str
+    table: str
+    setting: Setting
+    paint: Callable[[Results, str], bytes]
+    is_drawn: Callable[[Results], bool]
+    otherwise: str = f"{NOT_RUN.capitalize()}."
+
+
+def _two_datasets(results: Results) -> bool:
+    return len(ranked_columns(results)) > 1
+
+
+def _any_score(results: Results) -> bool:
+    return bool(occupied_columns(results))
+
+
+PICTURES: tuple[Picture, ...] = tuple(
+    picture
+    for setting in MAIN
+    for picture in (
+        Picture(
+            name=f"table1-{setting.name}",
+            text=f"Test accuracy of all models on each dataset, beside the paper's figures. {setting.label}.",
+            table="table1",
+            setting=setting,
+            paint=draw_dots,
+            is_drawn=_any_score,
+        ),
+        Picture(
+            name=f"ranks-{setting.name}",
+            text=f"Mean rank of all models over the datasets. {setting.label}.",
+            table="table1",
+            setting=setting,
+            paint=draw_ranks,
+            is_drawn=_two_datasets,
+            otherwise="It needs two complete datasets.",
+        ),
+        *(
+            Picture(
+                name=f"{curve.table}-{name}-{setting.name}",
+                text=f"Test accuracy of BankGCN over {name}, beside the paper's figures. {setting.label}.",
+                table=curve.table,
+                setting=setting,
+                paint=partial(draw_curve, curve),
+                is_drawn=lambda results, curve=curve: bool(curve.columns(results)),  # type: ignore[misc]
+            )
+            for name, curve in CURVES.items()
+        ),
+    )
+)
+
+
+def draw_pictures(evidence: Evidence) -> dict[str, bytes]:
+    """The files of the pictures for which there are records, by name."""
+    files = {}
+    for picture in PICTURES:
+        results = evidence.results(picture.table, picture.setting)
+        if picture.is_drawn(results):
+            files[f"{picture.name}.{FORM}"] = picture.paint(results, FORM)
+    for place in PLACES:
+        figure = figure3(FILTER_DATASETS, normalize=place)
+        if any(evidence.records[c.key].alpha for c in figure.configs() if c.key in evidence.records):
+            files[f"figure3-{place}.{FORM}"] = draw(figure, evidence.records, FORM)
+    return files
+
+
+def show(name: str, text: str, files: Mapping[str, bytes], otherwise: str = Picture.otherwise) -> str:
+    """The line that shows a picture, or what stands there without it."""
+    file = f"{name}.{FORM}"
+    return f"![{text}]({FOLDER}/{file})" if file in files else f"{text} {otherwise}"
+
+
+def show_all(table: str, setting: Setting, files: Mapping[str, bytes], start: str = "") -> list[str]:
+    """The lines that show all pictures of a table in a setting whose names start in this way."""
+    return [
+        show(picture.name, picture.text, files, picture.otherwise)
+        for picture in PICTURES
+        if (picture.table, picture.setting) == (table, setting) and picture.name.startswith(start)
+    ]

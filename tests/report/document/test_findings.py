@@ -1,0 +1,100 @@
+"""What records say, as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bankgcn.experiments import RunRecord
+from bankgcn.experiments.paper.layout import Table
+from bankgcn.experiments.paper.tables import TABLE_1
+from bankgcn.report.document.evidence import complete_only, row_named
+from bankgcn.report.document.findings import (
+    columns_chosen_by_test,
+    gain_by_test,
+    leader,
+    nearness,
+    rows_apart,
+    standing,
+    validation_score,
+)
+from bankgcn.report.results import Results, collect
+from fake_records import fake_record
+
+PART = TABLE_1.restricted(datasets=["ENZYMES"], runs=4, search_runs=2)
+
+
+def scored(scores: dict[str, float], table: Table = PART) -> tuple[Results, dict[str, RunRecord]]:
+    """Every model has its score, by its convolution, on every split."""
+    records = {
+        config.key: fake_record(config, test_score=scores.get(config.model.conv, 0.6)) for config in table.configs()
+    }
+    return collect(table, records), records
+
+
+def test_on_all_datasets_the_papers_figure_is_the_best_test_mean_of_its_own_grid() -> None:
+    assert columns_chosen_by_test() == (7, 7)
+
+
+def test_a_model_leads_if_it_is_ahead_of_every_other_kind_of_model() -> None:
+    column = PART.columns[0]
+    results, _ = scored({"bank": 0.7})
+    found = leader(results, column)
+    assert found is not None
+    assert found.name == "bank-K2-s8"  # although it is not ahead of BankGCN with s = 16
+    assert leader(scored({"bank": 0.7, "gin": 0.7})[0], column) is None
+
+
+def test_rows_apart_are_those_that_differ_from_the_named_row() -> None:
+    better, worse = rows_apart(scored({"gin": 0.7, "gat": 0.5})[0], "mlp", PART.columns[0])
+    assert [row.name for row in better] == ["gin"]
+    assert [row.name for row in worse] == ["gat"]
+
+
+def test_figures_equal_to_the_papers_are_at_distance_zero_and_in_the_same_order() -> None:
+    column = PART.columns[0]
+    records = {}
+    for row in PART.rows:
+        published = PART.published(row, column)
+        for config in PART.cell_configs(row, column):
+            records[config.key] = fake_record(config, test_score=(published.mean if published else 10) / 100)
+    near = nearness(collect(PART, records), column)
+    assert near is not None
+    assert (near.mean_gap, near.correlation) == (pytest.approx(0), pytest.approx(1))
+    turned = {key: replace(record, test_score=1 - (record.test_score or 0)) for key, record in records.items()}
+    near = nearness(collect(PART, turned), column)
+    assert near is not None
+    assert near.correlation == pytest.approx(-1)
+
+
+def test_a_figure_is_within_one_standard_deviation_of_the_paper_or_above_or_below() -> None:
+    column = PART.columns[0]
+    for score, word in ((0.68, "within"), (0.74, "above"), (0.62, "below")):  # the paper: 68.00 ± 5.23
+        results, _ = scored({"bank": score})
+        assert standing(results.at(row_named(results, "bank-K2-s8"), column)) == word
+
+
+def test_the_gain_by_test_is_the_distance_of_the_two_choices_over_the_seeds_that_choose() -> None:
+    part = PART.restricted(models=["gcn"])
+    decays = {0.0: (0.9, 0.50), 1e-5: (0.8, 0.53), 1e-4: (0.7, 0.52)}  # validation and test score
+    records = {}
+    for config in part.configs():
+        valid, test = decays[config.train.weight_decay]
+        test = test if config.seed < 2 else 0.99  # the other seeds have no say
+        records[config.key] = fake_record(config, valid_score=valid, test_score=test)
+    results = collect(part, records)
+    assert gain_by_test(results, part.rows[0], part.columns[0], records) == pytest.approx(3.0)
+    assert validation_score(results, part.rows[0], part.columns[0], records) == pytest.approx(90)
+
+
+def test_a_cell_with_a_missing_run_shows_nothing() -> None:
+    results, records = scored({})
+    gcn, column = row_named(results, "gcn"), PART.columns[0]
+    chosen = results.at(gcn, column).chosen
+    assert chosen is not None
+    del records[chosen.with_(seed=3).key]
+    kept = complete_only(collect(PART, records))
+    assert kept.at(gcn, column).spread.count == 0
+    assert kept.at(row_named(results, "gin"), column).spread.count == 4
+    assert nearness(kept, column) is None
