@@ -264,6 +264,20 @@ def test_targets_that_do_not_fit_are_refused() -> None:
         BankGCNClassifier(**QUICK).fit(graphs[:1], y[:1])
 
 
+def test_messages_advise_what_the_estimators_have() -> None:
+    graphs, y = rings_and_paths()
+    graphs[2].edges[0, 1]["weight"] = 2.0
+    with pytest.raises(ValueError, match=r"which the model gin cannot use \(ignore_weights=True ignores them\)"):
+        BankGCNClassifier(**QUICK, model="gin").fit(graphs, y)
+    BankGCNClassifier(**QUICK, model="gin", ignore_weights=True).fit(graphs, y).predict(graphs)
+    directed = [nx.DiGraph(graph.edges) for graph in graphs]
+    with pytest.raises(GraphError, match="graph 0: edge .* has no reverse .*; symmetrise=True makes graphs undirected"):
+        BankGCNClassifier(**QUICK).fit(directed, y)
+    BankGCNClassifier(**QUICK, symmetrise=True).fit(directed, y).predict(directed)
+    with pytest.raises(GraphError, match="1 of 2 molecules cannot be read: molecule 1, 'xyz'"):
+        BankGCNClassifier(**QUICK).fit(["CC", "xyz"], ["a", "b"])
+
+
 def test_new_graphs_with_other_features_are_refused(trained: BankGCNClassifier) -> None:
     graphs, _ = rings_and_paths()
     graphs[1].nodes[2]["element"] = "Xx"

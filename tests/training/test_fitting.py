@@ -193,9 +193,9 @@ def network_with_options() -> GraphNetwork:
 def test_each_step_has_the_dropout_of_its_number_in_the_whole_training(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = []
 
-    def watched(net, batch, config, task, key):
+    def watched(net, batch, config, task, key, *rest):
         keys.append(key)
-        return objective(net, batch, config, task, key)
+        return objective(net, batch, config, task, key, *rest)
 
     monkeypatch.setattr("bankgcn.training.stepper.objective", watched)
     run(replace(CONFIG, max_epochs=2), network_with_options, dropout_seed=7)

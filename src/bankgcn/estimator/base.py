@@ -127,7 +127,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
 
     def _read(self, X: Any, y: Any) -> GraphSet:
         """The graphs; with their own targets if none are given."""
-        return as_graph_set(X, self._input_options(has_target=y is None))
+        with _parameter_names():
+            return as_graph_set(X, self._input_options(has_target=y is None))
 
     @property
     def _predictor(self) -> Predictor:
@@ -135,12 +136,21 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         return Predictor(Ensemble({Path(): self.model_}))
 
 
+_PARAMETER_OF_KEYWORD = {
+    'asymmetric="symmetrise"': "symmetrise=True",
+    "without_weights": "ignore_weights=True",
+    ' (unreadable="skip" leaves them out)': "",  # each graph has its target, and each its prediction
+}
+"""The parameter for each keyword that messages of the library advise."""
+
+
 @contextmanager
 def _parameter_names() -> Iterator[None]:
     """Errors of the library name settings as the parameters do."""
     try:
         yield
-    except GraphError:
-        raise
     except ValueError as error:
-        raise ValueError(with_setting_names(str(error))) from error
+        message = with_setting_names(str(error))
+        for keyword, parameter in _PARAMETER_OF_KEYWORD.items():
+            message = message.replace(keyword, parameter)
+        raise (GraphError if isinstance(error, GraphError) else ValueError)(message) from error
