@@ -15,7 +15,7 @@ from bankgcn.report.document.findings import (
     standing,
 )
 from bankgcn.report.document.wording import NONE_COMPLETE, bullets, counted, listed, table_lines
-from bankgcn.report.fields import MISSING
+from bankgcn.report.fields import MISSING, difference
 from bankgcn.report.rank_plot import ranked_columns
 from bankgcn.report.results import Result
 
@@ -44,7 +44,7 @@ def what_reproduces(evidence: Evidence) -> str:
 
 
 def _gap(cell: Result) -> str:
-    return f"{gap(cell):+.2f} {standing(cell)}" if cell.spread.count and cell.published else MISSING
+    return f"{difference(gap(cell), cell.metric)} {standing(cell)}" if cell.spread.count and cell.published else MISSING
 
 
 def _reason(evidence: Evidence, cell: Result) -> str:
