@@ -51,7 +51,7 @@ def stored_part(what: str, selection: TableSelection, folder: Path) -> tuple[Tab
     if not any(config.key in records for config in experiment.configs()):
         raise ValueError(
             f"{folder}: none of its {len(records):,} records belongs to {what} with these options; --epochs, "
-            "--weight-decays and --gammas must be those of 'bankgcn reproduce'"
+            "--weight-decays, --gammas and --normalize or --setting must be those of 'bankgcn reproduce'"
         )
     if isinstance(experiment, Table):
         occupied = without_empty(experiment, records)

@@ -58,6 +58,8 @@ def draw_ranks(results: Results, form: str = "svg") -> bytes:
             axis.plot(ranks[:, index].mean(), height, "o", color=COLORS[0], markersize=7, zorder=2)
         axis.set_yticks(range(len(rows)), [rows[index].label for index in order])
         axis.set_xlim(0.7, len(rows) + 0.3)
+        axis.set_xticks(range(1, len(rows) + 1))
+        axis.set_axisbelow(True)
         axis.invert_yaxis()
         datasets = f"{len(ranks)} dataset{'s' if len(ranks) > 1 else ''}"
         axis.set_xlabel(f"rank, 1 is the best: mean over {datasets} (dot), on each of them (bar)")

@@ -10,7 +10,7 @@ from functools import cached_property
 from bankgcn.experiments import RunRecord, RunSpec
 from bankgcn.experiments.paper.layout import Column, Row, Table
 from bankgcn.experiments.paper.published import Published
-from bankgcn.experiments.paper.search import check_rule, choose, needed_configs, with_seed
+from bankgcn.experiments.paper.search import check_rule, choose, needed_configs, num_needed, with_seed
 from bankgcn.experiments.selection import SelectionRule
 from bankgcn.experiments.significance import TEST_TO_TRAIN, Comparison, Spread, compare
 from bankgcn.metrics import METRICS, Metric
@@ -172,15 +172,15 @@ def without_empty(table: Table, keys: Collection[str]) -> Table:
 
 def _result(table: Table, row: Row, column: Column, records: Records, rule: SelectionRule) -> Result:
     chosen = choose(table, row, column, records, rule) if records else None
-    needed = needed_configs(table, row, column, chosen)
+    needed = needed_configs(table, row, column, chosen) if records else []
     seeds = table.seeds(column)
     return Result(
         row=row,
         column=column,
         chosen=chosen,
         records=tuple(records.get(with_seed(chosen, seed).key) if chosen else None for seed in seeds),
-        done=sum(config.key in records for config in needed) if records else 0,
-        total=len(needed),
+        done=sum(config.key in records for config in needed),
+        total=num_needed(table, row, column),
         published=table.published(row, column),
     )
 

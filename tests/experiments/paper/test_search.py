@@ -11,8 +11,8 @@ import pytest
 
 from bankgcn.experiments import Event, RunRecord, RunSpec, Store
 from bankgcn.experiments.engines.base import OnEvent
-from bankgcn.experiments.paper.search import choose, expected_configs, needed_configs, run_experiment
-from bankgcn.experiments.paper.tables import TABLE_1, figure3
+from bankgcn.experiments.paper.search import choose, expected_configs, needed_configs, num_needed, run_experiment
+from bankgcn.experiments.paper.tables import TABLE_1, TABLE_2, figure3
 from fake_records import fake_record, fake_records
 
 TABLE = TABLE_1.restricted(datasets=["MUTAG", "NCI1"], models=["gcn", "bank-K2-s8"], runs=5, search_runs=2)
@@ -157,3 +157,11 @@ def test_a_figure_is_run_in_one_go(store: Store) -> None:
 def test_a_number_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="search_runs=0: expected at least 1"):
         TABLE_1.restricted(search_runs=0)
+
+
+def test_the_number_of_runs_is_that_of_the_runs() -> None:
+    for search_runs in (None, 1, 3):
+        table = TABLE_2.restricted(datasets=["ENZYMES"], runs=4, search_runs=search_runs)
+        for row in table.rows:
+            assert num_needed(table, row, table.columns[0]) == len(needed_configs(table, row, table.columns[0]))
+            assert table.num_candidates(row) == len(table.candidates(row, table.columns[0]))

@@ -150,6 +150,10 @@ class Table:
         grid = product(self.grid.normalize, self.grid.weight_decays, self._gammas(row))
         return [base.with_(normalize=place, weight_decay=decay, gamma=gamma) for place, decay, gamma in grid]
 
+    def num_candidates(self, row: Row) -> int:
+        """Number of candidates of each cell in a row."""
+        return len(self.grid.normalize) * len(self.grid.weight_decays) * len(self._gammas(row))
+
     def cell_configs(self, row: Row, column: Column) -> list[RunSpec]:
         """All runs of a cell, ordered by seed."""
         candidates = self.candidates(row, column)

@@ -66,6 +66,12 @@ def needed_configs(table: Table, row: Row, column: Column, winner: RunSpec | Non
     return [*_search_configs(table, row, column), *(with_seed(candidate, seed) for seed in others)]
 
 
+def num_needed(table: Table, row: Row, column: Column) -> int:
+    """Number of runs that a cell needs."""
+    searched = len(table.search_seeds(column))
+    return table.num_candidates(row) * searched + len(table.seeds(column)) - searched
+
+
 def expected_configs(experiment: Table | Figure) -> list[RunSpec]:
     """As many runs as the experiment needs, before the winners are known; for the estimate of the time left."""
     if isinstance(experiment, Figure):

@@ -15,7 +15,7 @@ from bankgcn.report.document.findings import (
     standing,
 )
 from bankgcn.report.document.wording import NONE_COMPLETE, bullets, counted, listed, table_lines
-from bankgcn.report.fields import MISSING
+from bankgcn.report.fields import MISSING, difference
 from bankgcn.report.rank_plot import ranked_columns
 from bankgcn.report.results import Result
 
@@ -33,7 +33,7 @@ def what_reproduces(evidence: Evidence) -> str:
     far = [cell for cell in cells if standing(cell) != "within" or abs(gap(cell)) > 2 * standard_error(cell)]
     return "\n\n".join(
         [
-            "Our mean minus the paper's, in points, in the paper's setting; within, above or below one standard "
+            "Our mean minus the paper's, in points, in the setting as the paper; within, above or below one standard "
             "deviation of the paper's figure.",
             table_lines(["", *(column.label for column in columns)], lines),
             f"A standard deviation over runs is a wide measure. {close} of {counted(len(cells), 'figure')} lie within "
@@ -44,7 +44,7 @@ def what_reproduces(evidence: Evidence) -> str:
 
 
 def _gap(cell: Result) -> str:
-    return f"{gap(cell):+.2f} {standing(cell)}" if cell.spread.count and cell.published else MISSING
+    return f"{difference(gap(cell), cell.metric)} {standing(cell)}" if cell.spread.count and cell.published else MISSING
 
 
 def _reason(evidence: Evidence, cell: Result) -> str:
@@ -77,7 +77,7 @@ def choice_by_test(evidence: Evidence) -> str:
         f"On {equal} of {total} datasets, the paper's figure of BankGCN (K=2, s=8) in Table 1 is the best test mean of "
         "its Table 3 over the gammas of its grid. So the paper appears to choose by test score; we choose by "
         f"validation score. Points that a choice by test score adds to the mean test score over the first "
-        f"{results.table.search_runs} seeds (never negative, and larger over few seeds than over many):"
+        f"{results.table.search_runs} seeds (never negative; on average larger over few seeds than over many):"
     )
     if not columns:
         return f"{start}\n\n{NONE_COMPLETE}"
@@ -85,7 +85,7 @@ def choice_by_test(evidence: Evidence) -> str:
     by_candidates: dict[int, list[float]] = {}
     for row in results.table.rows:
         gains = [gain_by_test(results, row, column, evidence.records) for column in columns]
-        number = len(results.table.candidates(row, columns[0]))
+        number = results.table.num_candidates(row)
         by_candidates.setdefault(number, []).extend(gains)
         lines.append([row.label, str(number), *(f"{gain:+.2f}" for gain in gains), f"{fmean(gains):+.2f}"])
     words = [f"{fmean(gains):.2f} points with {number} candidates" for number, gains in sorted(by_candidates.items())]

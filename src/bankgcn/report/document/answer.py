@@ -54,8 +54,11 @@ def _leaders(evidence: Evidence, setting: Setting) -> str:
     results = evidence.results("table1", setting)
     columns = ranked_columns(results)
     nobody = [column for column in columns if leader(results, column) is None]
-    leading = {column.label: found.label for column in columns if (found := leader(results, column))}
-    names = "".join(f" {model} leads on {dataset}." for dataset, model in leading.items())
+    leading: dict[str, list[Column]] = {}
+    for column in columns:
+        if found := leader(results, column):
+            leading.setdefault(found.label, []).append(column)
+    names = "".join(f" {model} leads on {labels(won)}." for model, won in leading.items())
     return (
         f"{_in_setting(setting)}, no kind of model is ahead of all others {on_datasets(nobody, len(columns))}.{names}"
     )

@@ -28,8 +28,8 @@ def cost(evidence: Evidence) -> str:
             "Each run is counted once, in the first line that needs it. A failed run leaves no record, and the next "
             "sweep repeats it: a lost run counts as missing. Core hours are the time of the runs, with one thread "
             "each; with N processes, the wall time is about an N-th of it.",
-            f"All records together: {counted(len(records), 'run')}, {_hours(records):.1f} core hours; {others:,} of "
-            "the runs are in no line, because the winners in these settings do not need them.",
+            f"All records together: {counted(len(records), 'run')}, {_hours(records):.1f} core hours"
+            f"{_left_out(others)}.",
             bullets([f"{number:,} records: {words}." for words, number in sorted(_machines(records).items())]),
         ]
     )
@@ -59,6 +59,10 @@ def _needed(results: Results, column: Column) -> set[str]:
 def _counts(needed: int, found: list[RunRecord]) -> list[str]:
     diverged = sum(record.status == "diverged" for record in found)
     return [f"{needed:,}", f"{len(found):,}", f"{needed - len(found):,}", str(diverged), f"{_hours(found):.2f}"]
+
+
+def _left_out(others: int) -> str:
+    return f"; {others:,} of the runs are in no line, because no cell in these settings needs them" if others else ""
 
 
 def _hours(records: Iterable[RunRecord]) -> float:

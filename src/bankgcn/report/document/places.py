@@ -86,12 +86,20 @@ def _validation_table(evidence: Evidence) -> str:
         return NONE_COMPLETE
     lines = []
     for index, row in enumerate(evidence.table("table1", AS_PAPER).rows):
-        cells = [
-            listed([f"{place} {score:.2f}" for place, score in _validations(evidence, index, column).items()], ">")
-            for column in columns
-        ]
+        cells = [_in_order(_validations(evidence, index, column)) for column in columns]
         lines.append([row.label, *(cell or NOT_RUN for cell in cells)])
     return table_lines(["", *(column.label for column in columns)], lines)
+
+
+def _in_order(scores: dict[str, float]) -> str:
+    """Places with their scores: ``before 72.00 > after 70.00``, with ``=`` where the printed digits are equal."""
+    words = previous = ""
+    for place, score in scores.items():
+        printed = f"{score:.2f}"
+        sign = " = " if printed == previous else " > "
+        words = f"{words}{sign}{place} {printed}" if words else f"{place} {printed}"
+        previous = printed
+    return words
 
 
 def _validates_best(evidence: Evidence) -> str:

@@ -34,16 +34,14 @@ def table_of(results: Results) -> str:
 
 
 def table1(evidence: Evidence, files: Files) -> str:
-    """Table 1 in both settings, with dots and ranks."""
+    """Table 1 in both settings, with dots and ranks; the first screen has shown the dots of the first."""
     parts = ["Only cells with all their runs are shown. p-values are not adjusted for the number of comparisons."]
     for setting in MAIN:
-        parts += [
-            f"### {setting.label}",
-            f"In this setting, {setting.sentence}.",
-            table_of(evidence.results("table1", setting)),
-        ]
-        dots = show_all("table1", setting, files, "table1-")
-        parts += ([] if setting == AS_PAPER else dots) + show_all("table1", setting, files, "ranks-")
+        results = evidence.results("table1", setting)
+        parts += [f"### {setting.label}", f"In this setting, {setting.sentence}.", table_of(results)]
+        if occupied_columns(results):
+            dots = show_all("table1", setting, files, "table1-")
+            parts += ([] if setting == AS_PAPER else dots) + show_all("table1", setting, files, "ranks-")
     if ranked_columns(evidence.results("table1", BEST_OF_THREE)):
         parts += [f"### {BEST_OF_THREE.label}", table_of(evidence.results("table1", BEST_OF_THREE))]
     return "\n\n".join([*parts, *_stand_ins(evidence)])

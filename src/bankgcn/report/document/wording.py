@@ -9,9 +9,9 @@ from bankgcn.experiments.paper.layout import Column, Row
 NONE_COMPLETE = "No dataset is complete yet."
 
 
-def listed(words: Sequence[str], joint: str = "and") -> str:
+def listed(words: Sequence[str]) -> str:
     """Words in a row: ``a``, ``a and b``, ``a, b and c``."""
-    return f" {joint} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def labels(items: Sequence[Row] | Sequence[Column]) -> str:
