@@ -1,53 +1,65 @@
-"""Predictions as a table, and their scores."""
+"""Predictions as columns, and the targets in the order of the model's outputs."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
+import pytest
 import torch
 
-from bankgcn.cli.prediction_table import prediction_columns, scores, write_table
 from bankgcn.data import GraphSet
 from bankgcn.tasks import Task
+from bankgcn.training.prediction_table import name_columns, prediction_columns, true_columns, true_targets
+
+TWO = Task(kind="values", names=("a", "b"), center=(0, 0), scale=(1, 1))
 
 
 def graphs_with(y: list, **options: object) -> GraphSet:
     return GraphSet.from_edges([1] * len(y), np.zeros((2, 0), int), y=np.array(y), **options)
 
 
-def test_no_column_is_lost_where_names_are_equal(tmp_path: Path) -> None:
-    task = Task(kind="values", names=("name", "a", "a_sd"), center=(0, 0, 0), scale=(1, 1, 1))
-    mean = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    graphs = graphs_with([[7.0, 8.0, 9.0], [7.0, 8.0, 9.0]], targets=("name", "a", "a_sd"))
-    columns = prediction_columns(task, mean, mean / 10, graphs)
-    write_table(tmp_path / "t.csv", [("name", ["x", "y"]), *columns])
-    header, first, _ = (tmp_path / "t.csv").read_text().splitlines()
-    assert header == "name,name,a,a_sd,name_sd,a_sd,a_sd_sd,name_true,a_true,a_sd_true"
-    assert first == "x,1,2,3,0.1,0.2,0.3,7,8,9"
+def test_values_have_names_of_their_own_beside_the_columns_of_the_input() -> None:
+    mean = torch.tensor([[1.0, 2.0], [4.0, 5.0]])
+    columns = prediction_columns(TWO, mean, mean / 10)
+    assert [name for name, _ in columns] == ["predicted_a", "predicted_b", "predicted_a_sd", "predicted_b_sd"]
+    assert [cells[0] for _, cells in columns] == pytest.approx([1.0, 2.0, 0.1, 0.2])
 
 
-def test_other_targets_than_the_models_are_shown_but_not_scored() -> None:
-    task = Task(kind="values", names=("a", "b"), center=(0, 0), scale=(1, 1))
-    mean = torch.tensor([[1.0, 2.0]])
-    three = graphs_with([[7.0, 8.0, 9.0]])
-    assert [name for name, _ in prediction_columns(task, mean, None, three)][2:] == ["y0_true", "y1_true", "y2_true"]
-    assert scores(task, mean, three) == ({}, "these graphs have no target a, b")
-    assert scores(task, mean, graphs_with([0], classes=["x"]))[0] == {}
+def test_classes_have_the_most_probable_one_and_all_probabilities() -> None:
+    columns = prediction_columns(Task(names=("no", "yes")), torch.tensor([[0.25, 0.75], [1.0, 0.0]]))
+    assert columns == [("predicted", ["yes", "no"]), ("p_no", [0.25, 1.0]), ("p_yes", [0.75, 0.0])]
+
+
+def test_targets_of_any_number_are_shown_and_unknown_ones_are_empty() -> None:
+    three = graphs_with([[7.0, np.nan, 9.0]])
+    assert true_columns(TWO, three) == [("y0_true", [7.0]), ("y1_true", [None]), ("y2_true", [9.0])]
+    assert true_columns(TWO, graphs_with([0], classes=["x"])) == [("class", ["x"])]
+    assert true_columns(TWO, GraphSet.from_edges([1], np.zeros((2, 0), int))) == []
+
+
+def test_names_of_graphs_stand_beside_their_numbers() -> None:
+    assert name_columns(graphs_with([0, 0, 0]), [2, 0]) == [("graph", [2, 0])]
+    named = graphs_with([0, 0, 0], names=["x", "y", "z"])
+    assert name_columns(named, [2, 0]) == [("graph", [2, 0]), ("name", ["z", "x"])]
 
 
 def test_targets_are_matched_by_name() -> None:
-    task = Task(kind="values", names=("a", "b"), center=(0, 0), scale=(1, 1))
-    figures, problem = scores(task, torch.tensor([[1.0, 2.0]]), graphs_with([[2.0, 1.0]], targets=("b", "a")))
-    assert (figures["MAE"], problem) == (0.0, "")
-    figures, _ = scores(task, torch.tensor([[1.0, 2.0]]), graphs_with([[1.0, 4.0]]))
-    assert figures["MAE"] == 1.0
+    assert true_targets(TWO, graphs_with([[2.0, 1.0]], targets=("b", "a"))).tolist() == [[1.0, 2.0]]
+    assert true_targets(TWO, graphs_with([[1.0, 4.0]])).tolist() == [[1.0, 4.0]]
+    one = Task(kind="values", names=("a",), center=(0,), scale=(1,))
+    assert true_targets(one, graphs_with([2.5], targets=("other",))).tolist() == [[2.5]]
 
 
-def test_a_table_may_have_no_rows(tmp_path: Path) -> None:
-    task = Task(kind="values", names=("a",), center=(0,), scale=(1,))
-    none = graphs_with([1.5], targets=("a",))[[]]
-    columns = prediction_columns(task, torch.empty(0, 1), None, none)
-    write_table(tmp_path / "t.csv", [("name", []), *columns])
-    assert (tmp_path / "t.csv").read_text() == "name,a,a_true\n"
-    assert scores(task, torch.empty(0, 1), none) == ({}, "")
+def test_classes_are_matched_by_name() -> None:
+    task = Task(names=("a", "b", "c"))
+    assert true_targets(task, graphs_with([0, 1, 1], classes=["c", "a"])).tolist() == [2, 0, 0]
+    with pytest.raises(ValueError, match=r"2 of 3 graphs have a class that no training graph has: x; .* knows a, b, c"):
+        true_targets(task, graphs_with([0, 1, 1], classes=["c", "x"]))
+
+
+def test_targets_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="these graphs have no target a, b; their targets are y0, y1, y2"):
+        true_targets(TWO, graphs_with([[7.0, 8.0, 9.0]]))
+    with pytest.raises(ValueError, match="the model predicts values, and the targets of these graphs are of another"):
+        true_targets(TWO, graphs_with([0], classes=["x"]))
+    with pytest.raises(ValueError, match="these graphs have no targets"):
+        true_targets(TWO, GraphSet.from_edges([1], np.zeros((2, 0), int)))

@@ -13,6 +13,7 @@ from bankgcn import __version__
 from bankgcn.cli.bench import bench
 from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.errors import Commands
+from bankgcn.cli.evaluate import evaluate
 from bankgcn.cli.pack import pack_records
 from bankgcn.cli.predict import embed, predict
 from bankgcn.cli.reproduce import COMMANDS as PAPER_COMMANDS
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command()(train)
 app.command()(predict)
+app.command()(evaluate)
 app.command()(embed)
 app.add_typer(data_commands, name="data")
 for name, command in PAPER_COMMANDS.items():

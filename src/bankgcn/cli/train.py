@@ -10,18 +10,21 @@ from typing import Annotated, Any
 import torch
 import typer
 
+from bankgcn.cli.assessment_lines import assessment_lines, assessment_warnings
 from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, Threads, with_settings
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.settings import DATA_ROOT, Settings, translate_option_names
+from bankgcn.data.catalog import CATALOG
 from bankgcn.data.splits import Split
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
 from bankgcn.metrics import METRICS
 from bankgcn.settings import Plain
-from bankgcn.training.checks import class_notes
+from bankgcn.training.assessment import Assessment
+from bankgcn.training.checks import class_notes, target_warnings
 from bankgcn.training.execute import execute
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
@@ -163,6 +166,9 @@ def _show_start(run: PreparedRun, folder: RunFolder, epochs: int) -> None:
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
     for note in (*graphs.notes, *class_notes(graphs)):
         say(f"note: {note}", stderr=True)
+    if run.spec.dataset not in CATALOG:
+        for warning in target_warnings(graphs, chosen=run.spec.task is not None):
+            say(f"warning: {warning}", stderr=True)
     name, targets = (
         graphs.name or run.spec.dataset,
         f"{len(task.names)} {task.kind if len(task.names) > 1 else task.kind[:-1]}",
@@ -190,6 +196,12 @@ def _show_outcome(record: RunRecord, folder: RunFolder) -> None:
     for part, score, size in (("test", record.test_score, test), ("validation", record.valid_score, valid)):
         figure = "unknown" if score is None else f"{score:.4f}"
         say(f"{part} {METRICS[record.metric].label}  {figure}  ({size:,} graphs)")
+    if record.assessment:
+        assessment = Assessment.from_dict(record.assessment)
+        for line in assessment_lines(assessment):
+            say(line)
+        for warning in assessment_warnings(assessment):
+            say(f"warning: {warning}", stderr=True)
     say(f"best epoch {record.best_epoch} of {record.epochs}, in {record.seconds:.1f} s")
     say(f"files: {folder.path}")
     say(f"next: bankgcn predict {_quoted(folder)} NEW_GRAPHS")

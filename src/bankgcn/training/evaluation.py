@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.batch import GraphBatch
@@ -53,8 +54,12 @@ def evaluate(net: GraphNetwork, graphs: GraphSet, task: Task | None = None) -> E
     if graphs.y is None:
         raise ValueError("the graphs have no targets to compare with")
     task = task or Task(names=graphs.classes)
-    outputs = predict_logits(net, graphs).cpu()
-    return Evaluation(task.task_loss(outputs, task.targets(graphs.y)).item(), task.score(outputs, graphs.y))
+    return evaluate_outputs(predict_logits(net, graphs).cpu(), graphs.y, task)
+
+
+def evaluate_outputs(outputs: Tensor, y: NDArray, task: Task) -> Evaluation:
+    """Task loss and score of outputs of a network, given the targets."""
+    return Evaluation(task.task_loss(outputs, task.targets(y)).item(), task.score(outputs, y))
 
 
 def _apply(

@@ -1,100 +1,95 @@
-"""Predictions as a table, beside the truth where it is known."""
+"""Predictions as columns of a table, and the truth where it is known."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bankgcn.cli.output import open_output
 from bankgcn.data.graphs import GraphSet
-from bankgcn.metrics import METRICS
-from bankgcn.tasks import TASKS, Task
-
-Columns = list[tuple[str, Sequence[str]]]  # not a dict: names of targets are the user's, and two may be equal
+from bankgcn.files.tables import Cell, Columns
+from bankgcn.tasks import Task
 
 
-def prediction_columns(task: Task, mean: Tensor, spread: Tensor | None, graphs: GraphSet) -> Columns:
-    """The columns of the table: predictions, their spread over several models, and the truth.
+def prediction_columns(task: Task, mean: Tensor, spread: Tensor | None = None) -> Columns:
+    """The columns of predictions, and of their spread over several models.
 
     Args:
         task: What was learned.
         mean: Mean prediction of the models, shape ``(num_graphs, out_channels)``.
         spread: Standard deviation over the models, if there are several.
-        graphs: The graphs, with or without targets.
     """
-    prefix = "" if task.kind == "values" else "p_"
+    prefix = "predicted_" if task.kind == "values" else "p_"
     columns: Columns = []
     if task.kind == "classes":
         columns.append(("predicted", [task.names[number] for number in mean.argmax(1).tolist()]))
-    columns += [(f"{prefix}{name}", _numbers(column)) for name, column in zip(task.names, mean.T, strict=True)]
+    columns += [(f"{prefix}{name}", column.tolist()) for name, column in zip(task.names, mean.T, strict=True)]
     if spread is not None:
-        columns += [(f"{prefix}{name}_sd", _numbers(column)) for name, column in zip(task.names, spread.T, strict=True)]
+        columns += [(f"{prefix}{name}_sd", column.tolist()) for name, column in zip(task.names, spread.T, strict=True)]
+    return columns
+
+
+def true_columns(task: Task, graphs: GraphSet) -> Columns:
+    """The columns of the targets of graphs; none if they are unknown."""
     if graphs.y is None:
-        return columns
+        return []
     if graphs.classes:
-        return [*columns, ("class", [graphs.classes[number] for number in graphs.y.tolist()])]
-    true = torch.from_numpy(_matrix(graphs.y))
-    names = _targets(task, graphs)
-    return columns + [(f"{name}_true", _numbers(column)) for name, column in zip(names, true.T, strict=True)]
+        return [("class", [graphs.classes[number] for number in graphs.y.tolist()])]
+    names = target_names(task, graphs)
+    return [(f"{name}_true", _cells(column)) for name, column in zip(names, _matrix(graphs.y).T, strict=True)]
 
 
-def scores(task: Task, mean: Tensor, graphs: GraphSet) -> tuple[dict[str, float], str]:
-    """Every metric of the task by its label, or none and the reason why."""
-    if graphs.y is None or not len(graphs):
-        return {}, ""
-    y, problem = _truth(task, graphs)
-    if y is None:
-        return {}, problem
-    names = [name for name in TASKS[task.kind].metrics if name != "roc_auc" or len(task.names) == 2]
-    return {METRICS[name].label: task.score_predictions(mean, y, name) for name in names}, ""
+def name_columns(graphs: GraphSet, numbers: Sequence[int]) -> Columns:
+    """The number of each graph in its set, and its name if it has one."""
+    columns: Columns = [("graph", list(numbers))]
+    return columns if graphs.names is None else [*columns, ("name", [graphs.names[number] for number in numbers])]
 
 
-def write_table(path: Path, columns: Columns) -> None:
-    """Write columns as CSV."""
-    write_rows(path, [name for name, _ in columns], zip(*(cells for _, cells in columns), strict=True))
+def true_targets(task: Task, graphs: GraphSet) -> NDArray:
+    """The targets in the order of the outputs: files may number classes, or order columns, in another way.
 
-
-def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a header and rows as CSV."""
-    with open_output(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(header)
-        table.writerows(rows)
-        text.flush()
-        text.detach()
-
-
-def _truth(task: Task, graphs: GraphSet) -> tuple[NDArray | None, str]:
-    """The targets in the order of the outputs: files may number classes, or order columns, in another way."""
-    assert graphs.y is not None
+    Raises:
+        ValueError: The graphs have no targets, or others than the model's.
+    """
+    if graphs.y is None:
+        raise ValueError("these graphs have no targets")
     if bool(graphs.classes) != (task.kind == "classes"):
-        return None, f"the model predicts {task.kind}, and the targets of these graphs are of another kind"
-    own = graphs.classes or _targets(task, graphs)
-    wanted = sorted({own[number] for number in graphs.y.tolist()}) if graphs.classes else task.names
-    unknown = [name for name in wanted if name not in (task.names if graphs.classes else own)]
-    if unknown and graphs.classes:
-        return None, f"the model does not know the classes {', '.join(unknown)}"
-    if unknown:
-        return None, f"these graphs have no target {', '.join(unknown)}"
+        raise ValueError(f"the model predicts {task.kind}, and the targets of these graphs are of another kind")
     if graphs.classes:
-        return np.array([task.names.index(own[number]) for number in graphs.y.tolist()], np.int64), ""
-    return _matrix(graphs.y)[:, [own.index(name) for name in task.names]], ""
+        return class_numbers(task, [graphs.classes[number] for number in graphs.y.tolist()])
+    own = target_names(task, graphs)
+    missing = [name for name in task.names if name not in own]
+    if missing:
+        raise ValueError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(own)}")
+    return _matrix(graphs.y)[:, [own.index(name) for name in task.names]]
 
 
-def _targets(task: Task, graphs: GraphSet) -> tuple[str, ...]:
+def class_numbers(task: Task, names: Sequence[str]) -> NDArray[np.int64]:
+    """The number of each class in the model.
+
+    Raises:
+        ValueError: The model does not know a class.
+    """
+    place = {name: number for number, name in enumerate(task.names)}
+    unknown = sorted(set(names) - set(place))
+    if unknown:
+        count = sum(name in unknown for name in names)
+        raise ValueError(
+            f"{count:,} of {len(names):,} graphs have a class that no training graph has: {', '.join(unknown)}; "
+            f"the model knows {', '.join(task.names)}; leave these graphs out, or train again with such graphs"
+        )
+    return np.array([place[name] for name in names], np.int64)
+
+
+def target_names(task: Task, graphs: GraphSet) -> tuple[str, ...]:
     """Names of the numbers that graphs have as targets; without names, those of the model if they are as many."""
     assert graphs.y is not None
     width = _matrix(graphs.y).shape[1]
-    own = task.names if len(task.names) == width else tuple(f"y{column}" for column in range(width))
-    return graphs.targets or own
+    if width == len(task.names) == 1:
+        return task.names  # a single target needs no name to be told from others
+    return graphs.targets or (task.names if len(task.names) == width else tuple(f"y{n}" for n in range(width)))
 
 
 def _matrix(y: NDArray) -> NDArray:
@@ -102,6 +97,6 @@ def _matrix(y: NDArray) -> NDArray:
     return y if y.ndim == 2 else y[:, None]
 
 
-def _numbers(column: Tensor) -> list[str]:
-    """Numbers as text; an unknown one is an empty cell."""
-    return ["" if value != value else f"{value:.6g}" for value in column.tolist()]
+def _cells(column: NDArray) -> list[Cell]:
+    """Numbers, and ``None`` for an unknown one."""
+    return [None if value != value else value for value in column.tolist()]

@@ -37,9 +37,10 @@ class ReaderOptions:
 
     Args:
         smiles: Column of a table that holds the molecules; by default the one called "smiles".
-        target: Column of a table that holds the targets, or several, separated by commas.
+        target: Column of a table, or key of a graph in JSON, that holds the targets, or several, separated by commas.
         skip_unreadable: Whether to leave out molecules that cannot be read.
-        skip_missing: Whether to leave out rows without a target.
+        skip_missing: Whether to leave out graphs without a target.
+        fill_missing: What stands for a missing value: an entry of a node in JSON, a target of a molecule.
         symmetrise: Whether to add the missing reverses of edges.
         ignore_weights: Whether to ignore the weights of edges.
         features: What an atom of a molecule carries: ``"raw"`` integers, ``"onehot"`` columns, or an ``"embedded"``
@@ -48,10 +49,19 @@ class ReaderOptions:
 
     smiles: str | None = setting(None, "Column of a table that holds the molecules.", panel=DATA, none="")
     target: str | None = setting(
-        None, "Column of a table that holds the targets, or several, separated by commas.", panel=DATA, none=""
+        None,
+        "Column of a table, or key of graphs in JSON, that holds the targets, or several, separated by commas.",
+        panel=DATA,
+        none="",
     )
-    skip_unreadable: bool = setting(False, "Leave out molecules that cannot be read.", panel=DATA)
-    skip_missing: bool = setting(False, "Leave out molecules without a target.", panel=DATA)
+    skip_unreadable: bool = setting(False, "Leave out graphs that cannot be read.", panel=DATA)
+    skip_missing: bool = setting(False, "Leave out graphs without a target.", panel=DATA)
+    fill_missing: str | None = setting(
+        None,
+        "What stands for a missing value: an entry of a node in JSON, a target of a molecule.",
+        panel=DATA,
+        none="",
+    )
     symmetrise: bool = setting(False, "Add the missing reverses of edges.", panel=DATA)
     ignore_weights: bool = setting(False, "Treat all edges alike, whatever their weights.", panel=DATA)
     features: str | None = setting(
@@ -72,6 +82,7 @@ class ReaderOptions:
             "target": self.target,
             "unreadable": "skip" if self.skip_unreadable else None,
             "missing": "skip" if self.skip_missing else None,
+            "fill_missing": self.fill_missing,
             "asymmetric": "symmetrise" if self.symmetrise else None,
             "features": "raw" if self.features == "embedded" else self.features,
             "task": task,
