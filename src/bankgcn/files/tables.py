@@ -38,6 +38,15 @@ class TextTable:
         """The table with these rows only."""
         return replace(self, rows=[self.rows[row] for row in rows], lines=[self.lines[row] for row in rows])
 
+    def followed_by(self, other: TextTable) -> TextTable:
+        """The rows of both tables, with the columns of both; cells that a table lacks are empty."""
+        header = tuple(dict.fromkeys((*self.header, *other.header)))
+        rows = []
+        for table in (self, other):
+            places = [table.header.index(name) if name in table.header else None for name in header]
+            rows += [["" if place is None else row[place] for place in places] for row in table.rows]
+        return TextTable(self.path, header, rows, [*self.lines, *other.lines])
+
     def listed(self) -> str:
         """The names of the columns, for an error message."""
         return ", ".join(map(repr, self.header))

@@ -193,7 +193,7 @@ def _with_target(
 ) -> tuple[list[PlacedGraph], dict[int, str], tuple[str, ...]]:
     """The graphs that have a target, the rows of the others with the reason, and a note on them."""
     without = [one for one in graphs if is_unknown(one.graph.target)]
-    if target is not None and len(without) == len(graphs):
+    if target is not None and len(without) == len(graphs) and missing != "ignore":
         keys = sorted({key for one in graphs for key in one.graph.metadata})
         listed = f"; their keys are {', '.join(map(repr, keys))}" if keys else ""
         raise FileError(f"no graph has the target {target!r}{listed}", graphs[0].entry.path)

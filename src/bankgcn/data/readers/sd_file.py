@@ -44,10 +44,9 @@ def read_sd_file(
     require("rdkit", "reading molecules")
     blocks = list(_blocks(Path(path)))
     table = _table(Path(path), blocks)
-    names = table.column(NAME)
 
     def parse(rows: Sequence[int]) -> Molecules:
-        return parse_molecules([names[row] for row in rows], lambda place: _molecule(blocks[rows[place]][1]))
+        return _parsed([blocks[row][1] for row in rows])
 
     return MoleculeTable(table, parse, (NAME,)).graphs(
         target=target,
@@ -109,6 +108,20 @@ def _fields(block: str) -> dict[str, str]:
         elif name is not None:
             fields[name] = f"{fields[name]}\n{line}" if fields[name] else line.strip()
     return fields
+
+
+def _parsed(blocks: Sequence[str]) -> Molecules:
+    """The molecules, with their SMILES as names; an unreadable one has its title."""
+    from rdkit.Chem import MolToSmiles
+    from rdkit.rdBase import BlockLogs
+
+    with BlockLogs():
+        molecules = [_molecule(block) for block in blocks]
+    names = [
+        _title(block) if isinstance(molecule, str) else MolToSmiles(molecule)
+        for block, molecule in zip(blocks, molecules, strict=True)
+    ]
+    return parse_molecules(names, lambda place: molecules[place])
 
 
 def _molecule(block: str) -> Mol | str:
