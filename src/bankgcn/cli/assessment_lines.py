@@ -7,6 +7,7 @@ from bankgcn.training.assessment import Assessment, ClassAssessment
 
 CLASSES_SHOWN = 20
 NAME_WIDTH = 24  # characters of the name of a class
+LINE_WIDTH = 80
 
 
 def assessment_lines(assessment: Assessment) -> list[str]:
@@ -50,13 +51,13 @@ def _class_lines(classes: tuple[ClassAssessment, ...]) -> list[str]:
     for row in classes[:CLASSES_SHOWN]:
         mistaken = ", ".join(f"{_cut(name)} ({count:,})" for name, count in row.mistaken_for.items())
         recall = "     -" if row.recall is None else f"{row.recall:.4f}"
-        lines.append(f"{_cut(row.name):<{width}}  {row.graphs:>6,}  {recall}  {mistaken}".rstrip())
+        lines.append(_cut(f"{_cut(row.name):<{width}}  {row.graphs:>6,}  {recall}  {mistaken}".rstrip(), LINE_WIDTH))
     more = len(classes) - CLASSES_SHOWN
     return [*lines, f"and {more:,} more classes"] if more > 0 else lines
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= NAME_WIDTH else f"{name[: NAME_WIDTH - 3]}..."
+def _cut(text: str, width: int = NAME_WIDTH) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def _figure(score: float | None) -> str:

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from bankgcn.cli.messages import say
 from bankgcn.cli.reading import load_graphs
+from bankgcn.cli.table_targets import table_targets, target_columns_of
+from bankgcn.data.concatenate import concatenate
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.molecule_table import target_columns
-from bankgcn.data.readers.smiles_table import smiles_column
 from bankgcn.data.sources import Source, find_source
-from bankgcn.data.targets import name_of_class, scalar
+from bankgcn.data.targets import scalar
 from bankgcn.data.weights import without_weights
 from bankgcn.files.tables import Cell, Columns, TextTable
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble
-from bankgcn.training.prediction_table import class_numbers, true_columns, true_targets
+from bankgcn.training.prediction_table import true_columns, true_targets
 from bankgcn.training.spec import ReaderOptions
 
 
@@ -73,7 +73,7 @@ class ModelInput:
             return everything[:0], np.empty((0, len(task.names)))
         cells = [[scalar(row[self.table.header.index(name)]) for name in self.targets] for row in self.table.rows]
         known = [graph for graph, row in enumerate(self.rows.tolist()) if any(cell is not None for cell in cells[row])]
-        return np.array(known, np.int64), _table_targets(task, self.targets, [cells[self.rows[g]] for g in known])
+        return np.array(known, np.int64), table_targets(task, self.targets, [cells[self.rows[g]] for g in known])
 
     def take(self, graphs: NDArray[np.int64]) -> ModelInput:
         """These graphs and their rows alone."""
@@ -94,6 +94,7 @@ def read_input(
     part: str | None = None,
     ignore_targets: bool = False,
     need_targets: bool = False,
+    notes: bool = True,
 ) -> ModelInput:
     """Read graphs for trained models, and print the notes on them.
 
@@ -105,6 +106,7 @@ def read_input(
         part: The part of the training graphs to take, if these are the training graphs.
         ignore_targets: Whether to read no targets.
         need_targets: Whether to look for the targets as for training, if no option names them.
+        notes: Whether to print notes.
     """
     if name is None and part is None:
         raise ValueError(
@@ -117,16 +119,21 @@ def read_input(
     typed = {key: value for key, value in flags.items() if value is not None}
     reader = replace(ensemble.reader, features=None, **typed)
     table = source.table()
-    targets = [] if table is None or ignore_targets else _targets(source, table, reader, typed, part, need_targets)
+    targets = (
+        [] if table is None or ignore_targets else target_columns_of(source, table, reader, typed, part, need_targets)
+    )
     options = _keywords(source, reader, typed, ensemble.task.kind)
     if ignore_targets or (table is not None and part is None):
         options["has_target"] = False  # those of a table are read from its columns: rows without any stay
         options.pop("missing", None)
-    elif part is None and "missing" in source.options and "missing" not in options:
-        options["missing"] = "ignore"
+    elif part is None and "missing" in source.options and "target" not in typed:
+        options["missing"] = "skip" if need_targets else "ignore"
     graphs = load_graphs(source, {"expected": ensemble.feature_spec, **options})
+    if part is not None and ensemble.spec is not None and ensemble.spec.split.test is not None:
+        graphs, table = _with_test_graphs(ensemble, ensemble.spec.split.test, data_root, options, graphs, table)
     graphs = without_weights(graphs) if reader.ignore_weights else graphs
-    _print_notes(ensemble, graphs)
+    if notes:
+        _print_notes(ensemble, graphs)
     if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
         say("note: these are the graphs of training; --part test selects those it did not learn from", stderr=True)
     found = ModelInput(graphs, graphs.rows, _columns(graphs, table), dict(graphs.skipped), table, targets)
@@ -136,6 +143,21 @@ def read_input(
 def truth_columns(found: ModelInput, task: Task) -> Columns:
     """The columns of the targets; none for a table, whose own columns hold them."""
     return true_columns(task, found.graphs) if found.table is None else []
+
+
+def _with_test_graphs(
+    ensemble: Ensemble,
+    name: str,
+    data_root: Path | None,
+    options: dict[str, Any],
+    graphs: GraphSet,
+    table: TextTable | None,
+) -> tuple[GraphSet, TextTable | None]:
+    """The graphs and rows of a source, and after them those of the source of the test graphs."""
+    source = find_source(name, data_root)
+    known = {key: value for key, value in options.items() if key in source.options}
+    test, more = load_graphs(source, {"expected": ensemble.feature_spec, **known}), source.table()
+    return concatenate(graphs, test), None if table is None or more is None else table.followed_by(more)
 
 
 def _training_source(ensemble: Ensemble) -> str:
@@ -149,36 +171,6 @@ def _keywords(source: Source, reader: ReaderOptions, typed: dict[str, Any], kind
     typed_names = ReaderOptions(**typed).keywords()
     keywords = reader.keywords(kind)
     return {key: value for key, value in keywords.items() if key in source.options or key in typed_names}
-
-
-def _targets(
-    source: Source, table: TextTable, reader: ReaderOptions, typed: dict[str, Any], part: str | None, needed: bool
-) -> list[str]:
-    """The columns of the targets: those of the training if the table has them all, or those that were typed."""
-    if reader.target is None and part is None and not needed:
-        return []  # any column may be anything
-    others = [reader.smiles or smiles_column(table)] if "smiles" in source.options else list(table.header[:2])
-    if reader.target is None or "target" in typed or part is not None or needed:
-        return target_columns(table, others, reader.target)
-    names = [reader.target] if reader.target in table.header else [name.strip() for name in reader.target.split(",")]
-    return names if set(names) <= set(table.header) else []
-
-
-def _table_targets(task: Task, names: Sequence[str], cells: Sequence[Sequence[Any]]) -> NDArray:
-    """Targets of a table in the order of the model's outputs; columns are matched by name."""
-    if task.kind == "classes":
-        if len(names) > 1:
-            raise ValueError(f"the model predicts one class, but --target names {', '.join(names)}")
-        return class_numbers(task, [name_of_class(row[0]) for row in cells])
-    own = task.names if len(names) == len(task.names) == 1 else tuple(names)
-    missing = [name for name in task.names if name not in own]
-    if missing:
-        raise ValueError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(own)}")
-    words = [cell for row in cells for cell in row if isinstance(cell, str)]
-    if words:
-        raise ValueError(f"the model predicts {task.kind}, but the target {words[0]!r} is not a number")
-    numbers = np.array([[np.nan if cell is None else cell for cell in row] for row in cells], np.float64)
-    return numbers.reshape(len(cells), len(own))[:, [own.index(name) for name in task.names]]
 
 
 def _columns(graphs: GraphSet, table: TextTable | None) -> Columns:
