@@ -64,7 +64,7 @@ def test_imports_point_one_way(path: Path) -> None:
 def test_every_imported_package_is_declared() -> None:
     packages = {name.split(".")[0] for path in PACKAGE.rglob("*.py") for name in imported(path)}
     providers = packages_distributions()
-    needed = {_normal(providers[name][0]) for name in packages - sys.stdlib_module_names - {"bankgcn"}}
+    needed = {_normal(providers.get(name, [name])[0]) for name in packages - sys.stdlib_module_names - {"bankgcn"}}
     project = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lists = [project["dependencies"], *project["optional-dependencies"].values()]
     declared = {_normal(re.split(r"[^\w.-]", entry)[0]) for entries in lists for entry in entries}

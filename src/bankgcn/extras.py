@@ -27,6 +27,7 @@ OPTIONAL: dict[str, Library] = {
     "skimage": Library("scikit-image", "bankgcn[images]"),
     "sklearn": Library("scikit-learn", "bankgcn[sklearn]"),
     "ray": Library("Ray", "bankgcn[ray]"),
+    "pyarrow": Library("pyarrow", "bankgcn[parquet]"),
     "networkx": Library("NetworkX", "networkx"),
 }
 """Each optional library by the module that is imported."""

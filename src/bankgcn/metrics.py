@@ -67,6 +67,13 @@ def macro_f1(logits: Tensor, y: Tensor) -> float:
     return f1[occurrences > 0].mean().item()
 
 
+def balanced_accuracy(logits: Tensor, y: Tensor) -> float:
+    """Mean over the classes that occur of the fraction of their graphs that are predicted correctly."""
+    counts = confusion_matrix(logits, y).double()
+    occurrences = counts.sum(1)
+    return (counts.diagonal() / occurrences)[occurrences > 0].mean().item()
+
+
 def confusion_matrix(logits: Tensor, y: Tensor) -> Tensor:
     """Number of graphs of each class (row) that are predicted as each class (column)."""
     num_classes = logits.size(1)
@@ -145,6 +152,7 @@ METRICS: dict[str, Metric] = {
     "accuracy": Metric(accuracy, "accuracy", percent=True),
     "roc_auc": Metric(roc_auc, "ROC-AUC", percent=True),
     "macro_f1": Metric(macro_f1, "macro F1", percent=True),
+    "balanced_accuracy": Metric(balanced_accuracy, "balanced accuracy", percent=True),
     "mae": Metric(mae, "MAE", higher_is_better=False, worst=math.inf),
     "rmse": Metric(rmse, "RMSE", higher_is_better=False, worst=math.inf),
     "r2": Metric(r2, "R2", worst=-math.inf),

@@ -84,7 +84,7 @@ TASKS: dict[str, TaskKind] = {
     "classes": TaskKind(
         "one class of several",
         {"cross_entropy": cross_entropy},
-        ("accuracy", "roc_auc", "macro_f1"),
+        ("accuracy", "roc_auc", "macro_f1", "balanced_accuracy"),
         decode=lambda outputs: torch.softmax(outputs, 1),
         encode=torch.log,
     ),

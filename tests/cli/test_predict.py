@@ -54,17 +54,22 @@ def run(command: Command, folder: Path) -> Path:
 
 
 def test_predictions_are_those_of_the_model(command: Command, folder: Path, run: Path) -> None:
+    assert command("predict", run, "MUTAG", "--no-calibrate", "--out", "raw.csv")[0] == 0
     code, out, err = command("predict", run, "MUTAG", "--out", "p.csv")
     assert code == 0
     model = TrainedModel.load(run / "model.safetensors")
-    probabilities = torch.softmax(predict_logits(model.net, mutag()).double(), 1)
+    logits = predict_logits(model.net, mutag()).double()
+    probabilities = torch.softmax(logits / model.temperature, 1)
     table = rows(folder / "p.csv")
-    assert list(table[0]) == ["graph", "predicted", "p_-1", "p_1", "class"]
+    assert list(table[0]) == ["graph", "class", "predicted", "p_-1", "p_1"]
     np.testing.assert_allclose([float(row["p_1"]) for row in table], probabilities[:, 1], rtol=1e-5)
+    raw = torch.softmax(logits, 1)[:, 1]
+    np.testing.assert_allclose([float(row["p_1"]) for row in rows(folder / "raw.csv")], raw, rtol=1e-5)
+    assert not torch.allclose(raw, probabilities[:, 1], rtol=1e-3)
     assert [row["predicted"] for row in table] == [("-1", "1")[k] for k in probabilities.argmax(1)]
     accuracy = np.mean([row["predicted"] == row["class"] for row in table])
     assert out.splitlines()[:2] == ["188 predictions are in p.csv", f"accuracy  {accuracy:.4f}  (188 graphs)"]
-    assert [line.split("  ")[0] for line in out.splitlines()[2:]] == ["ROC-AUC", "macro F1"]
+    assert [line.split("  ")[0] for line in out.splitlines()[2:]] == ["ROC-AUC", "macro F1", "balanced accuracy"]
     assert "these are the graphs of training; --part test" in err
 
 
@@ -93,8 +98,11 @@ def test_predictions_go_through_links_and_pipes(command: Command, folder: Path, 
 
 
 def test_the_test_part_has_the_score_of_the_record(command: Command, folder: Path, run: Path) -> None:
-    code, out, err = command("predict", run, "MUTAG", "--part", "test")
+    code, out, err = command("predict", run, "--part", "test")
     assert code == 0
+    assert (folder / "predictions.csv").read_bytes() == (run / "test_predictions.csv").read_bytes()
+    (folder / "predictions.csv").unlink()
+    assert command("predict", run, "MUTAG", "--part", "test")[1] == out
     record = json.loads((run / "record.json").read_text())
     assert f"accuracy  {record['test_score']:.4f}  (18 graphs)" in out
     split = json.loads((run / "split.json").read_text())
@@ -137,7 +145,7 @@ def test_unknown_classes_leave_no_score(command: Command, folder: Path, run: Pat
     code, out, err = command("predict", run, new)
     assert code == 0
     assert "accuracy" not in out
-    assert "does not know the classes 5" in err
+    assert "note: no score: 1 of 3 graphs have a class that no training graph has: 5; the model knows -1, 1; " in err
     assert rows(folder / "predictions.csv")[2]["class"] == "5"
 
 
@@ -155,7 +163,9 @@ def test_a_folder_of_runs_is_an_ensemble(command: Command, folder: Path, run: Pa
         singles.append([float(row["p_1"]) for row in rows(folder / f"{name}.csv")])
     votes = [float(row["p_1"]) for row in rows(folder / "predictions.csv")]
     np.testing.assert_allclose(votes, np.mean(singles, axis=0), rtol=1e-5)
-    assert "error: --part is for one run" in command("predict", "runs", "MUTAG", "--part", "test")[2]
+    err = command("predict", "runs", "MUTAG", "--part", "test")[2]
+    assert "error: runs/two and runs/one were trained with different splits" in err
+    assert "name one run (--part is for runs with one split" in err
     code, _, err = command("embed", "runs", "MUTAG")
     assert code == 1
     assert "holds 2 models, and the vectors of different networks cannot be compared" in err
@@ -193,15 +203,68 @@ def test_molecules_from_table_to_table(command: Command, folder: Path, features:
     assert "(--skip-unreadable leaves them out): line 4, 'oops'" in err
     code, out, err = command("predict", "r", "new.csv", "--skip-unreadable")
     assert code == 0, err
-    assert out == "2 predictions are in predictions.csv\n"
+    assert out.startswith("2 predictions are in predictions.csv; 1 row could not be read\naccuracy  ")
+    assert "(1 graphs)" in out  # one target is empty, one molecule cannot be read
     assert "line 4, 'oops'" in err
     table = rows(folder / "predictions.csv")
-    assert [row["name"] for row in table] == ["CCO", "c1ccccc1C"]
-    assert list(table[0]) == ["name", "predicted", "p_0", "p_1"]
+    assert [[row["price"], row["mol"], row["active"]] for row in table] == [
+        ["3", "CCO", ""],
+        ["4", "c1ccccc1C", "1"],
+        ["5", "oops", "0"],
+    ]
+    assert list(table[0]) == ["price", "mol", "active", "predicted", "p_0", "p_1", "unreadable"]
+    assert [bool(row["predicted"] and row["p_0"]) for row in table] == [True, True, False]
+    assert [bool(row["unreadable"]) for row in table] == [False, False, True]
+    code, _, err = command("predict", "r", "new.csv", "--skip-unreadable", "--keep", "price, mol", "--out", "k.jsonl")
+    assert code == 0, err
+    kept = [json.loads(line) for line in (folder / "k.jsonl").read_text().splitlines()]
+    assert list(kept[0]) == ["price", "mol", "predicted", "p_0", "p_1", "unreadable"]
+    assert (kept[2]["p_0"], kept[0]["unreadable"]) == (None, None)
+    code, _, err = command("predict", "r", "new.csv", "--skip-unreadable", "--keep", "id")
+    assert code == 1
+    assert "the input has no column 'id' to keep; its columns are 'price', 'mol', 'active'" in err
     (folder / "known.csv").write_text("mol,active\nCCO,0\nc1ccccc1C,1\n")
     code, out, _ = command("predict", "r", "known.csv", "--target", "active")
     assert "accuracy  " in out
     assert "ROC-AUC  " in out
+
+
+def test_predict_reads_as_the_training_did(command: Command, folder: Path) -> None:
+    lines = [f"{'C' * n}O,0,{n}\nc1ccccc1{'C' * n},1,{n}" for n in range(1, 16)]
+    (folder / "train.csv").write_text("\n".join(["molecule,active,id", *lines, "oops,1,99"]))
+    options = ("--smiles", "molecule", "--target", "active", "--skip-unreadable")
+    assert command("train", "train.csv", *options, *QUICK, "--out", "r")[0] == 0
+    (folder / "new.csv").write_text("id,molecule,active\n1,CCO,0\n2,oops,\n")
+    code, out, err = command("predict", "r", "new.csv")
+    assert code == 0, err
+    assert "accuracy" in out
+    assert [row["id"] for row in rows(folder / "predictions.csv")] == ["1", "2"]
+    (folder / "other.csv").write_text("id,molecule\n1,CCO\n")
+    code, out, err = command("predict", "r", "other.csv")
+    assert code == 0, err
+    assert "accuracy" not in out  # the column of the targets is not there
+    code, _, err = command("predict", "r", "other.csv", "--target", "active")
+    assert code == 1
+    assert "has no column 'active'; its columns are 'id', 'molecule'" in err
+    code, out, err = command("predict", "r", "new.csv", "--no-skip-unreadable")
+    assert code == 1
+    assert "line 3, 'oops'" in err
+    code, out, err = command("predict", "r", "train.csv")
+    assert "note: these are the graphs of training" in err
+    assert len(rows(folder / "predictions.csv")) == 31
+    (folder / "again.csv").write_text((folder / "predictions.csv").read_text())
+    code, _, err = command("predict", "r", "again.csv")
+    assert code == 1
+    assert "two columns 'predicted': choose the columns of the input to keep by --keep" in err
+
+
+def test_a_model_without_a_source_and_a_part_asks_for_one(command: Command, run: Path) -> None:
+    code, _, err = command("predict", run)
+    assert code == 1
+    assert "name the graphs (bankgcn predict RUN SOURCE), or choose a part" in err
+    code, _, err = command("predict", run, "MUTAG", "--out", "p.xlsx")
+    assert code == 1
+    assert "p.xlsx: cannot write a table with the ending '.xlsx': expected .csv, .parquet, .jsonl" in err
 
 
 def write_words(path: Path) -> Path:
@@ -277,13 +340,16 @@ def test_a_part_of_a_saved_set_needs_no_options_of_a_table(command: Command, fol
 
 def test_only_options_that_a_command_has_are_suggested(command: Command, folder: Path, run: Path) -> None:
     (folder / "new.csv").write_text("smiles,a\nCC,1\nCCC,\n")
-    code, _, err = command("predict", run, "new.csv", "--target", "a")
+    line = '{"nodes": [{"id": 0%s}], "edges": [], "graph": {"y": "%s"}}\n'
+    (folder / "own.jsonl").write_text((line % (', "x": 1', "a") + line % (', "x": 2', "b")) * 10)
+    (folder / "new.jsonl").write_text(line % (', "x": 1', "a") + line % ("", "b"))
+    assert command("train", "own.jsonl", *QUICK, "--out", "r")[0] == 0
+    code, _, err = command("predict", "r", "new.jsonl")
     assert code == 1
-    assert "(--skip-missing leaves them out, --ignore-targets reads no targets)" in err
-    code, _, err = command("predict", run, "new.csv", "--target", "a", "--skip-missing")
-    assert "rows have no target" not in err
+    assert "(--skip-unreadable leaves such graphs out, --fill-missing VALUE sets missing entries)" in err
     code, _, err = command("data", "describe", "new.csv")
-    assert "(--skip-missing leaves them out, --ignore-targets reads no targets)" in err
+    advice = "(--skip-missing leaves them out, --fill-missing VALUE sets them, --ignore-targets reads no targets)"
+    assert advice in err
 
 
 def test_weighted_graphs_are_refused_by_a_model_that_takes_no_weights(command: Command, folder: Path) -> None:
@@ -305,6 +371,18 @@ def test_models_with_and_without_weights_do_not_vote_together(command: Command, 
     code, _, err = command("predict", "runs", "MUTAG")
     assert code == 1
     assert "two: was trained with ignore_weights = True, but one with False: they cannot vote together" in err
+
+
+def test_runs_of_different_data_or_targets_do_not_vote_together(command: Command, folder: Path) -> None:
+    table = "\n".join(["smiles,a,b", *(f"{'C' * n},{n % 2},{n // 2 % 2}" for n in range(1, 31))])
+    for name in ("one", "other"):
+        (folder / f"{name}.csv").write_text(table)
+    for name, source, target in (("1", "one", "a"), ("2", "one", "b"), ("3", "other", "a")):
+        assert command("train", f"{source}.csv", "--target", target, *QUICK, "--out", f"runs/{name}")[0] == 0
+    code, _, err = command("predict", "runs", "one.csv")
+    assert code == 1
+    assert "runs: 2: was trained with target = b, but 1 with a; 3: was trained on " in err
+    assert f"{folder / 'other.csv'}, but 1 on {folder / 'one.csv'}: they cannot vote together; name one run" in err
 
 
 @pytest.mark.parametrize(

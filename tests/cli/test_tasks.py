@@ -48,8 +48,8 @@ def test_a_value_is_scored_and_predicted_in_the_users_units(command: Command, fo
     assert f"MAE  {record['test_score']:.4f}  (3 graphs)" in out
     assert "RMSE  " in out
     predicted = rows(folder / "p.csv")
-    assert list(predicted[0]) == ["name", "price", "price_true"]
-    errors = [abs(float(row["price"]) - float(row["price_true"])) for row in predicted]
+    assert list(predicted[0]) == ["smiles", "price", "charge", "ring", "odd", "predicted_price"]
+    errors = [abs(float(row["predicted_price"]) - float(row["price"])) for row in predicted]
     assert np.mean(errors) == pytest.approx(record["test_score"], rel=1e-4)
     code, out, err = command("embed", "r", table)
     assert code == 0, err
@@ -63,10 +63,11 @@ def test_the_models_of_several_runs_have_a_mean_and_a_spread(command: Command, f
     code, out, err = command("predict", "runs", table, "--target", "price", "--out", "both.csv")
     assert code == 0, err
     assert "30 predictions by 2 models" in out
-    single = np.array([[float(row["price"]) for row in rows(folder / f"{seed}.csv")] for seed in (0, 1)])
+    single = np.array([[float(row["predicted_price"]) for row in rows(folder / f"{seed}.csv")] for seed in (0, 1)])
     both = rows(folder / "both.csv")
-    np.testing.assert_allclose([float(row["price"]) for row in both], single.mean(0), rtol=1e-4)
-    np.testing.assert_allclose([float(row["price_sd"]) for row in both], single.std(0, ddof=1), rtol=1e-2, atol=1e-4)
+    np.testing.assert_allclose([float(row["predicted_price"]) for row in both], single.mean(0), rtol=1e-4)
+    spread = [float(row["predicted_price_sd"]) for row in both]
+    np.testing.assert_allclose(spread, single.std(0, ddof=1), rtol=1e-2, atol=1e-4)
 
 
 def test_several_values_have_a_column_each(command: Command, folder: Path, table: Path) -> None:
@@ -78,8 +79,9 @@ def test_several_values_have_a_column_each(command: Command, folder: Path, table
     code, out, err = command("predict", "r", table, "--target", "charge,price", "--out", "p.csv")
     assert code == 0, err
     first = rows(folder / "p.csv")[0]
-    assert list(first) == ["name", "price", "charge", "charge_true", "price_true"]
-    assert (first["charge_true"], first["price_true"]) == ("-1", "10")
+    assert list(first)[5:] == ["predicted_price", "predicted_charge"]
+    assert (first["charge"], first["price"]) == ("-1", "10.0")
+    assert "R2  " in out
 
 
 def test_labels_may_be_missing_and_are_predicted_as_probabilities(command: Command, folder: Path, table: Path) -> None:
@@ -91,9 +93,9 @@ def test_labels_may_be_missing_and_are_predicted_as_probabilities(command: Comma
     assert code == 0, err
     assert "average precision  " in out
     predicted = rows(folder / "p.csv")
-    assert list(predicted[0]) == ["name", "p_ring", "p_odd", "ring_true", "odd_true"]
+    assert list(predicted[0]) == ["smiles", "price", "charge", "ring", "odd", "p_ring", "p_odd"]
     assert all(0 <= float(row[name]) <= 1 for row in predicted for name in ("p_ring", "p_odd"))
-    assert sum(row["odd_true"] == "" for row in predicted) == 5
+    assert sum(row["odd"] == "" for row in predicted) == 5
     code, out, err = command("predict", "r", table, "--target", "ring", "--out", "p.csv")
     assert code == 0, err
     assert "note: no score: " in err

@@ -28,7 +28,7 @@ from bankgcn.training.run_folder import RunFolder
 Command = Callable[..., tuple[int, str, str]]
 
 QUICK = ("--epochs", 3, "--hidden", 16, "--layers", 2)
-FILES = {"config.toml", "history.csv", "model.safetensors", "record.json", "split.json"}
+FILES = {"config.toml", "history.csv", "model.safetensors", "record.json", "split.json", "test_predictions.csv"}
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -304,7 +304,7 @@ def test_graphs_without_features_get_the_same_signals_in_train_and_in_a_sweep(co
         (["same.csv"], "all 3 graphs of same have the class '1'"),
         (["rare.jsonl", "--metric", "roc_auc", "--select", "score"], "select by their loss (--select loss)"),
         (["weighted.jsonl", "--model", "sage"], "the model sage cannot use (--ignore-weights ignores them)"),
-        (["missing.csv"], "1 of 3 rows have no target in column 'a' (--skip-missing leaves them out)"),
+        (["missing.csv"], "1 of 3 rows have no target in column 'a' (--skip-missing leaves them out, --fill-missing"),
         (["missing.jsonl"], "missing.jsonl:2: has no target, but other lines have"),
     ],
 )
@@ -364,5 +364,6 @@ def test_the_first_command_works_as_a_program(folder: Path) -> None:
     result = subprocess.run(arguments, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "80"})
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("test accuracy")
-    assert len(result.stderr.splitlines()) == 3  # no bar where there is no terminal
+    assert len(result.stderr.splitlines()) == 4  # no bar where there is no terminal
+    assert result.stderr.splitlines()[-1].startswith("warning: the model predicts '1' for all 18 graphs")
     assert TrainedModel.load(folder / "runs" / "MUTAG-bank-0-epochs=2" / "model.safetensors").task.names == ("-1", "1")

@@ -51,7 +51,8 @@ def trained() -> BankGCNClassifier:
 
 
 def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
-    of_the_data = {"smiles", "target", "skip_unreadable", "skip_missing", "train_per_class", "task", "seed"}
+    of_the_data = {"smiles", "target", "skip_unreadable", "skip_missing", "fill_missing", "train_per_class", "task"}
+    of_the_data |= {"seed", "split", "split_column", "ratios", "folds", "fold", "test", "split_seed"}
     own = {"attributes", "categories", "validation_fraction", "random_state"}
     parameters = {name: item.default for name, item in signature(BankGCNClassifier).parameters.items()}
     assert set(parameters) - own == set(PLACES) - of_the_data

@@ -14,7 +14,7 @@ from bankgcn.data.splits import Split, stratified_split
 from bankgcn.data.weights import without_weights
 from bankgcn.nn import CONVS, GraphNetwork
 from bankgcn.training import ModelConfig, TrainConfig, fit
-from bankgcn.training.checks import check_run, class_notes
+from bankgcn.training.checks import check_run, class_notes, target_warnings
 
 BY_SCORE = TrainConfig(metric="roc_auc", select="score")
 
@@ -102,3 +102,25 @@ def test_weighted_graphs_are_refused_by_models_that_take_no_weights(conv: str) -
         message = rf"own has edge weights, which the model {conv} cannot use \(without_weights ignores them\)"
         with pytest.raises(ValueError, match=message):
             check(graphs, conv=conv)
+
+
+def test_a_rare_class_is_a_warning_that_says_what_to_type() -> None:
+    (warning,) = target_warnings(graphs_of([0] * 97 + [1] * 3))
+    assert warning.startswith("97% of the graphs have the class 'c0', and the smallest class has 3: --class-weight bal")
+    assert target_warnings(graphs_of([0] * 60 + [1] * 40)) == ()
+
+
+def test_whole_numbers_that_may_be_values_are_a_warning_unless_the_task_was_chosen() -> None:
+    numbers = replace(graphs_of(list(range(14)) * 5), classes=tuple(map(str, range(-3, 11))))
+    (warning,) = target_warnings(numbers)
+    assert "14 different whole numbers" in warning
+    assert "--task values" in warning
+    assert target_warnings(numbers, chosen=True) == ()
+    assert target_warnings(graphs_of(list(range(14)) * 5)) == ()  # words
+
+
+def test_few_graphs_for_each_class_are_a_warning() -> None:
+    (warning,) = target_warnings(graphs_of(list(range(10)) * 2))
+    assert warning.startswith("there are 10 classes for 20 graphs")
+    values = GraphSet.from_edges([1], np.zeros((2, 0), int), y=np.array([0.5], np.float32))
+    assert target_warnings(values) == ()

@@ -7,15 +7,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.sources import Source, find_source
 from bankgcn.experiments import RunRecord, RunSpec, run
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
-from bankgcn.training import Epoch, evaluate, fit
-from bankgcn.training.execute import Runner
+from bankgcn.training import Epoch, evaluate, fit, predict_logits
+from bankgcn.training.assessment import Assessment
+from bankgcn.training.execute import Runner, execute
 from bankgcn.training.prepare import Loader, prepare
 from bankgcn.training.versions import processor
 
@@ -107,14 +110,35 @@ def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatc
         seen.append("fit")
         return result
 
-    def watched_evaluate(net, graphs, *args):
+    def watched_prediction(net, graphs):
         seen.append(len(graphs))
-        return evaluate(net, graphs, *args)
+        return predict_logits(net, graphs)
 
     monkeypatch.setattr(module, "fit", watched_fit)
-    monkeypatch.setattr(module, "evaluate", watched_evaluate)
+    monkeypatch.setattr(module, "predict_logits", watched_prediction)
     run(CONFIG)
-    assert seen == ["fit", len(prepare(CONFIG).split.test)]
+    split = prepare(CONFIG).split
+    assert seen == ["fit", len(split.valid), len(split.test)]  # the validation graphs fit the temperature
+
+
+def test_the_record_says_how_good_the_model_is_as_the_table_of_test_predictions_does() -> None:
+    result = execute(CONFIG)
+    assert result is not None
+    found = Assessment.from_dict(result.record.assessment)
+    assert (found.score, found.graphs) == (result.record.test_score, result.record.split_sizes[2])
+    table = dict(result.test_table)
+    assert table["graph"] == prepare(CONFIG).split.test.tolist()
+    assert np.mean([a == b for a, b in zip(table["class"], table["predicted"], strict=True)]) == found.score
+    assert result.model is not None
+    assert result.model.temperature == result.record.temperature != 1
+    test = prepare(CONFIG).graphs[table["graph"]]
+    calibrated = torch.softmax(predict_logits(result.model.net, test).double() / result.model.temperature, 1)
+    np.testing.assert_allclose(table["p_1"], calibrated[:, 1])
+    np.testing.assert_allclose(result.model.predictions(test), calibrated)
+    raw = torch.softmax(predict_logits(result.model.net, test).double(), 1)
+    np.testing.assert_allclose(result.model.predictions(test, calibrated=False), raw)
+    share = np.mean(mutag().y[prepare(CONFIG).split.train] == 1)
+    assert result.model.constant == pytest.approx((1 - share, share))
 
 
 def test_the_record_tells_which_path_the_training_took() -> None:

@@ -14,6 +14,7 @@ from bankgcn.cli.bench import bench
 from bankgcn.cli.data import app as data_commands
 from bankgcn.cli.document import write_page
 from bankgcn.cli.errors import Commands
+from bankgcn.cli.evaluate import evaluate
 from bankgcn.cli.figure import draw_figure
 from bankgcn.cli.pack import pack_records
 from bankgcn.cli.predict import embed, predict
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.command()(train)
 app.command()(predict)
+app.command()(evaluate)
 app.command()(embed)
 app.add_typer(data_commands, name="data")
 for name, command in PAPER_COMMANDS.items():

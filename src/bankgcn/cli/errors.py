@@ -7,10 +7,9 @@ import re
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 from typer.core import TyperGroup
 
+from bankgcn.cli.messages import say
 from bankgcn.cli.options import OPTION_OF_KEYWORD
 
 FAILED, INTERRUPTED = 1, 130
@@ -40,7 +39,7 @@ class Commands(TyperGroup):
 def _print_error(message: str) -> None:
     if os.environ.get("RANK", "0") != "0":
         return  # of the processes of torchrun, only the first prints
-    Console(stderr=True).print(Text(message), soft_wrap=True)
+    say(message, stderr=True)
 
 
 def _translate_keywords(command: Any, message: str) -> str:

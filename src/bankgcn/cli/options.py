@@ -35,6 +35,7 @@ Threads = Annotated[
 OPTION_OF_KEYWORD = {
     'unreadable="skip"': "--skip-unreadable",
     'missing="skip"': "--skip-missing",
+    'fill_missing="VALUE"': "--fill-missing VALUE",
     'asymmetric="symmetrise"': "--symmetrise",
     'smiles="NAME"': "--smiles NAME",
     'target="NAME"': "--target NAME",

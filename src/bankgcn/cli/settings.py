@@ -63,6 +63,8 @@ class Settings:
             file = {key: value for key, value in file.items() if not _is_of_model(key)}
         given = file | flags
         source = given[SOURCE] = _canonical_source(str(given.get(SOURCE, DEFAULTS[SOURCE])))
+        if given.get("test"):
+            given["test"] = _canonical_source(str(given["test"]))
         model = str(given.get("model", DEFAULTS["model"]))
         unused = _unused(model)
         for key in given:

@@ -18,7 +18,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.files.atomic import SHARED_AGE, remove_unfinished
 from bankgcn.files.errors import FileError
 
-READERS_VERSION = 4  # raise it when a reader gives other graphs for the same file
+READERS_VERSION = 5  # raise it when a reader gives other graphs for the same file
 SETTLED = 2.0  # seconds; on some file systems two writes within this time leave the same time stamp
 
 

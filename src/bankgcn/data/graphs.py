@@ -62,6 +62,7 @@ class GraphSet:
     name: str = ""
     notes: tuple[str, ...] = ()
     feature_spec: FeatureSpec = field(default_factory=dict)  # how the node features were made; see features.spec
+    skipped: tuple[tuple[int, str], ...] = ()  # rows of the source that have no graph, counted from 0, and why
 
     def __post_init__(self) -> None:
         check_invariants(self)
@@ -85,6 +86,7 @@ class GraphSet:
         asymmetric: Literal["refuse", "symmetrise"] = "refuse",
         notes: Sequence[str] = (),
         feature_spec: FeatureSpec | None = None,
+        skipped: Sequence[tuple[int, str]] = (),
     ) -> GraphSet:
         """A set of graphs from an edge list; all readers use it.
 
@@ -111,6 +113,7 @@ class GraphSet:
                 ``"symmetrise"``, which gives both directions the larger weight and counts in the notes.
             notes: What a user of these graphs must know.
             feature_spec: How the signals were made, if known; see :mod:`bankgcn.data.features.spec`.
+            skipped: Rows of the source that have no graph, counted from 0, each with the reason.
 
         Raises:
             GraphError: The arrays contradict each other; the message names the value and where it stands.
@@ -147,6 +150,7 @@ class GraphSet:
             notes=(*notes, *flat.notes),
             **_check_signals(node_ptr, attributes, labels, label_widths),
             feature_spec=dict(feature_spec or {}),
+            skipped=tuple(skipped),
         )
 
     @classmethod
@@ -273,6 +277,12 @@ class GraphSet:
         return self.num_directed_edges // 2
 
     @property
+    def rows(self) -> NDArray[np.int64]:
+        """Row of the source that each graph comes from, counted from 0, shape ``(G,)``."""
+        skipped = [row for row, _ in self.skipped]
+        return np.setdiff1d(np.arange(len(self) + len(skipped)), skipped)
+
+    @property
     def num_attributes(self) -> int:
         """Number of real-valued columns of the signals."""
         return 0 if self.attributes is None else self.attributes.shape[1]
@@ -307,6 +317,7 @@ class GraphSet:
             labels=None if self.labels is None else self.labels[nodes],
             y=None if self.y is None else self.y[chosen],
             names=None if self.names is None else tuple(self.names[i] for i in chosen),
+            skipped=(),
         )
         subset.__dict__["node_colors"] = self.node_colors.of(chosen)
         return subset

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeError, NodeSchema, as_numbers
-from bankgcn.data.targets import class_name
+from bankgcn.data.targets import name_of_class
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -85,7 +85,7 @@ def _with_words(nodes: Nodes, keys: Iterable[str]) -> Nodes:
 
 def _word(value: Any) -> Any:
     plain = value.item() if isinstance(value, np.generic) else value
-    return class_name(plain) if isinstance(plain, int | float) else value
+    return name_of_class(plain) if isinstance(plain, int | float) else value
 
 
 def _check_kinds(graphs: Sequence[nx.Graph], nodes: list[Nodes]) -> None:

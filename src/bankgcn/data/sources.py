@@ -21,6 +21,7 @@ from bankgcn.files.archives import Archive, unpack
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.files.errors import FileError
+from bankgcn.files.tables import TextTable
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,10 @@ class Source:
         """Whether nodes are atoms, whose features a user can choose."""
         return self.path is not None and READERS[self.reader].holds_molecules
 
-    @property
-    def names_target(self) -> bool:
-        """Whether targets are read only from columns that the user names, when a model is applied."""
-        return self.path is not None and READERS[self.reader].names_target
+    def table(self) -> TextTable | None:
+        """The rows of a source that is a table; ``None`` for other sources."""
+        read = None if self.path is None else READERS[self.reader].table
+        return None if read is None or self.path is None else read(self.path)
 
     @property
     def options(self) -> tuple[str, ...]:

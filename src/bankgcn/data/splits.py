@@ -85,9 +85,9 @@ class Split:
         return {part: getattr(self, part).tolist() for part in PARTS}
 
 
-def split_targets(y: NDArray, seed: int = 0) -> Split:
-    """Training, validation and test 8:1:1: stratified by classes, or plain random where the targets are numbers."""
-    return stratified_split(y, seed=seed) if y.dtype.kind in "iu" else random_split(len(y), seed=seed)
+def split_targets(y: NDArray, seed: int = 0, ratios: Sequence[float] = (8, 1, 1)) -> Split:
+    """Training, validation and test: stratified by classes, or plain random where the targets are numbers."""
+    return stratified_split(y, ratios, seed) if y.dtype.kind in "iu" else random_split(len(y), ratios, seed)
 
 
 def random_split(num_graphs: int, ratios: Sequence[float] = (8, 1, 1), seed: int = 0) -> Split:
@@ -118,21 +118,30 @@ def stratified_split(y: ArrayLike, ratios: Sequence[float] = (8, 1, 1), seed: in
         seed: Number of the split.
     """
     labels = _class_numbers(y)
-    share = np.asarray(ratios, np.float64)
-    if share.shape != (3,) or not (np.isfinite(share).all() and (share >= 0).all() and share.sum() > 0):
-        raise ValueError(f"ratios={tuple(ratios)}: expected three numbers that are not negative, and not all 0")
-    share = share / share.sum()
+    share = shares(ratios)
     rng = np.random.Generator(np.random.PCG64(seed))
     parts: list[list[NDArray[np.int64]]] = [[], [], []]
     shortfall = np.zeros(3)  # how much each part lacks of its share in the classes so far
     for label in np.unique(labels):
-        members = _shuffled(np.flatnonzero(labels == label), rng)
+        members = shuffled(np.flatnonzero(labels == label), rng)
         exact = share * len(members)
         counts = _rounded(exact, shortfall)
         shortfall += exact - counts
         for part, chosen in zip(parts, np.split(members, np.cumsum(counts)[:-1]), strict=True):
             part.append(chosen)
     return Split(*(np.concatenate([np.zeros(0, np.int64), *part]) for part in parts))
+
+
+def shares(ratios: Sequence[float]) -> NDArray[np.float64]:
+    """The shares of training, validation and test; their sum is 1.
+
+    Raises:
+        ValueError: The ratios are not three numbers from 0, of which one is larger.
+    """
+    share = np.asarray(ratios, np.float64)
+    if share.shape != (3,) or not (np.isfinite(share).all() and (share >= 0).all() and share.sum() > 0):
+        raise ValueError(f"ratios={tuple(ratios)}: expected three numbers that are not negative, and not all 0")
+    return share / share.sum()
 
 
 def limit_training(split: Split, y: ArrayLike, per_class: int, seed: int = 0) -> Split:
@@ -153,7 +162,7 @@ def limit_training(split: Split, y: ArrayLike, per_class: int, seed: int = 0) ->
         members = split.train[labels == label]
         if len(members) < per_class:
             raise ValueError(f"class {label} has {len(members)} training graphs: per_class={per_class} are too many")
-        kept.append(_shuffled(members, rng)[:per_class])
+        kept.append(shuffled(members, rng)[:per_class])
     return replace(split, train=np.concatenate([np.zeros(0, np.int64), *kept]))
 
 
@@ -164,7 +173,7 @@ def _class_numbers(y: ArrayLike) -> NDArray[np.integer]:
     return labels
 
 
-def _shuffled(members: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+def shuffled(members: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Shuffle by sorting raw random numbers, because numpy may change how its ``shuffle`` draws them."""
     return members[np.argsort(rng.bit_generator.random_raw(len(members)), kind="stable")]
 

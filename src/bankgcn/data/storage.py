@@ -41,6 +41,7 @@ def load_set(path: str | os.PathLike[str], verify: bool = False) -> GraphSet:
     stored_fingerprint = rest.pop("fingerprint", None)
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in rest.items()} | arrays
     members: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in values.items()}
+    members["skipped"] = tuple(map(tuple, members.get("skipped", ())))
     try:
         loaded = GraphSet(**members)
     except (TypeError, AttributeError, GraphError) as error:

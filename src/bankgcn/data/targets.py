@@ -122,7 +122,7 @@ def _encode_column(
         task = "values" if not all(_is_whole(value) for value in values) else _task_of_integers(values, name)
     if task in ("values", "labels"):
         return Targets(_numbers([(value,) for value in values], (name,), task)[:, 0], targets=(name,) if name else ())
-    names = [class_name(value) for value in values]
+    names = [name_of_class(value) for value in values]
     known = tuple(sorted(set(names), key=_by_number_then_word) if classes is None else classes)
     place = {word: number for number, word in enumerate(known)}
     for graph, word in enumerate(names):
@@ -185,7 +185,7 @@ def _task_of_integers(values: Sequence[int | float], name: str | None) -> TaskNa
     return "classes"
 
 
-def class_name(value: Scalar) -> str:
+def name_of_class(value: Scalar) -> str:
     """Name of a class: ``1``, ``1.0`` and ``"1"`` are the same one."""
     if isinstance(value, bool):
         return str(value).lower()

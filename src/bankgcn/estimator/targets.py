@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, random_split, stratified_split
-from bankgcn.data.targets import class_name
+from bankgcn.data.targets import name_of_class
 from bankgcn.predictor import class_values
 from bankgcn.training.weights import check_weights
 
@@ -40,7 +40,7 @@ def with_classes(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, ND
         check_array(values, ensure_2d=False, input_name="y")
     check_classification_targets(values)
     classes, numbers = np.unique(values, return_inverse=True)
-    names = tuple(class_name(value) for value in classes.tolist())
+    names = tuple(name_of_class(value) for value in classes.tolist())
     return replace(graphs, y=numbers.astype(np.int64), classes=names, targets=()), classes
 
 

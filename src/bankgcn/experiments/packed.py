@@ -82,10 +82,12 @@ def read_packed(folder: Path) -> dict[str, RunRecord]:
 def compact(record: RunRecord) -> RunRecord:
     """The record without task, protocol and origin of the split, which follow from its configuration and dataset.
 
-    The coefficients of the filters stay only where Figure 3 may show them.
+    Assessment and temperature are left out, too: tables need the scores alone. The coefficients of the filters stay
+    only where Figure 3 may show them.
     """
     drawn = record.config.key in _figure_keys(record.config.dataset, record.config.train.max_epochs)
-    return replace(record, task={}, protocol="", split_from="", alpha=record.alpha if drawn else ())
+    kept = replace(record, alpha=record.alpha if drawn else ())
+    return replace(kept, task={}, protocol="", split_from="", assessment={}, temperature=1.0)
 
 
 @cache

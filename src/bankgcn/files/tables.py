@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from bankgcn.files.errors import FileError
 
 DELIMITERS = ",;\t"
+
+Cell = str | int | float | None
+Columns = list[tuple[str, Sequence[Cell]]]
+"""The columns of a table to write, with their names; ``None`` is an empty cell."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,19 @@ class TextTable:
             raise FileError(f"has no column {name!r}; its columns are {self.listed()}", self.path)
         place = self.header.index(name)
         return [row[place] for row in self.rows]
+
+    def take(self, rows: Sequence[int]) -> TextTable:
+        """The table with these rows only."""
+        return replace(self, rows=[self.rows[row] for row in rows], lines=[self.lines[row] for row in rows])
+
+    def followed_by(self, other: TextTable) -> TextTable:
+        """The rows of both tables, with the columns of both; cells that a table lacks are empty."""
+        header = tuple(dict.fromkeys((*self.header, *other.header)))
+        rows = []
+        for table in (self, other):
+            places = [table.header.index(name) if name in table.header else None for name in header]
+            rows += [["" if place is None else row[place] for place in places] for row in table.rows]
+        return TextTable(self.path, header, rows, [*self.lines, *other.lines])
 
     def listed(self) -> str:
         """The names of the columns, for an error message."""
@@ -61,6 +79,22 @@ def read_table(path: Path) -> TextTable:
         if len(row) != len(header):
             raise FileError(f"has {len(row)} cell(s) where the header has {len(header)}", path, line)
     return TextTable(path, header, [row for _, row in rest], [line for line, _ in rest])
+
+
+def write_csv(file: BinaryIO, columns: Columns) -> None:
+    """Write columns as CSV in UTF-8. Real numbers have six significant digits."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([name for name, _ in columns])
+    table.writerows(zip(*(map(_text, cells) for _, cells in columns), strict=True))
+    text.flush()
+    text.detach()
+
+
+def _text(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
 def _numbered_rows(file: TextIO, path: Path) -> list[tuple[int, list[str]]]:

@@ -16,6 +16,9 @@ from bankgcn.training.model import ModelConfig
 from bankgcn.training.weights import LossWeights
 
 CLASSES_NAMED = 3  # in a note
+MANY_INTEGERS = 6  # so many different whole numbers may be values
+FEW_GRAPHS = 4  # fewer graphs than this for each class can hardly be split into three parts
+IMBALANCE = 10  # how many times the graphs of the smallest class the largest has
 
 
 def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainConfig, kind: str | None = None) -> Task:
@@ -100,6 +103,42 @@ def class_notes(graphs: GraphSet) -> tuple[str, ...]:
         f"{len(alone):,} of {len(numbers):,} classes {have} one graph only ({named}): "
         "the model cannot be both trained and tested on such a class",
     )
+
+
+def target_warnings(graphs: GraphSet, chosen: bool = False) -> tuple[str, ...]:
+    """Warnings for the user before training: classes that may be meant as values, few graphs a class, imbalance.
+
+    Args:
+        graphs: The graphs.
+        chosen: Whether the user chose the kind of task.
+    """
+    if graphs.y is None or not graphs.classes:
+        return ()
+    warnings = []
+    counts = np.bincount(graphs.y, minlength=len(graphs.classes))
+    counts = counts[counts > 0]
+    if not chosen and len(counts) >= MANY_INTEGERS and all(map(_is_whole_number, graphs.classes)):
+        warnings.append(
+            f"the targets are {len(counts):,} different whole numbers, which are learned as classes "
+            "(--task values learns them as numbers, --task classes hides this warning)"
+        )
+    if len(counts) * FEW_GRAPHS > len(graphs):
+        warnings.append(
+            f"there are {len(counts):,} classes for {len(graphs):,} graphs, so that the scores are very uncertain: "
+            "check the targets"
+        )
+    if counts.max() >= IMBALANCE * counts.min():
+        largest = graphs.classes[int(np.bincount(graphs.y).argmax())]
+        warnings.append(
+            f"{counts.max() / len(graphs):.0%} of the graphs have the class {largest!r}, and the smallest class has "
+            f"{counts.min():,}: --class-weight balanced gives small classes more weight, and "
+            "--metric balanced_accuracy scores all classes alike"
+        )
+    return tuple(warnings)
+
+
+def _is_whole_number(name: str) -> bool:
+    return name.removeprefix("-").isdecimal()
 
 
 def _check_classes(name: str, y: NDArray, classes: tuple[str, ...]) -> None:

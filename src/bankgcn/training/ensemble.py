@@ -7,23 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from bankgcn.choices import pick
 from bankgcn.data.features.refit import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.splits import PARTS, Split
 from bankgcn.files.errors import FileError
 from bankgcn.tasks import Task
-from bankgcn.training.evaluation import predict_logits
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.setting_names import spec_of
-from bankgcn.training.spec import ReaderOptions
+from bankgcn.training.spec import ReaderOptions, RunSpec
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Models that were trained on the same kind of graphs for the same task.
+    """Models that were trained on the same graphs for the same task.
 
     Args:
         members: The models, by where they are.
@@ -38,7 +41,7 @@ class Ensemble:
         """The model of a run, or the models of all runs in a folder.
 
         Raises:
-            FileError: There is none, or they do not fit together.
+            FileError: There is none, or they do not belong together.
         """
         if RunFolder(path).model.exists():
             return cls({path: TrainedModel.load(RunFolder(path).model)})
@@ -50,7 +53,7 @@ class Ensemble:
             cure = f"; its run is not finished: bankgcn train --out {path}" if RunFolder(path).started else ""
             raise FileError(f"has no trained model{cure}", path)
         members = {run: TrainedModel.load(RunFolder(run).model) for run in done}
-        _check_same_kind(members)
+        _check_same_kind(path, members)
         return cls(members, tuple(run for run in runs if run not in done))
 
     @property
@@ -75,6 +78,11 @@ class Ensemble:
         return first if first is None or same else dict(widened(first))
 
     @property
+    def spec(self) -> RunSpec | None:
+        """The run of the first model; ``None`` if it was not trained by a run."""
+        return _spec(self.first)
+
+    @property
     def reader(self) -> ReaderOptions:
         """How the graphs of the first model were read."""
         return _reader(self.first)
@@ -84,44 +92,79 @@ class Ensemble:
         models = self.members.values()
         return any(model.metadata.get("graphs") == model.conform(graphs).fingerprint for model in models)
 
-    def predictions(self, graphs: GraphSet) -> tuple[Tensor, Tensor | None]:
+    def part(self, graphs: GraphSet, part: str) -> NDArray[np.int64]:
+        """Numbers of the graphs of a part of the split that the models were trained with.
+
+        Raises:
+            ValueError: The graphs are not those of training, or the models were trained with different splits.
+        """
+        pick(dict.fromkeys(PARTS), part, "part")
+        splits = {
+            path: Split.load(RunFolder(path).split, model.conform(graphs).fingerprint)
+            for path, model in self.members.items()
+        }
+        (first, split), *others = splits.items()
+        for path, other in others:
+            if other.hash != split.hash:
+                raise ValueError(
+                    f"{path} and {first} were trained with different splits, so that one may have learned from what "
+                    "the other was tested on: name one run (--part is for runs with one split, as --seeds makes them)"
+                )
+        return getattr(split, part)
+
+    def predictions(self, graphs: GraphSet, calibrated: bool = True) -> tuple[Tensor, Tensor | None]:
         """Mean prediction of the models, and their standard deviation if there are several.
+
+        Args:
+            graphs: The graphs.
+            calibrated: Whether each model applies its temperature.
 
         Returns:
             Probabilities, or values in the user's units: shape ``(num_graphs, out_channels)``, in double precision.
         """
-        single = [
-            model.task.predictions(predict_logits(model.net, model.conform(graphs)).cpu())
-            for model in self.members.values()
-        ]
-        together = torch.stack(single)
-        return together.mean(0), together.std(0) if len(single) > 1 else None
+        together = torch.stack([model.predictions(graphs, calibrated) for model in self.members.values()])
+        return together.mean(0), together.std(0) if len(self.members) > 1 else None
 
 
-def _check_same_kind(members: Mapping[Path, TrainedModel]) -> None:
-    """Raise unless all models learned the same targets from the same kind of graphs."""
+def _check_same_kind(path: Path, members: Mapping[Path, TrainedModel]) -> None:
+    """Raise unless all models learned the same targets from the same graphs."""
     (first, model), *others = members.items()
-    for path, other in others:
-        if (other.task.kind, other.task.names) != (model.task.kind, model.task.names):
-            raise FileError(
-                f"has the {other.task.kind} {', '.join(other.task.names)}, but {first.name} has the "
-                f"{model.task.kind} {', '.join(model.task.names)}: they cannot vote together",
-                path,
-            )
-        if not same_before_fit(other.feature_spec or {}, model.feature_spec or {}):
-            raise FileError(f"was trained on graphs with other features than {first.name}", path)
-        ignores = [_reader(one).ignore_weights for one in (other, model)]
-        if ignores[0] != ignores[1]:
-            raise FileError(
-                f"was trained with ignore_weights = {ignores[0]}, but {first.name} with {ignores[1]}: "
-                "they cannot vote together",
-                path,
-            )
+    differing = [f"{run.name}: {why}" for run, other in others if (why := _difference(first.name, model, other))]
+    if differing:
+        raise FileError(
+            f"{'; '.join(differing)}: they cannot vote together; name one run, such as {first}, or a folder that "
+            "holds nothing but runs of one training",
+            path,
+        )
+
+
+def _difference(first: str, model: TrainedModel, other: TrainedModel) -> str:
+    """Why another model cannot vote with the first one; empty if it can."""
+    if (other.task.kind, other.task.names) != (model.task.kind, model.task.names):
+        return (
+            f"has the {other.task.kind} {', '.join(other.task.names)}, but {first} has the {model.task.kind} "
+            f"{', '.join(model.task.names)}"
+        )
+    if not same_before_fit(other.feature_spec or {}, model.feature_spec or {}):
+        return f"was trained on graphs with other features than {first}"
+    for name in ("ignore_weights", "target"):
+        theirs, ours = (getattr(_reader(one), name) for one in (other, model))
+        if theirs != ours:
+            return f"was trained with {name} = {theirs}, but {first} with {ours}"
+    spec, ours = _spec(other), _spec(model)
+    if spec is not None and ours is not None and spec.dataset != ours.dataset:
+        return f"was trained on {spec.dataset}, but {first} on {ours.dataset}"
+    return ""
+
+
+def _spec(model: TrainedModel) -> RunSpec | None:
+    """The run of a model. Models of version 0.1.0 hold the settings of the command line."""
+    if "run" in model.metadata:
+        return RunSpec.from_dict(model.metadata["run"])
+    settings = model.metadata.get("config")
+    return spec_of(settings["source"], settings) if settings else None
 
 
 def _reader(model: TrainedModel) -> ReaderOptions:
-    """How the training graphs of a model were read. Models of version 0.1.0 hold the settings of the command line."""
-    if "run" in model.metadata:
-        return ReaderOptions(**model.metadata["run"].get("reader", {}))
-    settings = model.metadata.get("config")
-    return spec_of(settings["source"], settings).reader if settings else ReaderOptions()
+    spec = _spec(model)
+    return ReaderOptions() if spec is None else spec.reader

@@ -58,9 +58,13 @@ def evaluate(
     if graphs.y is None:
         raise ValueError("the graphs have no targets to compare with")
     task = task or Task(names=graphs.classes)
-    outputs = predict_logits(net, graphs).cpu()
+    return evaluate_outputs(predict_logits(net, graphs).cpu(), graphs.y, task, weights)
+
+
+def evaluate_outputs(outputs: Tensor, y: NDArray, task: Task, weights: NDArray[np.float64] | None = None) -> Evaluation:
+    """Task loss and score of outputs of a network, given the targets; the loss with the weight of each graph."""
     shares = None if weights is None else torch.from_numpy(weights).to(outputs)
-    return Evaluation(task.task_loss(outputs, task.targets(graphs.y), shares).item(), task.score(outputs, graphs.y))
+    return Evaluation(task.task_loss(outputs, task.targets(y), shares).item(), task.score(outputs, y))
 
 
 def _apply(

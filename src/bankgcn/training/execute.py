@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from bankgcn.data.features.spec import describe_features
+from bankgcn.files.tables import Columns
 from bankgcn.nn import BankConv, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
+from bankgcn.training.assessment import Assessment, assess, constant_prediction
+from bankgcn.training.calibration import fit_temperature
 from bankgcn.training.checks import class_notes
-from bankgcn.training.evaluation import Evaluation, evaluate
+from bankgcn.training.evaluation import Evaluation, evaluate_outputs, predict_logits
 from bankgcn.training.fitting import Epoch, FitResult, fit
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.parallel import ProcessGroup
+from bankgcn.training.prediction_table import name_columns, prediction_columns, true_columns, true_targets
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
@@ -37,11 +40,13 @@ class RunResult:
         record: The outcome.
         epochs: What is known of every epoch.
         model: The trained model; ``None`` if no epoch had a finite loss.
+        test_table: Predictions for the test graphs, beside the truth; empty without them.
     """
 
     record: RunRecord
     epochs: tuple[Epoch, ...]
     model: TrainedModel | None
+    test_table: Columns = field(default_factory=list)
 
 
 def execute(
@@ -94,21 +99,46 @@ def execute(
         )
     if group.rank > 0:
         return None
-    test = _test(run) if fitted.best and len(split.test) else None
-    record = _record(run, fitted, test, group, time.perf_counter() - started)
-    return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None)
+    tested = _test(run) if fitted.best else Tested()
+    record = _record(run, fitted, tested, group, time.perf_counter() - started)
+    return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None, tested.table)
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What the trained network does on the validation graphs (the temperature) and the test graphs (the rest)."""
+
+    temperature: float = 1.0
+    evaluation: Evaluation | None = None
+    assessment: Assessment | None = None
+    table: Columns = field(default_factory=list)
+
+
+def _test(run: PreparedRun) -> Tested:
+    """Calibrate by the validation graphs, then score the test graphs, which are weighed as the training graphs are."""
+    graphs, split, task = run.graphs, run.split, run.task
+    valid, test = graphs[split.valid], graphs[split.test]
+    assert graphs.y is not None
+    assert valid.y is not None
+    assert test.y is not None
+    temperature = fit_temperature(task, predict_logits(run.net, valid).cpu(), valid.y)
+    if not len(test):
+        return Tested(temperature)
+    outputs = predict_logits(run.net, test).cpu()
+    predictions = task.predictions(outputs.double() / temperature)
+    constant = constant_prediction(task, graphs.y[split.train])
+    names = name_columns(graphs, split.test.tolist())
+    weights = LossWeights(run.spec.train, task, graphs.y[split.train]).of(test.y, _of_part(run.weights, split.test))
+    return Tested(
+        temperature,
+        evaluate_outputs(outputs, test.y, task, weights),
+        assess(task, predictions, true_targets(task, test), constant),
+        [*names, *true_columns(task, test), *prediction_columns(task, predictions)],
+    )
 
 
 def _of_part(weights: NDArray[np.float64] | None, part: NDArray[np.int64]) -> NDArray[np.float64] | None:
     return None if weights is None else weights[part]
-
-
-def _test(run: PreparedRun) -> Evaluation:
-    """Loss and score of the test graphs, which are weighed as the training graphs are."""
-    y, split = cast(NDArray, run.graphs.y), run.split
-    weights = LossWeights(run.spec.train, run.task, y[split.train])
-    own = _of_part(run.weights, split.test)
-    return evaluate(run.net, run.graphs[split.test], run.task, weights.of(y[split.test], own))
 
 
 def _protocol(run: PreparedRun) -> str:
@@ -116,10 +146,8 @@ def _protocol(run: PreparedRun) -> str:
     return f"selected the epoch with {figure} on the validation graphs; scored the test graphs once, with its weights"
 
 
-def _record(
-    run: PreparedRun, fitted: FitResult, test: Evaluation | None, group: ProcessGroup, seconds: float
-) -> RunRecord:
-    spec, split, best = run.spec, run.split, fitted.best
+def _record(run: PreparedRun, fitted: FitResult, tested: Tested, group: ProcessGroup, seconds: float) -> RunRecord:
+    spec, split, best, test = run.spec, run.split, fitted.best, tested.evaluation
     banks = [conv.alpha.detach() for conv in run.net.convs if isinstance(conv, BankConv)]
     diverged = f"the loss of epoch {len(fitted.epochs)} is not a finite number" if fitted.status == "diverged" else ""
     return RunRecord(
@@ -147,12 +175,15 @@ def _record(
         versions=versions(fitted.path),
         threads=torch.get_num_threads(),
         processes=group.size,
+        assessment=tested.assessment.to_dict() if tested.assessment else {},
+        temperature=tested.temperature,
         seconds=seconds,
         error=diverged,
     )
 
 
 def _model(run: PreparedRun, record: RunRecord) -> TrainedModel:
+    assert run.graphs.y is not None
     return TrainedModel(
         net=run.net,
         config=run.spec.model,
@@ -165,6 +196,8 @@ def _model(run: PreparedRun, record: RunRecord) -> TrainedModel:
             "valid_score": record.valid_score,
             "test_score": record.test_score,
             "signals": describe_features(run.graphs),
+            "temperature": record.temperature,
+            "constant": list(constant_prediction(run.task, run.graphs.y[run.split.train])),
         },
     )
 

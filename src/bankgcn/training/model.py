@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from torch import nn
+from torch import Tensor, nn
 
 from bankgcn.choices import pick
 from bankgcn.data.features.refit import conform
@@ -23,6 +23,7 @@ from bankgcn.nn.norms import NORMS
 from bankgcn.nn.readout import READOUTS
 from bankgcn.settings import check_settings, plain_value, setting
 from bankgcn.tasks import Task
+from bankgcn.training.evaluation import predict_logits
 
 PANEL = "Model"
 
@@ -151,6 +152,30 @@ class TrainedModel:
     task: Task
     in_channels: int
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def temperature(self) -> float:
+        """What divides the outputs before they become probabilities; 1 for models that are not calibrated."""
+        return self.metadata.get("temperature", 1.0)
+
+    @property
+    def constant(self) -> tuple[float, ...] | None:
+        """The best constant prediction, by the training graphs; ``None`` for models of version 0.1.0."""
+        constant = self.metadata.get("constant")
+        return None if constant is None else tuple(constant)
+
+    def predictions(self, graphs: GraphSet, calibrated: bool = True) -> Tensor:
+        """Probabilities of classes or labels, or values in the user's units, for graphs of the same kind.
+
+        Args:
+            graphs: The graphs; their features are made as those of the training graphs.
+            calibrated: Whether the temperature is applied.
+
+        Returns:
+            Shape ``(num_graphs, out_channels)``, in double precision.
+        """
+        outputs = predict_logits(self.net, self.conform(graphs)).cpu().double()
+        return self.task.predictions(outputs / self.temperature if calibrated else outputs)
 
     @property
     def feature_spec(self) -> dict[str, Any] | None:

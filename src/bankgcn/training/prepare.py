@@ -11,7 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bankgcn.data.concatenate import concatenate
 from bankgcn.data.features.signals import with_features
+from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.splits import Split, limit_training
@@ -20,6 +22,7 @@ from bankgcn.nn.network import GraphNetwork, check_available
 from bankgcn.tasks import Task
 from bankgcn.training.checks import check_run
 from bankgcn.training.spec import RunSpec
+from bankgcn.training.splitting import draw_split
 
 Read = Callable[[Source, Mapping[str, Any]], GraphSet]
 
@@ -55,6 +58,15 @@ class Loader:
             self._last = (wanted, source, with_features(graphs))
         return self._last[1:]
 
+    def test_graphs(self, spec: RunSpec, graphs: GraphSet) -> GraphSet:
+        """The test graphs of a run that has a source for them, read as its other graphs, with the same features."""
+        assert spec.split.test is not None
+        source = find_source(spec.split.test, self.data_root)
+        task = spec.task or ("classes" if graphs.classes else None)
+        keywords = {name: value for name, value in spec.reader.keywords(task).items() if name in source.options}
+        test = self._read(source, {**keywords, "expected": describe_features(graphs)})
+        return without_weights(test) if spec.reader.ignore_weights else test
+
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedRun:
@@ -89,15 +101,19 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
         ValueError: The graphs cannot be read, or a network of this kind cannot be trained on them in this way.
     """
     check_available(spec.model.conv, spec.model.pooling)
-    source, as_read = (load or Loader())(spec)
-    split = source.split(as_read, spec.seeds.split)
+    load = load or Loader()
+    source, as_read = load(spec)
+    split, split_from = draw_split(source, as_read, spec.split, spec.seeds.split)
+    if spec.split.test is not None:
+        as_read, split = _with_test_graphs(as_read, split, load.test_graphs(spec, as_read))
+        split_from = f"{split_from}; test graphs: {Path(spec.split.test).name}"
     if spec.train_per_class is not None:
         if as_read.y is None or not as_read.classes:
             raise ValueError(f"train_per_class={spec.train_per_class} needs classes, which {source.name} does not have")
         split = limit_training(split, as_read.y, spec.train_per_class, spec.seeds.subset)
     graphs = source.fitted(as_read, split.train)
-    run = prepare_graphs(spec, graphs, split)
-    return replace(run, fingerprint=as_read.fingerprint, split_from=_split_from(source, run.task))
+    run = prepare_graphs(spec, graphs, split, split_from=split_from)
+    return replace(run, fingerprint=as_read.fingerprint)
 
 
 def prepare_graphs(
@@ -131,7 +147,11 @@ def prepare_graphs(
     )
 
 
-def _split_from(source: Source, task: Task) -> str:
-    if source.entry is not None and source.entry.split == "official":
-        return "its authors"
-    return "the seed: 8:1:1, stratified by class" if task.kind == "classes" else "the seed: 8:1:1"
+def _with_test_graphs(graphs: GraphSet, split: Split, test: GraphSet) -> tuple[GraphSet, Split]:
+    """The graphs with test graphs of another source after them, and the split of both."""
+    if len(split.test):
+        raise ValueError(
+            f"{len(split.test):,} graphs of {graphs.name} are test graphs by their split, and --test names others: "
+            "choose one"
+        )
+    return concatenate(graphs, test), replace(split, test=len(graphs) + np.arange(len(test)))

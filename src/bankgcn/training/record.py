@@ -50,6 +50,10 @@ class RunRecord:
         versions: Versions of what the outcome depends on.
         threads: Number of threads that computed it.
         processes: Number of processes that trained together.
+        assessment: How good the predictions for the test graphs are, as
+            :meth:`bankgcn.training.assessment.Assessment.to_dict` writes it; empty without test graphs.
+        temperature: What divides the outputs before they become probabilities; see
+            :mod:`bankgcn.training.calibration`.
         seconds: How long it took.
         error: Why it did not finish; empty if it did.
     """
@@ -78,6 +82,8 @@ class RunRecord:
     versions: Mapping[str, str] = field(default_factory=dict, hash=False)
     threads: int = 1
     processes: int = 1
+    assessment: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    temperature: float = 1.0
     seconds: float = 0.0
     error: str = ""
 
@@ -107,6 +113,7 @@ class RunRecord:
             "notes": list(self.notes),
             "split_sizes": list(self.split_sizes),
             "task": dict(self.task),
+            "assessment": dict(self.assessment),
             "alpha": [list(row) for row in self.alpha],
             "versions": dict(self.versions),
         }

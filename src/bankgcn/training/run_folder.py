@@ -14,6 +14,7 @@ from typing import Any
 from bankgcn.files.atomic import atomic_write, is_unfinished, remove_unfinished
 from bankgcn.files.errors import FileError
 from bankgcn.files.folder_lock import LOCK, lock_folder
+from bankgcn.files.tables import write_csv
 from bankgcn.files.tensors import load_tensors
 from bankgcn.training.execute import RunResult
 from bankgcn.training.fitting import Epoch
@@ -57,6 +58,11 @@ class RunFolder:
         return self.path / "record.json"
 
     @property
+    def test_predictions(self) -> Path:
+        """Predictions for the test graphs, beside the truth."""
+        return self.path / "test_predictions.csv"
+
+    @property
     def checkpoint(self) -> Path:
         """The state of a training that is not finished."""
         return self.path / "training.safetensors"
@@ -84,7 +90,8 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove the files of the run, the record first, and nothing else."""
-        for file in (self.record, self.checkpoint, self.model, self.history, self.split, self.config):
+        derived = (self.test_predictions, self.model, self.history, self.split)
+        for file in (self.record, self.checkpoint, *derived, self.config):
             file.unlink(missing_ok=True)
 
     def remove_scraps(self) -> None:
@@ -114,6 +121,9 @@ class RunFolder:
         self._write_history(result.epochs)
         if result.model is not None:
             result.model.save(self.model)
+        if result.test_table:
+            with atomic_write(self.test_predictions) as file:
+                write_csv(file, result.test_table)
         with atomic_write(self.record) as file:
             file.write(json.dumps(result.record.to_dict(), indent=2, allow_nan=False).encode() + b"\n")
         self.checkpoint.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from bankgcn.settings import Plain, Setting, settings_of
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.model import ModelConfig
 from bankgcn.training.spec import ReaderOptions, RunSpec
+from bankgcn.training.splitting import SplitOptions
 
 
 class Place(NamedTuple):
@@ -23,7 +24,14 @@ class Place(NamedTuple):
 def _places() -> dict[str, Place]:
     """Every setting of a run by its name, in the order in which files list them."""
     found: dict[str, Place] = {}
-    parts = {"reader": ReaderOptions, "": RunSpec, "model": ModelConfig, "conv_options": None, "train": TrainConfig}
+    parts = {
+        "reader": ReaderOptions,
+        "split": SplitOptions,
+        "": RunSpec,
+        "model": ModelConfig,
+        "conv_options": None,
+        "train": TrainConfig,
+    }
     for part, config in parts.items():
         rows = [settings_of(config)] if config else [conv.options for conv in CONVS.values()]
         for options in rows:
@@ -52,6 +60,7 @@ def spec_of(dataset: str, values: Mapping[str, Plain]) -> RunSpec:
     return RunSpec(
         dataset=dataset,
         reader=ReaderOptions(**parts["reader"]),
+        split=SplitOptions(**parts["split"]),
         model=ModelConfig(conv_options=parts["conv_options"], **parts["model"]),
         train=TrainConfig(**parts["train"]),
         **parts[""],

@@ -26,6 +26,7 @@ from bankgcn.training.keys import (
 )
 from bankgcn.training.model import ModelConfig
 from bankgcn.training.seeds import Seeds
+from bankgcn.training.splitting import SplitOptions
 
 _NAME_OF_DATASET = {name.lower(): name for name in CATALOG}
 RUN, DATA = "Run", "Data"
@@ -37,9 +38,10 @@ class ReaderOptions:
 
     Args:
         smiles: Column of a table that holds the molecules; by default the one called "smiles".
-        target: Column of a table that holds the targets, or several, separated by commas.
+        target: Column of a table, or key of a graph in JSON, that holds the targets, or several, separated by commas.
         skip_unreadable: Whether to leave out molecules that cannot be read.
-        skip_missing: Whether to leave out rows without a target.
+        skip_missing: Whether to leave out graphs without a target.
+        fill_missing: What stands for a missing value: an entry of a node in JSON, a target of a molecule.
         symmetrise: Whether to add the missing reverses of edges.
         ignore_weights: Whether to ignore the weights of edges.
         features: What an atom of a molecule carries: ``"raw"`` integers, ``"onehot"`` columns, or an ``"embedded"``
@@ -48,10 +50,19 @@ class ReaderOptions:
 
     smiles: str | None = setting(None, "Column of a table that holds the molecules.", panel=DATA, none="")
     target: str | None = setting(
-        None, "Column of a table that holds the targets, or several, separated by commas.", panel=DATA, none=""
+        None,
+        "Column of a table, or key of graphs in JSON, that holds the targets, or several, separated by commas.",
+        panel=DATA,
+        none="",
     )
-    skip_unreadable: bool = setting(False, "Leave out molecules that cannot be read.", panel=DATA)
-    skip_missing: bool = setting(False, "Leave out molecules without a target.", panel=DATA)
+    skip_unreadable: bool = setting(False, "Leave out graphs that cannot be read.", panel=DATA)
+    skip_missing: bool = setting(False, "Leave out graphs without a target.", panel=DATA)
+    fill_missing: str | None = setting(
+        None,
+        "What stands for a missing value: an entry of a node in JSON, a target of a molecule.",
+        panel=DATA,
+        none="",
+    )
     symmetrise: bool = setting(False, "Add the missing reverses of edges.", panel=DATA)
     ignore_weights: bool = setting(False, "Treat all edges alike, whatever their weights.", panel=DATA)
     features: str | None = setting(
@@ -72,6 +83,7 @@ class ReaderOptions:
             "target": self.target,
             "unreadable": "skip" if self.skip_unreadable else None,
             "missing": "skip" if self.skip_missing else None,
+            "fill_missing": self.fill_missing,
             "asymmetric": "symmetrise" if self.symmetrise else None,
             "features": "raw" if self.features == "embedded" else self.features,
             "task": task,
@@ -89,6 +101,7 @@ class RunSpec:
     Args:
         dataset: What to learn from: whatever :func:`~bankgcn.data.sources.find_source` finds.
         reader: How it is read.
+        split: Which graphs train, validate and test.
         task: The kind of task, see :data:`bankgcn.tasks.TASKS`; by default the kind that the targets look like.
         model: What the network is made of.
         train: How it is trained.
@@ -102,6 +115,7 @@ class RunSpec:
         0, "Number of the run: split, weights, order of batches and dropout follow from it.", panel=RUN, at_least=0
     )
     reader: ReaderOptions = field(default_factory=ReaderOptions)
+    split: SplitOptions = field(default_factory=SplitOptions)
     task: str | None = setting(
         None, "What to predict; by default what the targets look like:", panel=DATA, choices=TASKS, none=""
     )
@@ -131,7 +145,8 @@ class RunSpec:
     @property
     def seeds(self) -> Seeds:
         """What the split, the weights, the order of the batches and the dropout follow from."""
-        return Seeds.of(self.seed)
+        own = Seeds.of(self.seed)
+        return own if self.split.split_seed is None else own._replace(split=Seeds.of(self.split.split_seed).split)
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration as plain values, as JSON holds them.
@@ -146,9 +161,10 @@ class RunSpec:
         )
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
         plain["reader"] = without_later_defaults(asdict(self.reader), frozenset(), defaults(self.reader))
+        plain["split"] = without_later_defaults(asdict(self.split), frozenset(), defaults(self.split))
         plain["model"] = without_later_defaults(model, FIRST_MODEL, defaults(self.model))
         plain["train"] = without_later_defaults(asdict(self.train), FIRST_TRAIN, defaults(self.train))
-        return without_later_defaults(plain, FIRST_RUN, defaults(self) | {"reader": {}})
+        return without_later_defaults(plain, FIRST_RUN, defaults(self) | {"reader": {}, "split": {}})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunSpec:
@@ -190,7 +206,7 @@ class RunSpec:
         return replace(self, **changed, **_among(changes, own))
 
 
-_PARTS: dict[str, Any] = {"reader": ReaderOptions, "model": ModelConfig, "train": TrainConfig}
+_PARTS: dict[str, Any] = {"reader": ReaderOptions, "split": SplitOptions, "model": ModelConfig, "train": TrainConfig}
 
 
 def _names(config: type) -> tuple[str, ...]:

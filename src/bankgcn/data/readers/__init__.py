@@ -5,14 +5,28 @@ A new reader is a module with a :class:`~bankgcn.data.readers.reader.Reader`, an
 
 from __future__ import annotations
 
-from bankgcn.data.readers import cifar10, images, jsonlines, molhiv, saved, smiles_table, tu
+from bankgcn.data.readers import (
+    cifar10,
+    images,
+    json_files,
+    jsonlines,
+    molhiv,
+    saved,
+    sd_file,
+    smiles_file,
+    smiles_table,
+    tu,
+)
 from bankgcn.data.readers.reader import Reader
 
 READERS: dict[str, Reader] = {
     "saved": saved.READER,
     "tu": tu.READER,
     "smiles": smiles_table.READER,
+    "smi": smiles_file.READER,
+    "sdf": sd_file.READER,
     "jsonlines": jsonlines.READER,
+    "json": json_files.READER,
     "images": images.READER,
     "molhiv": molhiv.READER,
     "cifar10": cifar10.READER,

@@ -27,7 +27,7 @@ Features = Literal["raw", "onehot"]
 Policy = Literal["refuse", "skip"]
 
 SHOWN = 5  # molecules that a message lists
-SHOWN_CHARACTERS = 60  # of each SMILES in a message
+SHOWN_CHARACTERS = 60  # of each name in a message
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class Unreadable:
     """A molecule that RDKit cannot read."""
 
     place: int  # in the list, counted from 0
-    smiles: str
+    name: str
     reason: str
 
 
 @dataclass(frozen=True)
 class Molecules:
-    """The molecules of a list of SMILES, flat: the atoms of all molecules, one after another."""
+    """The molecules of a list, flat: the atoms of all molecules, one after another."""
 
-    smiles: list[str]  # of the readable molecules
+    names: list[str]  # of the readable molecules; by default their SMILES
     places: list[int]  # their places in the list
     num_atoms: list[int]
     features: NDArray[np.int64]  # (atoms, 9)
@@ -98,8 +98,18 @@ def from_smiles(
 
 
 def parse_smiles(smiles: Sequence[str]) -> Molecules:
-    """Atoms and bonds of the molecules, and the unreadable ones with the reasons; hides RDKit's own messages."""
+    """Atoms and bonds of molecules written as SMILES; see :func:`parse_molecules`."""
     require("rdkit", "reading molecules")
+    return parse_molecules(smiles, lambda place: _molecule(smiles[place]))
+
+
+def parse_molecules(names: Sequence[str], molecule_at: Callable[[int], Mol | str]) -> Molecules:
+    """Atoms and bonds of molecules, and the unreadable ones with the reasons; hides RDKit's own messages.
+
+    Args:
+        names: Their names.
+        molecule_at: From a place in the list to RDKit's molecule, or to the reason why there is none.
+    """
     from rdkit.rdBase import BlockLogs
 
     places: list[int] = []
@@ -108,17 +118,19 @@ def parse_smiles(smiles: Sequence[str]) -> Molecules:
     ends: list[tuple[int, int]] = []
     unreadable: list[Unreadable] = []
     with BlockLogs():
-        for place, text in enumerate(smiles):
-            molecule = _molecule(text)
+        for place, name in enumerate(names):
+            molecule = molecule_at(place)
+            if not isinstance(molecule, str) and not molecule.GetNumAtoms():
+                molecule = "has no atoms"
             if isinstance(molecule, str):
-                unreadable.append(Unreadable(place, str(text), molecule))
+                unreadable.append(Unreadable(place, str(name), molecule))
                 continue
             ends += [(len(atoms) + begin, len(atoms) + end) for begin, end in bonds(molecule)]
             atoms += atom_features(molecule)
             places.append(place)
             num_atoms.append(molecule.GetNumAtoms())
     return Molecules(
-        [smiles[place] for place in places],
+        [names[place] for place in places],
         places,
         num_atoms,
         np.array(atoms, np.int64).reshape(-1, len(ATOM_FEATURES)),
@@ -139,7 +151,7 @@ def left_out(molecules: Molecules, policy: Policy, where: Callable[[int], str]) 
     bad = molecules.unreadable
     if not bad:
         return ()
-    listed = "; ".join(f"{where(one.place)}, {_shortened(one.smiles)!r}: {one.reason}" for one in bad[:SHOWN])
+    listed = "; ".join(f"{where(one.place)}, {_shortened(one.name)!r}: {one.reason}" for one in bad[:SHOWN])
     more = f"; and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else ""
     total = len(bad) + len(molecules.places)
     if policy == "refuse":
@@ -164,7 +176,7 @@ def molecule_graphs(
         np.concatenate([molecules.bonds, molecules.bonds[::-1]], axis=1),
         **atom_signals(molecules.features, features),
         **targets._asdict(),
-        names=molecules.smiles,
+        names=molecules.names,
         name=name,
         notes=notes,
     )
@@ -175,8 +187,8 @@ def expected_features(expected: Mapping[str, Any]) -> dict[str, Any]:
     return {"features": expected["features"]} if expected.get("kind") == "atoms" else {}
 
 
-def _shortened(smiles: str) -> str:
-    return smiles if len(smiles) <= SHOWN_CHARACTERS else smiles[:SHOWN_CHARACTERS] + "..."
+def _shortened(name: str) -> str:
+    return name if len(name) <= SHOWN_CHARACTERS else name[:SHOWN_CHARACTERS] + "..."
 
 
 def _molecule(smiles: object) -> Mol | str:
@@ -184,9 +196,7 @@ def _molecule(smiles: object) -> Mol | str:
     if not isinstance(smiles, str):  # a table read by pandas has NaN for an empty cell
         return "is not text"
     molecule = _rdkit_molecule(smiles)
-    if molecule is None:
-        return _reason(smiles)
-    return molecule if molecule.GetNumAtoms() else "has no atoms"
+    return _reason(smiles) if molecule is None else molecule
 
 
 def _rdkit_molecule(smiles: str, check: bool = True) -> Mol | None:

@@ -16,6 +16,7 @@ one direction only, ``"multigraph": true`` that the weights of parallel edges ar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,10 +41,17 @@ class NodeLinkGraph:
     weighted: bool  # whether any edge has a weight
     target: Target
     name: str | None
+    metadata: Mapping[str, Any]  # "graph" of the document
 
 
-def parse_node_link(document: Any) -> NodeLinkGraph:
+def parse_node_link(document: Any, target: str | None = None, null_is_missing: bool = False) -> NodeLinkGraph:
     """The graph of a document.
+
+    Args:
+        document: What a text in JSON stands for.
+        target: Key of ``graph``, or of the document itself, that holds the target; several are separated by commas.
+            By default ``y`` of ``graph``, or ``target`` of the document.
+        null_is_missing: Whether ``null`` in a node means that the node lacks the entry; else it is an error.
 
     Raises:
         GraphError: The document is not a graph; the message names the node or edge.
@@ -68,12 +76,13 @@ def parse_node_link(document: Any) -> NodeLinkGraph:
     if not isinstance(metadata, dict):
         raise GraphError(f"'graph' is {_shown(metadata)}, expected an object")
     return NodeLinkGraph(
-        nodes=[_signals(node) for node in nodes],
+        nodes=[_signals(node, null_is_missing) for node in nodes],
         edges=edges,
         directed=directed,
         weighted=any("weight" in link for link in links),
-        target=_target(document, metadata),
+        target=_checked_target(_target(document, metadata, target)),
         name=_name(document, metadata),
+        metadata=metadata,
     )
 
 
@@ -137,9 +146,9 @@ def _distinct(edges: list[Edge], directed: bool) -> list[Edge]:
     return list(by_ends.values())
 
 
-def _signals(node: dict[str, Any]) -> dict[str, Any]:
+def _signals(node: dict[str, Any], null_is_missing: bool) -> dict[str, Any]:
     """The entries of a node except its id: words, numbers, or lists of numbers."""
-    signals = {key: value for key, value in node.items() if key != "id"}
+    signals = {key: value for key, value in node.items() if key != "id" and not (null_is_missing and value is None)}
     for key, value in signals.items():
         values = value if isinstance(value, list) else [value]
         if not isinstance(value, str) and not all(_is_number(each) for each in values):
@@ -150,10 +159,16 @@ def _signals(node: dict[str, Any]) -> dict[str, Any]:
     return signals
 
 
-def _target(document: dict[str, Any], metadata: dict[str, Any]) -> Target:
+def _target(document: dict[str, Any], metadata: dict[str, Any], key: str | None) -> Any:
+    if key is not None:
+        values = {name.strip(): metadata.get(name.strip(), document.get(name.strip())) for name in key.split(",")}
+        return values if len(values) > 1 else next(iter(values.values()))
     if "target" in document and "y" in metadata:
         raise GraphError("has two targets: 'target', and 'y' of 'graph'")
-    target = document.get("target", metadata.get("y"))
+    return document.get("target", metadata.get("y"))
+
+
+def _checked_target(target: Any) -> Target:
     if isinstance(target, list):
         fits = bool(target) and all(each is None or _is_number(each) for each in target)
     elif isinstance(target, dict):

@@ -9,6 +9,7 @@ from typing import Any
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
+from bankgcn.files.tables import TextTable
 
 Progress = Callable[[int, int], None]  # graphs read so far, graphs in all
 
@@ -30,7 +31,7 @@ class Reader:
             cannot make them.
         official_split: From the path and the number of graphs to the split that the authors fixed.
         holds_molecules: Whether nodes are atoms, whose features a user can choose.
-        names_target: Whether targets are read only from columns that the user names, when a model is applied.
+        table: From a path to the rows of a source that is a table, with a row for each graph: its targets are columns.
         reports_progress: Whether ``read`` takes ``progress``, see :data:`Progress`.
         cached: Whether the graphs are kept in the cache.
     """
@@ -45,8 +46,8 @@ class Reader:
     set_name: Callable[[Path], str] = lambda path: ""
     options_for: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda expected: {}
     official_split: Callable[[Path, int], Split] | None = None
+    table: Callable[[Path], TextTable] | None = None
     holds_molecules: bool = False
-    names_target: bool = False
     reports_progress: bool = False
     cached: bool = True
 

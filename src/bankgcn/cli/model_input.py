@@ -1,0 +1,196 @@
+"""Graphs for a trained model: read as its training graphs were, and lined up with the rows of their source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.cli.messages import say
+from bankgcn.cli.reading import load_graphs
+from bankgcn.cli.table_targets import table_targets, target_columns_of
+from bankgcn.data.concatenate import concatenate
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.sources import Source, find_source
+from bankgcn.data.targets import scalar
+from bankgcn.data.weights import without_weights
+from bankgcn.files.tables import Cell, Columns, TextTable
+from bankgcn.tasks import Task
+from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.prediction_table import true_columns, true_targets
+from bankgcn.training.spec import ReaderOptions
+
+
+@dataclass(frozen=True)
+class ModelInput:
+    """Graphs of a source, and its rows. A row that cannot be read has no graph.
+
+    Args:
+        graphs: The graphs.
+        rows: Row of each graph.
+        columns: The columns of the source, one cell for each row.
+        reasons: Why rows have no graph.
+        table: The source, if it is a table.
+        targets: Columns of the table with the targets, if they are known.
+    """
+
+    graphs: GraphSet
+    rows: NDArray[np.int64]
+    columns: Columns
+    reasons: dict[int, str]
+    table: TextTable | None
+    targets: Sequence[str] = ()
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return len(self.graphs) + len(self.reasons)
+
+    def line_up(self, columns: Columns) -> Columns:
+        """Columns with a cell for each graph as columns with a cell for each row; others are empty."""
+        lined_up: Columns = []
+        for name, cells in columns:
+            by_row: list[Cell] = [None] * self.num_rows
+            for row, cell in zip(self.rows.tolist(), cells, strict=True):
+                by_row[row] = cell
+            lined_up.append((name, by_row))
+        return lined_up
+
+    def truth(self, task: Task) -> tuple[NDArray[np.int64], NDArray]:
+        """Numbers of the graphs whose targets are known, and these targets in the order of the model's outputs.
+
+        Raises:
+            ValueError: The targets do not fit the model.
+        """
+        everything = np.arange(len(self.graphs))
+        if self.graphs.y is not None:
+            return everything, true_targets(task, self.graphs)
+        if self.table is None or not self.targets:
+            return everything[:0], np.empty((0, len(task.names)))
+        cells = [[scalar(row[self.table.header.index(name)]) for name in self.targets] for row in self.table.rows]
+        known = [graph for graph, row in enumerate(self.rows.tolist()) if any(cell is not None for cell in cells[row])]
+        return np.array(known, np.int64), table_targets(task, self.targets, [cells[self.rows[g]] for g in known])
+
+    def take(self, graphs: NDArray[np.int64]) -> ModelInput:
+        """These graphs and their rows alone."""
+        rows = self.rows[graphs].tolist()
+        columns: Columns = [(name, [cells[row] for row in rows]) for name, cells in self.columns]
+        table = None if self.table is None else self.table.take(rows)
+        return replace(
+            self, graphs=self.graphs[graphs], rows=np.arange(len(rows)), columns=columns, reasons={}, table=table
+        )
+
+
+def read_input(
+    ensemble: Ensemble,
+    name: str | None,
+    data_root: Path | None,
+    flags: dict[str, Any],
+    *,
+    part: str | None = None,
+    ignore_targets: bool = False,
+    need_targets: bool = False,
+    notes: bool = True,
+) -> ModelInput:
+    """Read graphs for trained models, and print the notes on them.
+
+    Args:
+        ensemble: The models.
+        name: The source; by default that of the training.
+        data_root: Where to look for datasets first.
+        flags: Options of the reader that were typed; the others are those of the training.
+        part: The part of the training graphs to take, if these are the training graphs.
+        ignore_targets: Whether to read no targets.
+        need_targets: Whether to look for the targets as for training, if no option names them.
+        notes: Whether to print notes.
+    """
+    if name is None and part is None:
+        raise ValueError(
+            "name the graphs (bankgcn predict RUN SOURCE), or choose a part of those the run was trained with "
+            "(bankgcn predict RUN --part test)"
+        )
+    if part is not None and ignore_targets:
+        raise ValueError("--part needs the targets, by which the split was drawn: leave out --ignore-targets")
+    source = find_source(_training_source(ensemble) if name is None else name, data_root)
+    typed = {key: value for key, value in flags.items() if value is not None}
+    reader = replace(ensemble.reader, features=None, **typed)
+    table = source.table()
+    targets = (
+        [] if table is None or ignore_targets else target_columns_of(source, table, reader, typed, part, need_targets)
+    )
+    options = _keywords(source, reader, typed, ensemble.task.kind)
+    if ignore_targets or (table is not None and part is None):
+        options["has_target"] = False  # those of a table are read from its columns: rows without any stay
+        options.pop("missing", None)
+    elif part is None and "missing" in source.options and "target" not in typed:
+        options["missing"] = "skip" if need_targets else "ignore"
+    graphs = load_graphs(source, {"expected": ensemble.feature_spec, **options})
+    if part is not None and ensemble.spec is not None and ensemble.spec.split.test is not None:
+        graphs, table = _with_test_graphs(ensemble, ensemble.spec.split.test, data_root, options, graphs, table)
+    graphs = without_weights(graphs) if reader.ignore_weights else graphs
+    if notes:
+        _print_notes(ensemble, graphs)
+    if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
+        say("note: these are the graphs of training; --part test selects those it did not learn from", stderr=True)
+    found = ModelInput(graphs, graphs.rows, _columns(graphs, table), dict(graphs.skipped), table, targets)
+    return found if part is None else found.take(ensemble.part(graphs, part))
+
+
+def truth_columns(found: ModelInput, task: Task) -> Columns:
+    """The columns of the targets; none for a table, whose own columns hold them."""
+    return true_columns(task, found.graphs) if found.table is None else []
+
+
+def _with_test_graphs(
+    ensemble: Ensemble,
+    name: str,
+    data_root: Path | None,
+    options: dict[str, Any],
+    graphs: GraphSet,
+    table: TextTable | None,
+) -> tuple[GraphSet, TextTable | None]:
+    """The graphs and rows of a source, and after them those of the source of the test graphs."""
+    source = find_source(name, data_root)
+    known = {key: value for key, value in options.items() if key in source.options}
+    test, more = load_graphs(source, {"expected": ensemble.feature_spec, **known}), source.table()
+    return concatenate(graphs, test), None if table is None or more is None else table.followed_by(more)
+
+
+def _training_source(ensemble: Ensemble) -> str:
+    if ensemble.spec is None:
+        raise ValueError("the model does not know its training graphs: name them (bankgcn predict RUN SOURCE)")
+    return ensemble.spec.dataset
+
+
+def _keywords(source: Source, reader: ReaderOptions, typed: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Keywords of the reader: what was typed, and what the training set and this source has, too."""
+    typed_names = ReaderOptions(**typed).keywords()
+    keywords = reader.keywords(kind)
+    return {key: value for key, value in keywords.items() if key in source.options or key in typed_names}
+
+
+def _columns(graphs: GraphSet, table: TextTable | None) -> Columns:
+    """The columns of a table, or the names of the graphs, or their numbers."""
+    if table is not None:
+        return [(name, table.column(name)) for name in table.header]
+    total = len(graphs) + len(graphs.skipped)
+    if graphs.names is None:
+        return [("graph", list(range(total)))]
+    names = dict(zip(graphs.rows.tolist(), graphs.names, strict=True))
+    return [("name", [names.get(row) for row in range(total)])]
+
+
+def _is_training_source(ensemble: Ensemble, source: Source) -> bool:
+    """Whether this is the file of the training: without their targets, its graphs have another fingerprint."""
+    return ensemble.spec is not None and source.path is not None and ensemble.spec.dataset == str(source.path.resolve())
+
+
+def _print_notes(ensemble: Ensemble, graphs: GraphSet) -> None:
+    for run in ensemble.unfinished:
+        say(f"note: {run} is not finished and has no vote", stderr=True)
+    for note in graphs.notes:
+        say(f"note: {note}", stderr=True)

@@ -1,0 +1,76 @@
+"""Write a table in the format that the ending of its file names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from bankgcn.cli.output import is_standard_output, open_output
+from bankgcn.extras import require
+from bankgcn.files.tables import Columns, write_csv
+
+
+def write_json_lines(file: BinaryIO, columns: Columns) -> None:
+    """One object a row; an empty cell is ``null``."""
+    names = [name for name, _ in columns]
+    for row in zip(*(cells for _, cells in columns), strict=True):
+        values = dict(zip(names, row, strict=True))
+        file.write(json.dumps(values, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+
+
+def write_parquet(file: BinaryIO, columns: Columns) -> None:
+    """Write columns as a Parquet file; needs pyarrow."""
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table({name: pyarrow.array(list(cells)) for name, cells in columns})
+    parquet.write_table(table, file)
+
+
+FORMATS: dict[str, Callable[[BinaryIO, Columns], None]] = {
+    ".csv": write_csv,
+    ".parquet": write_parquet,
+    ".jsonl": write_json_lines,
+}
+"""How a table is written, by the ending of its file."""
+
+
+def check_output(path: Path, formats: tuple[str, ...] = tuple(FORMATS)) -> None:
+    """Raise, before any work starts, if a table cannot be written to this path.
+
+    Raises:
+        ImportError: The format needs a library that is not installed.
+        ValueError: The ending names no format.
+    """
+    if ending_of(path) not in formats:
+        raise ValueError(
+            f"{path}: cannot write a table with the ending {path.suffix!r}: expected {', '.join(formats)}, or - for "
+            "CSV on standard output (--out)"
+        )
+    if ending_of(path) == ".parquet":
+        require("pyarrow", "writing Parquet")
+
+
+def ending_of(path: Path) -> str:
+    """The ending in lower case; standard output, pipes and devices without an ending get CSV."""
+    is_stream = is_standard_output(path) or (path.exists() and not path.is_file() and not path.is_dir())
+    return ".csv" if is_stream and not path.suffix else path.suffix.lower()
+
+
+def write_columns(path: Path, columns: Columns) -> None:
+    """Write columns in the format of the path.
+
+    Raises:
+        ValueError: Two columns have one name.
+    """
+    names = [name for name, _ in columns]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"the table would have two columns {name!r}: choose the columns of the input to keep by --keep NAMES, "
+                'separated by commas (--keep "" keeps none)'
+            )
+    with open_output(path) as file:
+        FORMATS[ending_of(path)](file, columns)

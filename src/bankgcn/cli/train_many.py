@@ -1,0 +1,136 @@
+"""Several trainings by one command: a model for each seed, which vote together, or for each fold."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, stdev
+
+from bankgcn.cli.evaluate import show_assessment
+from bankgcn.cli.messages import say
+from bankgcn.cli.model_input import read_input
+from bankgcn.cli.settings import DATA_ROOT, Settings
+from bankgcn.cli.train_one import RUNS, train_one
+from bankgcn.files.errors import FileError
+from bankgcn.files.toml_file import read_toml
+from bankgcn.metrics import METRICS
+from bankgcn.settings import Plain
+from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.parallel import ProcessGroup
+from bankgcn.training.record import RunRecord
+from bankgcn.training.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Members:
+    """The trainings of one command.
+
+    Args:
+        folder: The folder that holds their folders.
+        flags: The settings of each, by the name of its folder.
+        share_split: Whether all have the same test graphs.
+    """
+
+    folder: Path
+    flags: Mapping[str, dict[str, Plain]]
+    share_split: bool
+
+    @classmethod
+    def resolve(
+        cls, flags: dict[str, Plain], config: Path | None, out: Path | None, seeds: str | None
+    ) -> Members | None:
+        """The trainings that flags ask for; ``None`` if it is one."""
+        given = {**(read_toml(config) if config else {}), **flags}
+        folds = int(given.get("folds", 0)) if int(given.get("fold", -1)) < 0 else 0
+        if seeds is None and not folds:
+            if out is not None and not RunFolder(out).started and _holds_runs(out):
+                raise FileError("holds several runs: to resume them, type --seeds or --folds as before", out)
+            return None
+        if seeds is not None and "seed" in flags:
+            raise ValueError(f"--seed {flags['seed']} and --seeds {seeds} contradict each other: choose one")
+        if out is not None and RunFolder(out).started:
+            raise FileError("holds a single run: name another folder by --out", out)
+        numbers = parse_seeds(seeds) if seeds is not None else []
+        members: dict[str, dict[str, Plain]] = {"": dict(flags)}
+        if folds:
+            members = {f"fold-{fold}": {**flags, "fold": fold} for fold in range(folds)}
+        if numbers:
+            split: dict[str, Plain] = {"split_seed": given.get("split_seed", numbers[0])}
+            members = {
+                f"{name}-seed-{number}".lstrip("-"): {**one, **split, "seed": number}
+                for name, one in members.items()
+                for number in numbers
+            }
+        first = next(iter(members.values()))
+        settings = Settings.resolve(first, read_toml(config) if config else None, str(config))
+        name = re.sub("-fold=0", "", settings.name) + (f"-seeds={seeds}" if seeds else "")
+        return cls(out or RUNS / name, members, share_split=not folds)
+
+
+def parse_seeds(text: str) -> list[int]:
+    """The numbers of ``"0-4"`` or ``"0,3,7"``.
+
+    Example:
+        >>> parse_seeds("0-2,7")
+        [0, 1, 2, 7]
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", part)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise ValueError(f"seeds={text}: expected numbers such as 0-4 or 0,3,7 (--seeds)")
+        numbers += range(int(match[1]), int(match[2] or match[1]) + 1)
+    return list(dict.fromkeys(numbers))
+
+
+def train_many(members: Members, config: Path | None, overwrite: bool, group: ProcessGroup) -> None:
+    """Train all, one after another; finished ones are not trained again. Then print how good they are."""
+    records: dict[str, RunRecord] = {}
+    for name, flags in members.flags.items():
+        resume = "type the same command again"
+        record, _ = train_one(flags, config, members.folder / name, overwrite, group, resume)
+        if record is not None:
+            records[name] = record
+    if group.rank == 0:
+        _show_scores(records, members.folder)
+        if members.share_split:
+            _show_ensemble(members)
+        say(f"files: {members.folder}")
+        say(f"next: bankgcn predict {shlex.quote(str(members.folder))} NEW_GRAPHS")
+
+
+def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
+    """The scores of the single models, with mean and standard deviation."""
+    label = METRICS[next(iter(records.values())).metric].label
+    scores = [record.test_score for record in records.values() if record.test_score is not None]
+    width = max(len("model"), *map(len, records))
+    say(f"{'model':<{width}}  test {label}  validation {label}")
+    for name, record in records.items():
+        test, valid = (_figure(score).rjust(len(label) + 5) for score in (record.test_score, record.valid_score))
+        say(f"{name:<{width}}  {test}  {valid.rjust(len(label) + 11)}")
+    if len(scores) > 1:
+        say(f"mean of {len(scores)} models  {mean(scores):.4f}, standard deviation {stdev(scores):.4f}")
+    if len(scores) < len(records):
+        say(f"warning: {len(records) - len(scores)} models in {folder} have no test score", stderr=True)
+
+
+def _show_ensemble(members: Members) -> None:
+    """How good the models are together, on the test graphs that they share."""
+    ensemble = Ensemble.load(members.folder)
+    if len(ensemble.members) < 2:
+        return
+    root = next(iter(members.flags.values())).get(DATA_ROOT)
+    found = read_input(ensemble, None, Path(str(root)) if root else None, {}, part="test", notes=False)
+    if len(found.graphs):
+        show_assessment(ensemble, found, prefix=f"all {len(ensemble.members)} models together: test ")
+
+
+def _figure(score: float | None) -> str:
+    return "unknown" if score is None else f"{score:.4f}"
+
+
+def _holds_runs(folder: Path) -> bool:
+    return folder.is_dir() and any(RunFolder(inner).started for inner in folder.iterdir())

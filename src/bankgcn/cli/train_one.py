@@ -1,0 +1,136 @@
+"""One training of ``bankgcn train``: resolve its settings, train or resume it in its folder."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import nullcontext
+from pathlib import Path
+
+import typer
+
+from bankgcn.cli.errors import INTERRUPTED
+from bankgcn.cli.messages import say
+from bankgcn.cli.progress import TrainingProgress
+from bankgcn.cli.reading import load_graphs
+from bankgcn.cli.run_report import show_start
+from bankgcn.cli.settings import DATA_ROOT, Settings, translate_option_names
+from bankgcn.data.splits import Split
+from bankgcn.files.errors import FileError
+from bankgcn.files.toml_file import read_toml, write_toml
+from bankgcn.settings import Plain
+from bankgcn.training.execute import execute
+from bankgcn.training.parallel import ProcessGroup
+from bankgcn.training.prepare import Loader, PreparedRun, prepare
+from bankgcn.training.record import RunRecord
+from bankgcn.training.run_folder import RunFolder
+
+RUNS = Path("runs")
+
+
+def train_one(
+    flags: dict[str, Plain],
+    config: Path | None,
+    out: Path | None,
+    overwrite: bool,
+    group: ProcessGroup,
+    resume: str | None = None,
+) -> tuple[RunRecord | None, RunFolder]:
+    """Train a model in its folder, or read the record of a finished training.
+
+    Args:
+        flags: The settings that were typed.
+        config: File with further settings.
+        out: The folder; by default named after the settings.
+        overwrite: Whether to replace a run in the folder.
+        group: The processes that train together.
+        resume: The command that resumes the training after an interrupt.
+
+    Returns:
+        The record, in the first process of a group, and the folder.
+    """
+    settings, folder = _resolve(flags, config, out, overwrite)
+    if not folder.finished or overwrite:
+        command = resume or f"bankgcn train --out {_quoted(folder)}"
+        return _train(settings, folder, overwrite, group, command), folder
+    if group.rank == 0:
+        say(f"this run is finished already; to train it again: {_again(folder)}", stderr=True)
+    return folder.read_record(), folder
+
+
+def _resolve(
+    flags: dict[str, Plain], config: Path | None, out: Path | None, overwrite: bool
+) -> tuple[Settings, RunFolder]:
+    """The settings and the folder of the run.
+
+    A run in the folder is resumed with its own settings, and conflicting flags raise an error; with ``overwrite`` its
+    settings do not count.
+    """
+    named = RunFolder(out) if out is not None else None
+    resumed = named is not None and named.started and not overwrite
+    file = config or (named.config if named is not None and resumed else None)
+    settings = Settings.resolve(flags, read_toml(file) if file else None, str(file))
+    folder = named or RunFolder(RUNS / settings.name)
+    folder.check_free()
+    if folder.started and not overwrite:
+        before = Settings.resolve({}, read_toml(folder.config), str(folder.config))
+        for key in settings.differing(before)[:1]:
+            raise ValueError(
+                f"{folder.path} holds a run with {key} = {before.values.get(key)}, not {settings.values.get(key)}: "
+                "name another folder by --out, or give up that run by --overwrite"
+            )
+    return settings, folder
+
+
+def _train(
+    settings: Settings, folder: RunFolder, overwrite: bool, group: ProcessGroup, resume: str
+) -> RunRecord | None:
+    """Train in the folder; only the first process of a group returns the record."""
+    with translate_option_names():
+        run = prepare(settings.spec, Loader(settings[DATA_ROOT] or None, load_graphs))
+    with folder.lock() if group.rank == 0 else nullcontext():
+        if group.rank == 0:
+            _prepare(folder, settings, run, overwrite)
+        group.barrier()
+        before = folder.epochs()
+        if group.rank == 0:
+            show_start(run, folder, len(before))
+        try:
+            with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=group.rank == 0) as progress:
+                result = execute(run, on_epoch=progress, checkpoint=folder.checkpoint, group=group)
+        except KeyboardInterrupt:
+            if group.rank == 0:
+                done = f"after epoch {progress.last.number}" if progress.last else "before the first epoch was over"
+                say(f"interrupted {done}; to resume: {resume}", stderr=True)
+            raise typer.Exit(INTERRUPTED) from None
+        if result is None:
+            return None
+        folder.write_result(result)
+        return result.record
+
+
+def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite: bool) -> None:
+    """Write the settings and the split, and remove what must not be there when the training starts or resumes."""
+    if overwrite:
+        folder.clear()
+    if folder.split.exists():
+        kept = Split.load(folder.split, run.graphs.fingerprint)
+        if kept.hash != run.split.hash:
+            raise FileError(f"is not the split that this version makes; to train again: {_again(folder)}", folder.split)
+    folder.remove_scraps()
+    aside = folder.set_damaged_aside()
+    if aside is not None:
+        say(
+            f"note: the checkpoint cannot be read and is now {aside}; the training starts again",
+            stderr=True,
+        )
+    write_toml(folder.config, settings.values, f"bankgcn train --config {folder.config.name} repeats this run")
+    run.split.save(folder.split, run.graphs.fingerprint)
+
+
+def _again(folder: RunFolder) -> str:
+    """The command that repeats the run of a folder from its first epoch."""
+    return f"bankgcn train --config {shlex.quote(str(folder.config))} --out {_quoted(folder)} --overwrite"
+
+
+def _quoted(folder: RunFolder) -> str:
+    return shlex.quote(str(folder.path))

@@ -1,0 +1,235 @@
+"""Node-link graphs as a set: what the readers of JSON lines, JSON arrays and folders of JSON files share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.choices import pick
+from bankgcn.data.edges import Asymmetric
+from bankgcn.data.errors import GraphError
+from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.json_entries import Entry
+from bankgcn.data.readers.molecules import Policy
+from bankgcn.data.readers.node_link import NodeLinkGraph
+from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets, is_unknown, scalar
+from bankgcn.files.errors import FileError
+
+Missing = Literal["refuse", "skip", "ignore"]
+OPTIONS = ("schema", "target", "has_target", "unreadable", "missing", "fill_missing", "task", "classes", "asymmetric")
+"""The options of :func:`graph_set`, which every reader of such graphs has."""
+SHOWN = 5  # unreadable graphs that a note lists
+
+
+@dataclass(frozen=True)
+class PlacedGraph:
+    """A graph, its entry, and its row among all entries."""
+
+    row: int
+    entry: Entry
+    graph: NodeLinkGraph
+
+
+class Skipped(dict[int, str]):
+    """Rows that have no graph, with the reasons.
+
+    Args:
+        allowed: Whether a graph that cannot be read is left out; else it is an error.
+    """
+
+    def __init__(self, allowed: bool):
+        super().__init__()
+        self.allowed = allowed
+
+    @contextmanager
+    def catching(self, row: int) -> Iterator[None]:
+        """Note the error of a row, if that is allowed."""
+        try:
+            yield
+        except FileError as error:
+            if not self.allowed:
+                raise
+            self[row] = str(error)
+
+
+def graph_set(
+    entries: Sequence[Entry],
+    name: str,
+    *,
+    schema: NodeSchema | None = None,
+    target: str | None = None,
+    has_target: bool = True,
+    unreadable: Policy = "refuse",
+    missing: Missing = "refuse",
+    fill_missing: str | None = None,
+    task: TaskName | None = None,
+    classes: Sequence[str] | None = None,
+    asymmetric: Asymmetric = "refuse",
+) -> GraphSet:
+    """The graphs of some entries; options as in :func:`bankgcn.data.readers.jsonlines.read_jsonlines`.
+
+    Raises:
+        FileError: A graph cannot be read; the message names its place.
+    """
+    pick(dict.fromkeys(("refuse", "skip")), unreadable, "way to treat unreadable graphs")
+    pick(dict.fromkeys(("refuse", "skip", "ignore")), missing, "missing")
+    skipped = Skipped(unreadable == "skip")
+    graphs = parse_entries(entries, skipped, target if has_target else None, fill_missing is not None)
+    if fill_missing is not None:
+        graphs = _filled(graphs, schema or infer_schema(graphs, skipped), scalar(fill_missing))
+    schema = infer_schema(graphs, skipped) if schema is None else schema
+    signals = {}
+    for one in graphs:
+        if one.row not in skipped:
+            with skipped.catching(one.row):
+                _check_edges(one, asymmetric)
+                signals[one.row] = _signals(one, schema)
+    notes = _notes(skipped, len(entries))
+    graphs = [one for one in graphs if one.row in signals]
+    targets = Targets()
+    if has_target and graphs:
+        graphs, without, target_notes = _with_target(graphs, missing, target)
+        skipped.update(without)
+        notes += target_notes
+        targets = _encode(graphs, task, classes)
+    if not graphs:
+        raise FileError(f"has no graph that can be read: {'; '.join([*skipped.values()][:SHOWN])}", entries[0].path)
+    numbers, words = zip(*(signals[one.row] for one in graphs), strict=True)
+    columns = schema.signals(_joined(numbers), _joined(words))
+    named = any(one.graph.name is not None for one in graphs)
+    return GraphSet.from_edges(
+        **_edges([one.graph for one in graphs]),
+        **{**columns, "notes": (*notes, *columns.get("notes", ()))},
+        **targets._asdict(),
+        names=[one.graph.name or "" for one in graphs] if named else None,
+        name=name,
+        asymmetric=asymmetric,
+        skipped=sorted(skipped.items()),
+    )
+
+
+def parse_entries(
+    entries: Sequence[Entry], skipped: Skipped, target: str | None = None, null_is_missing: bool = False
+) -> list[PlacedGraph]:
+    """The graphs of entries, as far as they can be read."""
+    graphs: list[PlacedGraph] = []
+    for row, entry in enumerate(entries):
+        with skipped.catching(row):
+            graphs.append(PlacedGraph(row, entry, entry.parsed(target, null_is_missing)))
+    return graphs
+
+
+def infer_schema(graphs: Sequence[PlacedGraph], skipped: Skipped) -> NodeSchema:
+    """The schema of all nodes; each key must have words everywhere, or numbers everywhere."""
+    is_word: dict[str, bool] = {}
+    for one in graphs:
+        with skipped.catching(one.row):
+            _check_kinds(one, is_word)
+    return NodeSchema.infer(node for one in graphs if one.row not in skipped for node in one.graph.nodes)
+
+
+def _check_kinds(one: PlacedGraph, is_word: dict[str, bool]) -> None:
+    for number, node in enumerate(one.graph.nodes):
+        for key, value in node.items():
+            if is_word.setdefault(key, isinstance(value, str)) != isinstance(value, str):
+                before = "words" if is_word[key] else "numbers"
+                raise one.entry.error(f"{key!r} of node {number} is {value!r}, but {before} came before")
+
+
+def _filled(graphs: Sequence[PlacedGraph], schema: NodeSchema, value: Any) -> list[PlacedGraph]:
+    """The graphs with this value for each entry that a node lacks."""
+    word = "" if value is None else str(value)
+    defaults: dict[str, Any] = dict.fromkeys(schema.categories, word)
+    for key, width in schema.attributes.items():
+        defaults[key] = [value] * width
+    for one in graphs:
+        for node in one.graph.nodes:
+            for key in [key for key in schema.attributes if key not in node]:
+                if not isinstance(value, int | float):
+                    raise one.entry.error(f"{key!r} is a number, so that fill_missing={word!r} cannot stand for it")
+    return [
+        replace(one, graph=replace(one.graph, nodes=[{**defaults, **node} for node in one.graph.nodes]))
+        for one in graphs
+    ]
+
+
+def _signals(one: PlacedGraph, schema: NodeSchema) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
+    """Attributes and labels of the nodes of a graph."""
+    try:
+        return schema.matrix(one.graph.nodes), schema.labels(one.graph.nodes)
+    except GraphError as error:
+        advice = 'unreadable="skip" leaves such graphs out, fill_missing="VALUE" sets missing entries'
+        raise one.entry.error(f"{error} ({advice})") from error
+
+
+def _check_edges(one: PlacedGraph, asymmetric: Asymmetric) -> None:
+    """Raise if an edge lacks its reverse; checked here, because here the place of the graph is known."""
+    if one.graph.directed and asymmetric == "refuse":
+        try:
+            GraphSet.from_edges(**_edges([one.graph]))
+        except GraphError as error:
+            raise one.entry.error(str(error)) from error
+
+
+def _edges(graphs: Sequence[NodeLinkGraph]) -> dict[str, Any]:
+    """Nodes and edges of graphs as :meth:`GraphSet.from_edges` takes them."""
+    num_nodes = np.array([len(graph.nodes) for graph in graphs])
+    edges = [edge for graph in graphs for edge in graph.edges]
+    ends = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2).T
+    first_node = np.repeat(np.cumsum(num_nodes) - num_nodes, [len(graph.edges) for graph in graphs])
+    weighted = any(graph.weighted for graph in graphs)
+    weights = [edge[2] for edge in edges] if weighted else None
+    return {"num_nodes": num_nodes, "edge_index": ends + first_node, "edge_weight": weights}
+
+
+def _with_target(
+    graphs: list[PlacedGraph], missing: Missing, target: str | None
+) -> tuple[list[PlacedGraph], dict[int, str], tuple[str, ...]]:
+    """The graphs that have a target, the rows of the others with the reason, and a note on them."""
+    without = [one for one in graphs if is_unknown(one.graph.target)]
+    if target is not None and len(without) == len(graphs) and missing != "ignore":
+        keys = sorted({key for one in graphs for key in one.graph.metadata})
+        listed = f"; their keys are {', '.join(map(repr, keys))}" if keys else ""
+        raise FileError(f"no graph has the target {target!r}{listed}", graphs[0].entry.path)
+    if not without or len(without) == len(graphs):
+        return graphs, {}, ()
+    if missing == "refuse":
+        advice = 'missing="skip" leaves such graphs out, has_target=False reads none'
+        raise without[0].entry.error(f"has no target, but other lines have ({advice})")
+    found = f"{len(without):,} of {len(graphs):,} graphs have no target"
+    if missing == "ignore":
+        return [replace(one, graph=replace(one.graph, target=None)) for one in graphs], {}, (f"{found}: none is read",)
+    kept = [one for one in graphs if not is_unknown(one.graph.target)]
+    return kept, {one.row: "no target" for one in without}, (f"{found} and are left out",)
+
+
+def _encode(graphs: Sequence[PlacedGraph], task: TaskName | None, classes: Sequence[str] | None) -> Targets:
+    """Targets of all graphs, or none if no graph has one."""
+    if all(is_unknown(one.graph.target) for one in graphs):
+        return Targets()
+    try:
+        return encode_targets([one.graph.target for one in graphs], task, classes)
+    except TargetError as error:
+        if error.graph is None:
+            raise FileError(str(error), graphs[0].entry.path) from error
+        raise graphs[error.graph].entry.error(str(error)) from error
+
+
+def _notes(skipped: Skipped, total: int) -> tuple[str, ...]:
+    if not skipped:
+        return ()
+    reasons = list(skipped.values())
+    more = f"; and {len(reasons) - SHOWN:,} more" if len(reasons) > SHOWN else ""
+    listed = "; ".join(reasons[:SHOWN])
+    return (f"{len(skipped):,} of {total:,} graphs could not be read and are left out: {listed}{more}",)
+
+
+def _joined(parts: Sequence[NDArray | None]) -> NDArray | None:
+    arrays = [part for part in parts if part is not None]
+    return np.concatenate(arrays) if arrays else None

@@ -1,0 +1,102 @@
+"""Predictions as columns of a table, and the truth where it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bankgcn.data.graphs import GraphSet
+from bankgcn.files.tables import Cell, Columns
+from bankgcn.tasks import Task
+
+
+def prediction_columns(task: Task, mean: Tensor, spread: Tensor | None = None) -> Columns:
+    """The columns of predictions, and of their spread over several models.
+
+    Args:
+        task: What was learned.
+        mean: Mean prediction of the models, shape ``(num_graphs, out_channels)``.
+        spread: Standard deviation over the models, if there are several.
+    """
+    prefix = "predicted_" if task.kind == "values" else "p_"
+    columns: Columns = []
+    if task.kind == "classes":
+        columns.append(("predicted", [task.names[number] for number in mean.argmax(1).tolist()]))
+    columns += [(f"{prefix}{name}", column.tolist()) for name, column in zip(task.names, mean.T, strict=True)]
+    if spread is not None:
+        columns += [(f"{prefix}{name}_sd", column.tolist()) for name, column in zip(task.names, spread.T, strict=True)]
+    return columns
+
+
+def true_columns(task: Task, graphs: GraphSet) -> Columns:
+    """The columns of the targets of graphs; none if they are unknown."""
+    if graphs.y is None:
+        return []
+    if graphs.classes:
+        return [("class", [graphs.classes[number] for number in graphs.y.tolist()])]
+    names = target_names(task, graphs)
+    return [(f"{name}_true", _cells(column)) for name, column in zip(names, _matrix(graphs.y).T, strict=True)]
+
+
+def name_columns(graphs: GraphSet, numbers: Sequence[int]) -> Columns:
+    """The number of each graph in its set, and its name if it has one."""
+    columns: Columns = [("graph", list(numbers))]
+    return columns if graphs.names is None else [*columns, ("name", [graphs.names[number] for number in numbers])]
+
+
+def true_targets(task: Task, graphs: GraphSet) -> NDArray:
+    """The targets in the order of the outputs: files may number classes, or order columns, in another way.
+
+    Raises:
+        ValueError: The graphs have no targets, or others than the model's.
+    """
+    if graphs.y is None:
+        raise ValueError("these graphs have no targets")
+    if bool(graphs.classes) != (task.kind == "classes"):
+        raise ValueError(f"the model predicts {task.kind}, and the targets of these graphs are of another kind")
+    if graphs.classes:
+        return class_numbers(task, [graphs.classes[number] for number in graphs.y.tolist()])
+    own = target_names(task, graphs)
+    missing = [name for name in task.names if name not in own]
+    if missing:
+        raise ValueError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(own)}")
+    return _matrix(graphs.y)[:, [own.index(name) for name in task.names]]
+
+
+def class_numbers(task: Task, names: Sequence[str]) -> NDArray[np.int64]:
+    """The number of each class in the model.
+
+    Raises:
+        ValueError: The model does not know a class.
+    """
+    place = {name: number for number, name in enumerate(task.names)}
+    unknown = sorted(set(names) - set(place))
+    if unknown:
+        count = sum(name in unknown for name in names)
+        raise ValueError(
+            f"{count:,} of {len(names):,} graphs have a class that no training graph has: {', '.join(unknown)}; "
+            f"the model knows {', '.join(task.names)}; leave these graphs out, or train again with such graphs"
+        )
+    return np.array([place[name] for name in names], np.int64)
+
+
+def target_names(task: Task, graphs: GraphSet) -> tuple[str, ...]:
+    """Names of the numbers that graphs have as targets; without names, those of the model if they are as many."""
+    assert graphs.y is not None
+    width = _matrix(graphs.y).shape[1]
+    if width == len(task.names) == 1:
+        return task.names  # a single target needs no name to be told from others
+    return graphs.targets or (task.names if len(task.names) == width else tuple(f"y{n}" for n in range(width)))
+
+
+def _matrix(y: NDArray) -> NDArray:
+    """Numbers with a column for each target."""
+    return y if y.ndim == 2 else y[:, None]
+
+
+def _cells(column: NDArray) -> list[Cell]:
+    """Numbers, and ``None`` for an unknown one."""
+    return [None if value != value else value for value in column.tolist()]

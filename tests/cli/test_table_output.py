@@ -1,0 +1,64 @@
+"""Tables in every format, and what is refused before any work starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from bankgcn.cli.table_output import check_output, write_columns
+from bankgcn.files.tables import Columns
+
+COLUMNS: Columns = [("id", ["x", "ü,\n"]), ("predicted", ["a", None]), ("p_a", [1 / 3, None])]
+
+
+def test_csv_has_six_digits_and_empty_cells(tmp_path: Path) -> None:
+    write_columns(tmp_path / "t.CSV", COLUMNS)
+    assert (tmp_path / "t.CSV").read_text() == 'id,predicted,p_a\nx,a,0.333333\n"ü,\n",,\n'
+
+
+def test_json_lines_have_all_digits_and_null(tmp_path: Path) -> None:
+    write_columns(tmp_path / "t.jsonl", COLUMNS)
+    lines = (tmp_path / "t.jsonl").read_text().splitlines()
+    assert json.loads(lines[0]) == {"id": "x", "predicted": "a", "p_a": 1 / 3}
+    assert json.loads(lines[1]) == {"id": "ü,\n", "predicted": None, "p_a": None}
+
+
+def test_parquet_keeps_types(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    check_output(tmp_path / "t.parquet")
+    write_columns(tmp_path / "t.parquet", COLUMNS)
+    table = parquet.read_table(tmp_path / "t.parquet")
+    assert table.to_pydict() == dict(COLUMNS)
+    assert str(table.schema.field("p_a").type) == "double"
+
+
+def test_a_table_may_have_no_rows(tmp_path: Path) -> None:
+    write_columns(tmp_path / "t.csv", [("name", []), ("a", [])])
+    assert (tmp_path / "t.csv").read_text() == "name,a\n"
+
+
+def test_other_endings_are_refused_but_a_pipe_needs_none(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"t\.xlsx: cannot write a table with the ending '\.xlsx': expected \.csv, "):
+        check_output(tmp_path / "t.xlsx")
+    with pytest.raises(ValueError, match="the ending ''"):
+        check_output(tmp_path / "t")
+    os.mkfifo(tmp_path / "pipe")
+    check_output(tmp_path / "pipe")
+    check_output(Path("-"))
+    check_output(tmp_path / "t.npy", (".csv", ".npy"))
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"writing Parquet needs pyarrow: pip install 'bankgcn\[parquet\]'"):
+        check_output(tmp_path / "t.parquet")
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="two columns 'predicted': choose the columns of the input to keep by --keep"):
+        write_columns(tmp_path / "t.csv", [("predicted", ["a"]), ("predicted", ["b"])])
+    assert not (tmp_path / "t.csv").exists()

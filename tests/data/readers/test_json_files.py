@@ -1,0 +1,106 @@
+"""Graphs in .json: an array in one file, a folder of files, and the options that JSON lines have, too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bankgcn.data.readers.json_files import read_json
+from bankgcn.data.readers.jsonlines import read_jsonlines
+from bankgcn.files.errors import FileError
+
+
+def document(element: str | None = "C", charge: float | None = 0.5, **metadata: Any) -> dict[str, Any]:
+    node = {"element": element, "charge": charge}
+    nodes = [{"id": 0, "element": "N", "charge": 1.0}, {"id": 1, **{k: v for k, v in node.items() if v is not None}}]
+    return {"nodes": nodes, "edges": [{"source": 0, "target": 1}], "graph": metadata}
+
+
+DOCUMENTS = [document(y="a", size=1), document("O", y="b", size=2.5), document(y="a", size=3)]
+
+
+def lines(path: Path, documents: list) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in documents))
+    return path
+
+
+def test_an_array_a_folder_and_lines_hold_the_same_graphs(tmp_path: Path) -> None:
+    expected = read_jsonlines(lines(tmp_path / "x.jsonl", DOCUMENTS))
+    (tmp_path / "x.json").write_text(json.dumps(DOCUMENTS))
+    (tmp_path / "object.json").write_text(json.dumps({"graphs": DOCUMENTS}))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number, each in enumerate(DOCUMENTS):
+        (folder / f"g{number}.json").write_text(json.dumps(each))
+    (folder / "readme.txt").touch()
+    for path in (tmp_path / "x.json", tmp_path / "object.json", folder):
+        assert read_json(path).fingerprint == expected.fingerprint
+    assert read_json(folder).names == ("g0", "g1", "g2")
+    assert read_json(tmp_path / "x.json").names is None
+
+
+def test_any_key_may_hold_the_target(tmp_path: Path) -> None:
+    path = lines(tmp_path / "x.jsonl", DOCUMENTS)
+    assert read_jsonlines(path, target="size").y.tolist() == [1, 2.5, 3]
+    both = read_jsonlines(lines(path, [document(size=1, mass=2), document(size=2, mass=None)]), target="size, mass")
+    assert both.targets == ("size", "mass")
+    with pytest.raises(FileError, match="no graph has the target 'sise'; their keys are 'mass', 'size'"):
+        read_jsonlines(path, target="sise")
+    outside = {**document(), "activity": "high"}
+    assert read_jsonlines(lines(path, [outside, {**outside, "activity": "low"}]), target="activity").num_classes == 2
+
+
+def test_graphs_that_cannot_be_read_are_skipped_with_their_reasons(tmp_path: Path) -> None:
+    bad = [{"nodes": 3}, document(charge=None, y="a"), document(element=7, y="b")]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([DOCUMENTS[0], *bad, DOCUMENTS[1]]))
+    with pytest.raises(FileError, match=r"x\.json: graph 1: 'nodes' is 3, not a list"):
+        read_json(path)
+    graphs = read_json(path, unreadable="skip")
+    assert graphs.rows.tolist() == [0, 4]
+    reasons = dict(graphs.skipped)
+    assert "'nodes' is 3" in reasons[1]
+    assert "node 1 has no 'charge', but others have" in reasons[2]
+    assert "'element' of node 1 is 7, but words came before" in reasons[3]
+    assert graphs.notes[0].startswith("3 of 5 graphs could not be read and are left out: ")
+    path.write_text(json.dumps(bad[:1]))
+    with pytest.raises(FileError, match="has no graph that can be read: .*'nodes' is 3"):
+        read_json(path, unreadable="skip")
+
+
+def test_missing_entries_of_nodes_are_filled(tmp_path: Path) -> None:
+    path = lines(tmp_path / "x.jsonl", [document(y="a"), document(charge=None, y="b")])
+    with pytest.raises(FileError, match=r"x\.jsonl:2: node 1 has no 'charge'.*\(.*fill_missing=\"VALUE\" sets missing"):
+        read_jsonlines(path)
+    assert read_jsonlines(path, fill_missing="-1").attributes[:, 0].tolist() == [1, 0.5, 1, -1]
+    null = document(y="b")
+    null["nodes"][1]["charge"] = None
+    assert read_jsonlines(lines(path, [document(y="a"), null]), fill_missing="-1").attributes[3, 0] == -1
+    words = read_jsonlines(lines(path, [document(y="a"), document(None, y="b")]), fill_missing="none")
+    assert words.feature_spec["words"] == {"element": ["C", "N", "none"]}
+    with pytest.raises(FileError, match="'charge' is a number, so that fill_missing='none' cannot stand for it"):
+        read_jsonlines(lines(path, [document(y="a"), document(charge=None, y="b")]), fill_missing="none")
+
+
+def test_graphs_without_a_target_are_refused_skipped_or_make_all_targets_unread(tmp_path: Path) -> None:
+    path = lines(tmp_path / "x.jsonl", [document(y="a"), document(), document(y="b")])
+    with pytest.raises(FileError, match=r"x\.jsonl:2: has no target, but other lines have \(missing=\"skip\" leaves"):
+        read_jsonlines(path)
+    skipped = read_jsonlines(path, missing="skip")
+    assert (skipped.y.tolist(), skipped.skipped) == ([0, 1], ((1, "no target"),))
+    ignored = read_jsonlines(path, missing="ignore")
+    assert (ignored.y, len(ignored), ignored.skipped) == (None, 3, ())
+    assert ignored.notes == ("1 of 3 graphs have no target: none is read",)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("[", "is not JSON, at column"), ("[]", "has no graphs"), ("3", "has no graphs"), ('{"graphs": 1}', "no graphs")],
+)
+def test_a_file_without_an_array_of_graphs_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(FileError, match=message):
+        read_json(tmp_path / "x.json")

@@ -1,0 +1,72 @@
+"""SD files: molecules as RDKit writes them, with their data fields."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rdkit import Chem
+
+from bankgcn.data.readers.molecules import from_smiles
+from bankgcn.data.readers.sd_file import read_sd_file, sd_file_table
+from bankgcn.files.errors import FileError
+
+MOLECULES = {"ethanol": ("CCO", {"logp": "-0.1", "active": "no"}), "benzene": ("c1ccccc1", {"active": "yes"})}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "molecules.sdf"
+    with Chem.SDWriter(str(file)) as writer:
+        for name, (smiles, fields) in MOLECULES.items():
+            molecule = Chem.MolFromSmiles(smiles)
+            molecule.SetProp("_Name", name)
+            for key, value in fields.items():
+                molecule.SetProp(key, value)
+            writer.write(molecule)
+    return file
+
+
+def test_molecules_are_those_of_their_smiles(path: Path) -> None:
+    graphs = read_sd_file(path, target="active")
+    expected = from_smiles(["CCO", "c1ccccc1"], ["no", "yes"])
+    assert graphs.fingerprint == expected.fingerprint
+    assert (graphs.names, graphs.classes) == (("CCO", "c1ccccc1"), ("no", "yes"))
+
+
+def test_names_and_data_fields_are_the_columns(path: Path) -> None:
+    table = sd_file_table(path)
+    assert table.header == ("name", "logp", "active")
+    assert table.rows == [["ethanol", "-0.1", "no"], ["benzene", "", "yes"]]
+
+
+def test_fields_that_a_molecule_lacks_are_missing_targets(path: Path) -> None:
+    with pytest.raises(FileError, match="1 of 2 rows have no target in column 'logp'"):
+        read_sd_file(path, target="logp")
+    assert read_sd_file(path, target="logp", missing="skip").skipped == ((1, "no target in column 'logp'"),)
+    assert read_sd_file(path, target="logp", fill_missing="2.5").y.tolist() == pytest.approx([-0.1, 2.5])
+
+
+def test_hydrogens_are_no_nodes(tmp_path: Path) -> None:
+    molecule = Chem.AddHs(Chem.MolFromSmiles("CO"))
+    (tmp_path / "h.sdf").write_text(Chem.MolToMolBlock(molecule) + "\n$$$$\n")
+    assert read_sd_file(tmp_path / "h.sdf").num_nodes.tolist() == [2]
+
+
+def test_unreadable_molecules_are_named_by_their_line_or_skipped(path: Path) -> None:
+    first, second = path.read_text().split("$$$$\n")[:2]
+    path.write_text(f"{first}$$$$\n{second.replace('V2000', 'nonsense')}$$$$\n")
+    with pytest.raises(
+        FileError, match=rf"molecules\.sdf:{len(first.splitlines()) + 2}: 1 of 2 molecules cannot be read"
+    ):
+        read_sd_file(path, target="active")
+    graphs = read_sd_file(path, has_target=False, unreadable="skip")
+    assert graphs.skipped == ((1, "is no molecule in the SD format"),)
+    assert "line" in graphs.notes[0]
+    assert "'benzene'" in graphs.notes[0]
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "none.sdf").write_text("\n")
+    with pytest.raises(FileError, match="is empty: expected molecules"):
+        read_sd_file(tmp_path / "none.sdf")

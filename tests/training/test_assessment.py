@@ -1,0 +1,81 @@
+"""How good predictions are, against scikit-learn and closed forms."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from sklearn import metrics
+
+from bankgcn.tasks import Task
+from bankgcn.training.assessment import Assessment, assess, constant_prediction
+
+THREE = Task(names=("a", "b", "c"))
+VALUE = Task(kind="values", names=("v",), center=(0,), scale=(1,))
+
+
+def test_recall_and_confusions_are_those_of_the_confusion_matrix() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=60)
+    predictions = torch.from_numpy(rng.dirichlet(np.ones(3), size=60))
+    found = assess(THREE, predictions, y)
+    guess = predictions.argmax(1).numpy()
+    counts = metrics.confusion_matrix(y, guess)
+    assert [row.graphs for row in found.classes] == counts.sum(1).tolist()
+    assert [row.recall for row in found.classes] == pytest.approx(metrics.recall_score(y, guess, average=None))
+    assert found.scores["balanced_accuracy"] == pytest.approx(metrics.balanced_accuracy_score(y, guess))
+    others = {"b": counts[0, 1], "c": counts[0, 2]}
+    assert found.classes[0].mistaken_for == others
+    assert list(found.classes[0].mistaken_for.values()) == sorted(others.values(), reverse=True)
+
+
+def test_the_baseline_names_the_largest_class_of_the_training_graphs() -> None:
+    constant = constant_prediction(THREE, np.array([1, 1, 1, 0]))
+    assert constant == (0.25, 0.75, 0.0)
+    y = np.array([0, 0, 0, 1])
+    found = assess(THREE, torch.eye(3)[torch.tensor([1, 1, 1, 1])], y, constant)
+    assert (found.baseline, found.baseline_score, found.score) == ("always 'b'", 0.25, 0.25)
+    assert not found.beats_baseline
+    assert assess(THREE, torch.eye(3)[y], y, constant).beats_baseline
+
+
+def test_values_are_compared_with_the_mean_of_the_training_graphs() -> None:
+    constant = constant_prediction(VALUE, np.array([1.0, 3.0, np.nan], np.float32))
+    assert constant == (2.0,)
+    found = assess(VALUE, torch.tensor([[1.0], [5.0]]), np.array([[1.0], [4.0]]), constant)
+    assert (found.score, found.baseline_score) == (0.5, 1.5)
+    assert found.beats_baseline  # a smaller error is better
+    assert found.classes == ()
+
+
+def test_labels_are_compared_with_their_shares_which_rank_nothing() -> None:
+    labels = Task(kind="labels", names=("x", "y"))
+    y = np.array([[1, 0], [0, 1], [1, np.nan]])
+    found = assess(labels, torch.tensor([[0.9, 0.2], [0.1, 0.7], [0.8, 0.4]]), y)
+    assert (found.score, found.baseline_score) == (1.0, 0.5)
+
+
+def test_the_interval_is_that_of_the_binomial_distribution_for_accuracy() -> None:
+    y = np.zeros(400, np.int64)
+    correct = torch.arange(400) % 5 > 0  # 80 %
+    predictions = torch.where(correct[:, None], torch.tensor([[1.0, 0, 0]]), torch.tensor([[0, 1.0, 0]]))
+    found = assess(THREE, predictions, y)
+    error = 1.96 * np.sqrt(0.8 * 0.2 / 400)
+    assert found.interval == pytest.approx((0.8 - error, 0.8 + error), abs=0.006)
+    assert found.interval == assess(THREE, predictions, y).interval  # the samples are always the same
+
+
+def test_scores_that_do_not_exist_are_unknown() -> None:
+    two = Task(names=("a", "b"), metric="roc_auc")
+    found = assess(two, torch.tensor([[0.1, 0.9], [0.2, 0.8]]), np.array([1, 1]))
+    assert (found.score, found.interval, found.baseline_score) == (None, None, None)
+    assert found.classes[0].recall is None
+    with pytest.raises(ValueError, match="0 graphs with known targets"):
+        assess(two, torch.empty(0, 2), np.empty(0, np.int64))
+
+
+def test_an_assessment_survives_json() -> None:
+    found = assess(THREE, torch.eye(3), np.array([0, 1, 1]))
+    assert Assessment.from_dict(json.loads(json.dumps(found.to_dict(), allow_nan=False))) == found
