@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli import train
+from bankgcn.cli.train import train
 from bankgcn.data.graphs import GraphSet
 from bankgcn.experiments import RunSpec
 from bankgcn.nn import GraphNetwork

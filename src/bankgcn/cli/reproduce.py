@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -181,13 +180,6 @@ def draw_figure(
     experiment, records = stored_part(what, TableSelection(datasets=datasets, epochs=epochs), store)
     assert isinstance(experiment, Figure)
     _write(out, draw(experiment, records, form))
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "reproduce": run_experiments,
-    "table": print_table,
-    "figure": draw_figure,
-}
 
 
 def _print_outcome(experiment: Table | Figure, outcome: SweepResult, rule: SelectionRule, notes: bool) -> None:
