@@ -3,15 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bankgcn.data import GraphSet
 from bankgcn.extras import require
-from bankgcn.nn import BankConv, BankGCN, mutual_coherence
-from bankgcn.spectral import GraphShift
 
 if TYPE_CHECKING:
+    from bankgcn.data import GraphSet
     from bankgcn.data.sources import load_source as load
     from bankgcn.estimator import BankGCNClassifier, BankGCNRegressor
+    from bankgcn.nn import BankConv, BankGCN, mutual_coherence
     from bankgcn.predictor import load_model
+    from bankgcn.spectral import GraphShift
 
 __version__ = "0.2.0.dev0"
 
@@ -28,14 +28,19 @@ __all__ = [
 ]
 
 _LAZY = {
+    "BankConv": ("bankgcn.nn", "BankConv", None),
+    "BankGCN": ("bankgcn.nn", "BankGCN", None),
     "BankGCNClassifier": ("bankgcn.estimator", "BankGCNClassifier", "sklearn"),
     "BankGCNRegressor": ("bankgcn.estimator", "BankGCNRegressor", "sklearn"),
+    "GraphSet": ("bankgcn.data", "GraphSet", None),
+    "GraphShift": ("bankgcn.spectral", "GraphShift", None),
     "load": ("bankgcn.data.sources", "load_source", None),
     "load_model": ("bankgcn.predictor", "load_model", None),
+    "mutual_coherence": ("bankgcn.nn", "mutual_coherence", None),
 }
-"""Names that are imported when they are first used, and the optional library that each needs.
+"""Module and name of each public name, and the optional library that it needs.
 
-A layer alone needs neither scikit-learn nor files.
+Modules are loaded when a name is first used: ``bankgcn --help`` needs none of them, and PyTorch takes seconds.
 """
 
 

@@ -81,6 +81,25 @@ def test_a_terminal_of_80_columns_shows_epoch_bar_time_left_and_all_figures(
     assert figures == f"loss 1.0000, validation 0.0020, {METRICS[metric].label} 0.5000, best epoch 499"
 
 
+@pytest.mark.parametrize("width", [60, 40, 30])
+def test_a_narrow_terminal_shows_everything_on_more_lines(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    terminal = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=width)
+    monkeypatch.setattr(module, "Console", lambda **_: terminal)
+    progress = TrainingProgress(TrainConfig(), [epoch(1, 0.5)])
+    for number in (2, 3):
+        clock[0] += 20.0
+        progress(epoch(number, 1 / number))
+    with terminal.capture() as shown:
+        terminal.print(progress.display)
+    lines = [line.rstrip() for line in shown.get().splitlines()]
+    assert max(map(len, lines)) <= width
+    assert lines[0].startswith("epoch 3/500")
+    text = " ".join(lines[1:])
+    assert text == ("0:10:00 to 2:45:40 left, loss 1.0000, validation 0.3333, accuracy 0.5000, best epoch 3")
+
+
 def test_other_processes_are_silent(capsys: pytest.CaptureFixture) -> None:
     with TrainingProgress(CONFIG, shown=False) as progress:
         progress(epoch(1, 0.1))

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from bankgcn.cli import train
+from bankgcn.cli.train import train
 from bankgcn.data.graphs import GraphSet
 from bankgcn.experiments import RunSpec
 from bankgcn.nn import GraphNetwork

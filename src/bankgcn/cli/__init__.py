@@ -10,38 +10,25 @@ from typing import Annotated
 import typer
 
 from bankgcn import __version__
-from bankgcn.cli.bench import bench
-from bankgcn.cli.data import app as data_commands
-from bankgcn.cli.document import write_page
-from bankgcn.cli.errors import Commands
-from bankgcn.cli.evaluate import evaluate
-from bankgcn.cli.figure import draw_figure
-from bankgcn.cli.pack import pack_records
-from bankgcn.cli.predict import embed, predict
-from bankgcn.cli.reproduce import COMMANDS as PAPER_COMMANDS
-from bankgcn.cli.train import train
-from bankgcn.cli.verify import verify_records
+from bankgcn.cli.commands import COMMANDS, LazyGroup
 
 app = typer.Typer(
     name="bankgcn",
     help="Learn a spectral filter bank for your graphs.",
-    cls=Commands,
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(train)
-app.command()(predict)
-app.command()(evaluate)
-app.command()(embed)
-app.add_typer(data_commands, name="data")
-for name, command in PAPER_COMMANDS.items():
-    app.command(name)(command)
-app.command("figure")(draw_figure)
-app.command("pack")(pack_records)
-app.command("document")(write_page)
-app.command("verify")(verify_records)
-app.command()(bench)
+
+
+def _not_loaded() -> None:
+    raise AssertionError("a command is loaded before it is run")
+
+
+for name, row in COMMANDS.items():
+    app.command(name, help=row.summary)(_not_loaded)
 
 
 def _print_version(requested: bool) -> None:
@@ -73,4 +60,4 @@ def main() -> None:
         raise
 
 
-__all__ = ["app", "embed", "main", "predict", "train"]
+__all__ = ["app", "main"]

@@ -24,7 +24,7 @@ from bankgcn.data.statistics import Statistics
 from bankgcn.training.setting_names import PLACES
 from bankgcn.training.spec import ReaderOptions
 
-app = typer.Typer(help="Datasets: list, describe, fetch.", no_args_is_help=True)
+app = typer.Typer(help="Datasets: list, describe, fetch.", no_args_is_help=True, add_completion=False)
 
 SPLITS = {"stratified": "stratified 8:1:1, drawn by seed", "official": "official"}
 TITLES = {"nodes": "mean nodes", "edges": "mean edges"}

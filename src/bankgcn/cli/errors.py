@@ -10,12 +10,27 @@ import typer
 from typer.core import TyperGroup
 
 from bankgcn.cli.messages import say
-from bankgcn.cli.options import OPTION_OF_KEYWORD
 
 FAILED, INTERRUPTED = 1, 130
 
+OPTION_OF_KEYWORD = {
+    'unreadable="skip"': "--skip-unreadable",
+    'missing="skip"': "--skip-missing",
+    'fill_missing="VALUE"': "--fill-missing VALUE",
+    'asymmetric="symmetrise"': "--symmetrise",
+    'smiles="NAME"': "--smiles NAME",
+    'target="NAME"': "--target NAME",
+    'task="classes"': "--task classes",
+    'task="values"': "--task values",
+    'task="labels"': "--task labels",
+    "has_target=False": "--ignore-targets",
+    'select="loss"': "--select loss",
+    "without_weights": "--ignore-weights",
+}
+"""The option for each keyword that messages of the library advise."""
 
-class Commands(TyperGroup):
+
+class ReportingGroup(TyperGroup):
     """Commands that report errors by a sentence instead of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:

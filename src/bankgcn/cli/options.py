@@ -32,22 +32,6 @@ Threads = Annotated[
     ),
 ]
 
-OPTION_OF_KEYWORD = {
-    'unreadable="skip"': "--skip-unreadable",
-    'missing="skip"': "--skip-missing",
-    'fill_missing="VALUE"': "--fill-missing VALUE",
-    'asymmetric="symmetrise"': "--symmetrise",
-    'smiles="NAME"': "--smiles NAME",
-    'target="NAME"': "--target NAME",
-    'task="classes"': "--task classes",
-    'task="values"': "--task values",
-    'task="labels"': "--task labels",
-    "has_target=False": "--ignore-targets",
-    'select="loss"': "--select loss",
-    "without_weights": "--ignore-weights",
-}
-"""The option for each keyword that messages of the library advise."""
-
 
 def with_settings(places: Mapping[str, Place]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command that takes ``**flags`` an option for each of these settings."""

@@ -16,6 +16,7 @@ from bankgcn.metrics import METRICS
 from bankgcn.training import Epoch, TrainConfig
 
 SECONDS_BETWEEN_LINES = 10.0
+WIDE = 70  # columns that epoch, bar and time left need
 
 
 class TrainingProgress:
@@ -34,8 +35,10 @@ class TrainingProgress:
         self.config, self.shown = config, shown
         self.metric = METRICS[metric or config.metric]
         self.console = Console(stderr=True, highlight=False)
-        columns = (TextColumn("epoch {task.completed}/{task.total}"), BarColumn(20), TextColumn("{task.description}"))
-        self.bar = Progress(*columns, console=self.console)
+        self.wide = self.console.width >= WIDE
+        columns = [TextColumn("epoch {task.completed}/{task.total}"), BarColumn(20 if self.wide else 10)]
+        time_left = [TextColumn("{task.description}")] if self.wide else []  # else it begins the line below
+        self.bar = Progress(*columns, *time_left, console=self.console)
         self.task = self.bar.add_task("", total=config.max_epochs, completed=len(before))
         self.figures = Text()
         self.display = Group(self.bar, self.figures)  # two lines: one would be too long for a terminal of 80 columns
@@ -67,8 +70,9 @@ class TrainingProgress:
             self.first, self.started = epoch.number, now
         self._update_best(epoch)
         if self.live is not None:
-            self.bar.update(self.task, completed=epoch.number, description=self._time_left(epoch, now))
-            self.figures.plain = self._figures(epoch)
+            time_left = self._time_left(epoch, now)
+            self.bar.update(self.task, completed=epoch.number, description=time_left)
+            self.figures.plain = ", ".join(filter(None, ("" if self.wide else time_left, self._figures(epoch))))
         elif self.shown and (now == self.started or now - self.printed >= SECONDS_BETWEEN_LINES):
             self.printed = now
             line = ", ".join(filter(None, (self._figures(epoch), self._time_left(epoch, now))))

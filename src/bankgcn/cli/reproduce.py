@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -173,12 +172,6 @@ def print_table(
         typer.echo(text, nl=False)
     else:
         _write(out, text.encode())
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "reproduce": run_experiments,
-    "table": print_table,
-}
 
 
 def _print_outcome(
