@@ -329,6 +329,24 @@ def test_a_part_of_a_table_is_read_as_it_was_for_training(command: Command, fold
     assert "--part needs the targets" in err
 
 
+def test_the_test_part_may_come_from_a_table_of_its_own(command: Command, folder: Path) -> None:
+    lines = [f"m{n},{'C' * n}O,0\nr{n},c1ccccc1{'C' * n},1" for n in range(1, 16)]
+    (folder / "train.csv").write_text("\n".join(["id,smiles,active", *lines]))
+    (folder / "other.csv").write_text("smiles,active,price\nCCN,0,5\noops,1,6\nc1ccncc1,1,7\n")
+    options = ("--target", "active", "--skip-unreadable", "--test", "other.csv")
+    code, _, err = command("train", "train.csv", *options, *QUICK, "--out", "r")
+    assert code == 0, err
+    assert "train / validation / test: 27 / 3 / 2" in err
+    record = json.loads((folder / "r" / "record.json").read_text())
+    code, out, err = command("predict", "r", "--part", "test")
+    assert code == 0, err
+    assert f"accuracy  {record['test_score']:.4f}  (2 graphs)" in out
+    table = rows(folder / "predictions.csv")
+    assert [(row["id"], row["smiles"], row["price"]) for row in table] == [("", "CCN", "5"), ("", "c1ccncc1", "7")]
+    assert command("predict", "r", "--part", "valid")[0] == 0
+    assert len(rows(folder / "predictions.csv")) == 3
+
+
 def test_a_part_of_a_saved_set_needs_no_options_of_a_table(command: Command, folder: Path) -> None:
     lines = [f"{'C' * n}O,0\nc1ccccc1{'C' * n},1" for n in range(1, 16)]
     (folder / "train.csv").write_text("\n".join(["mol,active", *lines]))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
 from bankgcn.files.errors import FileError
-from bankgcn.files.tables import TextTable, read_table
+from bankgcn.files.tables import TextTable, read_table, write_csv
 
 
 def _table(folder: Path, content: bytes) -> TextTable:
@@ -62,3 +63,23 @@ def test_a_missing_file_says_so(tmp_path: Path) -> None:
 def test_an_unknown_column_is_told_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="no column 'c'; its columns are 'a', 'b'"):
         _table(tmp_path, b"a,b\n1,2\n").column("c")
+
+
+def test_a_table_goes_on_in_another_one_with_other_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("z,x\n3,4\n")
+    both = read_table(tmp_path / "a.csv").followed_by(read_table(tmp_path / "b.csv"))
+    assert both.header == ("x", "y", "z")
+    assert both.rows == [["1", "2", ""], ["4", "", "3"]]
+
+
+def test_rows_are_taken_with_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x\n1\n\n2\n3\n")
+    taken = read_table(tmp_path / "a.csv").take([2, 1])
+    assert (taken.rows, taken.lines) == ([["3"], ["2"]], [5, 4])
+
+
+def test_columns_are_written_as_csv() -> None:
+    file = io.BytesIO()
+    write_csv(file, [("n", [1, 2]), ("v", [1 / 3, None]), ("word", ["a,b", 'say "x"'])])
+    assert file.getvalue() == b'n,v,word\n1,0.333333,"a,b"\n2,,"say ""x"""\n'

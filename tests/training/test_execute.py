@@ -115,7 +115,7 @@ def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatc
         return predict_logits(net, graphs)
 
     monkeypatch.setattr(module, "fit", watched_fit)
-    monkeypatch.setattr(module, "predict_logits", watched_prediction)
+    monkeypatch.setattr("bankgcn.training.held_out.predict_logits", watched_prediction)
     run(CONFIG)
     split = prepare(CONFIG).split
     assert seen == ["fit", len(split.valid), len(split.test)]  # the validation graphs fit the temperature

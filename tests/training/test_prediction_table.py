@@ -40,6 +40,8 @@ def test_names_of_graphs_stand_beside_their_numbers() -> None:
     assert name_columns(graphs_with([0, 0, 0]), [2, 0]) == [("graph", [2, 0])]
     named = graphs_with([0, 0, 0], names=["x", "y", "z"])
     assert name_columns(named, [2, 0]) == [("graph", [2, 0]), ("name", ["z", "x"])]
+    skipping = graphs_with([0, 0, 0], skipped=[(1, "unreadable")])
+    assert name_columns(skipping, [2, 0]) == [("graph", [3, 0])]
 
 
 def test_targets_are_matched_by_name() -> None:

@@ -100,6 +100,6 @@ def _fingerprint_now(load: Loader, config: RunSpec) -> str | None:
     if config.dataset in CATALOG or not Path(config.dataset).expanduser().exists():
         return None
     try:
-        return load(config)[1].fingerprint
+        return load.with_test_graphs(config).fingerprint
     except (ValueError, OSError, ImportError):
         return "unreadable"  # the run reports the reason

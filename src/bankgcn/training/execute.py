@@ -15,19 +15,16 @@ from bankgcn.data.features.spec import describe_features
 from bankgcn.files.tables import Columns
 from bankgcn.nn import BankConv, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
-from bankgcn.training.assessment import Assessment, assess, constant_prediction
-from bankgcn.training.calibration import fit_temperature
+from bankgcn.training.assessment import constant_prediction
 from bankgcn.training.checks import class_notes
-from bankgcn.training.evaluation import Evaluation, evaluate_outputs, predict_logits
 from bankgcn.training.fitting import Epoch, FitResult, fit
+from bankgcn.training.held_out import HeldOut, score_held_out
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.prediction_table import name_columns, prediction_columns, true_columns, true_targets
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.versions import versions
-from bankgcn.training.weights import LossWeights
 
 OnEpoch = Callable[[Epoch], None]
 
@@ -99,42 +96,9 @@ def execute(
         )
     if group.rank > 0:
         return None
-    tested = _test(run) if fitted.best else Tested()
+    tested = score_held_out(run) if fitted.best else HeldOut()
     record = _record(run, fitted, tested, group, time.perf_counter() - started)
     return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None, tested.table)
-
-
-@dataclass(frozen=True)
-class Tested:
-    """What the trained network does on the validation graphs (the temperature) and the test graphs (the rest)."""
-
-    temperature: float = 1.0
-    evaluation: Evaluation | None = None
-    assessment: Assessment | None = None
-    table: Columns = field(default_factory=list)
-
-
-def _test(run: PreparedRun) -> Tested:
-    """Calibrate by the validation graphs, then score the test graphs, which are weighed as the training graphs are."""
-    graphs, split, task = run.graphs, run.split, run.task
-    valid, test = graphs[split.valid], graphs[split.test]
-    assert graphs.y is not None
-    assert valid.y is not None
-    assert test.y is not None
-    temperature = fit_temperature(task, predict_logits(run.net, valid).cpu(), valid.y)
-    if not len(test):
-        return Tested(temperature)
-    outputs = predict_logits(run.net, test).cpu()
-    predictions = task.predictions(outputs.double() / temperature)
-    constant = constant_prediction(task, graphs.y[split.train])
-    names = name_columns(graphs, split.test.tolist())
-    weights = LossWeights(run.spec.train, task, graphs.y[split.train]).of(test.y, _of_part(run.weights, split.test))
-    return Tested(
-        temperature,
-        evaluate_outputs(outputs, test.y, task, weights),
-        assess(task, predictions, true_targets(task, test), constant),
-        [*names, *true_columns(task, test), *prediction_columns(task, predictions)],
-    )
 
 
 def _of_part(weights: NDArray[np.float64] | None, part: NDArray[np.int64]) -> NDArray[np.float64] | None:
@@ -146,7 +110,7 @@ def _protocol(run: PreparedRun) -> str:
     return f"selected the epoch with {figure} on the validation graphs; scored the test graphs once, with its weights"
 
 
-def _record(run: PreparedRun, fitted: FitResult, tested: Tested, group: ProcessGroup, seconds: float) -> RunRecord:
+def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: ProcessGroup, seconds: float) -> RunRecord:
     spec, split, best, test = run.spec, run.split, fitted.best, tested.evaluation
     banks = [conv.alpha.detach() for conv in run.net.convs if isinstance(conv, BankConv)]
     diverged = f"the loss of epoch {len(fitted.epochs)} is not a finite number" if fitted.status == "diverged" else ""

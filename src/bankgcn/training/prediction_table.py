@@ -12,6 +12,8 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.files.tables import Cell, Columns
 from bankgcn.tasks import Task
 
+SHOWN = 5  # unknown classes in a message
+
 
 def prediction_columns(task: Task, mean: Tensor, spread: Tensor | None = None) -> Columns:
     """The columns of predictions, and of their spread over several models.
@@ -42,8 +44,8 @@ def true_columns(task: Task, graphs: GraphSet) -> Columns:
 
 
 def name_columns(graphs: GraphSet, numbers: Sequence[int]) -> Columns:
-    """The number of each graph in its set, and its name if it has one."""
-    columns: Columns = [("graph", list(numbers))]
+    """The row of each graph in its source, counted from 0, and its name if it has one."""
+    columns: Columns = [("graph", graphs.rows[numbers].tolist())]
     return columns if graphs.names is None else [*columns, ("name", [graphs.names[number] for number in numbers])]
 
 
@@ -76,8 +78,9 @@ def class_numbers(task: Task, names: Sequence[str]) -> NDArray[np.int64]:
     unknown = sorted(set(names) - set(place))
     if unknown:
         count = sum(name in unknown for name in names)
+        listed = ", ".join(unknown[:SHOWN]) + (", ..." if len(unknown) > SHOWN else "")
         raise ValueError(
-            f"{count:,} of {len(names):,} graphs have a class that no training graph has: {', '.join(unknown)}; "
+            f"{count:,} of {len(names):,} graphs have a class that no training graph has: {listed}; "
             f"the model knows {', '.join(task.names)}; leave these graphs out, or train again with such graphs"
         )
     return np.array([place[name] for name in names], np.int64)

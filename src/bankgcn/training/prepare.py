@@ -58,8 +58,13 @@ class Loader:
             self._last = (wanted, source, with_features(graphs))
         return self._last[1:]
 
-    def test_graphs(self, spec: RunSpec, graphs: GraphSet) -> GraphSet:
-        """The test graphs of a run that has a source for them, read as its other graphs, with the same features."""
+    def with_test_graphs(self, spec: RunSpec) -> GraphSet:
+        """The graphs of a run, and after them those of the source of its test graphs, if it has one."""
+        _, graphs = self(spec)
+        return graphs if spec.split.test is None else concatenate(graphs, self._test_graphs(spec, graphs))
+
+    def _test_graphs(self, spec: RunSpec, graphs: GraphSet) -> GraphSet:
+        """The test graphs, read as the other graphs, with the same features."""
         assert spec.split.test is not None
         source = find_source(spec.split.test, self.data_root)
         task = spec.task or ("classes" if graphs.classes else None)
@@ -105,7 +110,10 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
     source, as_read = load(spec)
     split, split_from = draw_split(source, as_read, spec.split, spec.seeds.split)
     if spec.split.test is not None:
-        as_read, split = _with_test_graphs(as_read, split, load.test_graphs(spec, as_read))
+        _check_no_test_graphs(split, as_read.name)
+        first = len(as_read)
+        as_read = load.with_test_graphs(spec)
+        split = replace(split, test=np.arange(first, len(as_read)))
         split_from = f"{split_from}; test graphs: {Path(spec.split.test).name}"
     if spec.train_per_class is not None:
         if as_read.y is None or not as_read.classes:
@@ -147,11 +155,9 @@ def prepare_graphs(
     )
 
 
-def _with_test_graphs(graphs: GraphSet, split: Split, test: GraphSet) -> tuple[GraphSet, Split]:
-    """The graphs with test graphs of another source after them, and the split of both."""
+def _check_no_test_graphs(split: Split, name: str) -> None:
+    """Raise if a split has test graphs, though they come from a source of their own."""
     if len(split.test):
         raise ValueError(
-            f"{len(split.test):,} graphs of {graphs.name} are test graphs by their split, and --test names others: "
-            "choose one"
+            f"{len(split.test):,} graphs of {name} are test graphs by their split, and --test names others: choose one"
         )
-    return concatenate(graphs, test), replace(split, test=len(graphs) + np.arange(len(test)))

@@ -38,17 +38,21 @@ def _recognised(path: Path) -> list[str]:
 
 
 def test_each_path_is_recognised_by_its_reader(tmp_path: Path) -> None:
-    for name in ("table.CSV", "table.tsv", "graphs.jsonl", "set.zip", "letter.txt"):
+    names = ("table.CSV", "table.tsv", "graphs.jsonl", "set.zip", "letter.txt", "list.json", "m.smi", "m.SDF")
+    for name in names:
         (tmp_path / name).write_text("any")
     (tmp_path / "photos" / "cats").mkdir(parents=True)
     (tmp_path / "photos" / "cats" / "1.JPG").touch()
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "OWN_A.txt").touch()
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "one.JSON").touch()
     mutag()[:2].save(tmp_path / "saved")
     found = {path.name: _recognised(path) for path in tmp_path.iterdir()}
     assert found == {
         "table.CSV": ["smiles"], "table.tsv": ["smiles"], "graphs.jsonl": ["jsonlines"], "set.zip": ["tu"],
+        "list.json": ["json"], "documents": ["json"], "m.smi": ["smi"], "m.SDF": ["sdf"],
         "letter.txt": [], "photos": ["images"], "own": ["tu"], "folder.csv": [], "saved": ["saved"],
     }  # fmt: skip
 

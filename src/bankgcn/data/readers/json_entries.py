@@ -50,6 +50,15 @@ class Entry:
         return graph if graph.name is not None else replace(graph, name=self.name)
 
 
+@dataclass(frozen=True)
+class PlacedGraph:
+    """A graph, its entry, and its row among all entries."""
+
+    row: int
+    entry: Entry
+    graph: NodeLinkGraph
+
+
 def entries_of_lines(path: Path) -> list[Entry]:
     """One graph a line; blank lines are ignored."""
     try:

@@ -10,7 +10,8 @@ from bankgcn.data.edges import Asymmetric
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import entries_of_file, entries_of_folder, json_files
-from bankgcn.data.readers.json_graphs import OPTIONS, Missing, graph_set
+from bankgcn.data.readers.json_graphs import OPTIONS, graph_set
+from bankgcn.data.readers.json_targets import Missing
 from bankgcn.data.readers.jsonlines import expected_schema
 from bankgcn.data.readers.molecules import Policy
 from bankgcn.data.readers.reader import Reader

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,25 +15,16 @@ from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.json_entries import Entry
+from bankgcn.data.readers.json_entries import Entry, PlacedGraph
+from bankgcn.data.readers.json_targets import Missing, encode, with_target
 from bankgcn.data.readers.molecules import Policy
 from bankgcn.data.readers.node_link import NodeLinkGraph
-from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets, is_unknown, scalar
+from bankgcn.data.targets import Targets, TaskName, scalar
 from bankgcn.files.errors import FileError
 
-Missing = Literal["refuse", "skip", "ignore"]
 OPTIONS = ("schema", "target", "has_target", "unreadable", "missing", "fill_missing", "task", "classes", "asymmetric")
 """The options of :func:`graph_set`, which every reader of such graphs has."""
 SHOWN = 5  # unreadable graphs that a note lists
-
-
-@dataclass(frozen=True)
-class PlacedGraph:
-    """A graph, its entry, and its row among all entries."""
-
-    row: int
-    entry: Entry
-    graph: NodeLinkGraph
 
 
 class Skipped(dict[int, str]):
@@ -94,10 +85,10 @@ def graph_set(
     graphs = [one for one in graphs if one.row in signals]
     targets = Targets()
     if has_target and graphs:
-        graphs, without, target_notes = _with_target(graphs, missing, target)
+        graphs, without, target_notes = with_target(graphs, missing, target)
         skipped.update(without)
         notes += target_notes
-        targets = _encode(graphs, task, classes)
+        targets = encode(graphs, task, classes)
     if not graphs:
         raise FileError(f"has no graph that can be read: {'; '.join([*skipped.values()][:SHOWN])}", entries[0].path)
     numbers, words = zip(*(signals[one.row] for one in graphs), strict=True)
@@ -186,39 +177,6 @@ def _edges(graphs: Sequence[NodeLinkGraph]) -> dict[str, Any]:
     weighted = any(graph.weighted for graph in graphs)
     weights = [edge[2] for edge in edges] if weighted else None
     return {"num_nodes": num_nodes, "edge_index": ends + first_node, "edge_weight": weights}
-
-
-def _with_target(
-    graphs: list[PlacedGraph], missing: Missing, target: str | None
-) -> tuple[list[PlacedGraph], dict[int, str], tuple[str, ...]]:
-    """The graphs that have a target, the rows of the others with the reason, and a note on them."""
-    without = [one for one in graphs if is_unknown(one.graph.target)]
-    if target is not None and len(without) == len(graphs) and missing != "ignore":
-        keys = sorted({key for one in graphs for key in one.graph.metadata})
-        listed = f"; their keys are {', '.join(map(repr, keys))}" if keys else ""
-        raise FileError(f"no graph has the target {target!r}{listed}", graphs[0].entry.path)
-    if not without or len(without) == len(graphs):
-        return graphs, {}, ()
-    if missing == "refuse":
-        advice = 'missing="skip" leaves such graphs out, has_target=False reads none'
-        raise without[0].entry.error(f"has no target, but other lines have ({advice})")
-    found = f"{len(without):,} of {len(graphs):,} graphs have no target"
-    if missing == "ignore":
-        return [replace(one, graph=replace(one.graph, target=None)) for one in graphs], {}, (f"{found}: none is read",)
-    kept = [one for one in graphs if not is_unknown(one.graph.target)]
-    return kept, {one.row: "no target" for one in without}, (f"{found} and are left out",)
-
-
-def _encode(graphs: Sequence[PlacedGraph], task: TaskName | None, classes: Sequence[str] | None) -> Targets:
-    """Targets of all graphs, or none if no graph has one."""
-    if all(is_unknown(one.graph.target) for one in graphs):
-        return Targets()
-    try:
-        return encode_targets([one.graph.target for one in graphs], task, classes)
-    except TargetError as error:
-        if error.graph is None:
-            raise FileError(str(error), graphs[0].entry.path) from error
-        raise graphs[error.graph].entry.error(str(error)) from error
 
 
 def _notes(skipped: Skipped, total: int) -> tuple[str, ...]:
