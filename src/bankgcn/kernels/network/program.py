@@ -7,7 +7,7 @@ written one part after another; :func:`~bankgcn.kernels.network.linking.link` de
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -134,12 +134,6 @@ class Program:
     gradient_size: int
     parameter_size: int
     drops_nodes: bool = False
-    operations: tuple[Operation, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        streams = (self.prologue, self.forward, self.backward, self.epilogue)
-        used = dict.fromkeys(instruction.operation for stream in streams for instruction in stream)
-        object.__setattr__(self, "operations", tuple(used))
 
 
 def stride_of(columns: int, padding: Padding, dtype: np.dtype) -> int:
