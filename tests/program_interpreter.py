@@ -2,12 +2,14 @@
 
 It reads a program as its documentation says, and shares no code with the compiled operations. All graphs are one block.
 Rows of a quotient graph stand for several nodes: gradients of signals are those of one of them, and gradients of
-parameters are sums over all. Derivatives that are not a formula of one line come from autograd.
+parameters are sums over all. Rows of kinds stand for all nodes of a kind: their gradients are sums. Derivatives that
+are not a formula of one line come from autograd.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +19,7 @@ from torch import Tensor
 
 from bankgcn.kernels.network.collate import CollatedGraphs
 from bankgcn.kernels.network.executor import Targets
-from bankgcn.kernels.network.program import Buffer, NumColumns, Program, Slot
+from bankgcn.kernels.network.program import Buffer, Instruction, NumColumns, Program, Slot
 from bankgcn.nn.dropout import drop
 from bankgcn.tasks import LOSSES
 
@@ -35,9 +37,19 @@ def interpret(
     program: Program, graphs: CollatedGraphs, theta: Tensor, targets: Targets, *, gamma: float = 0.0, key: int = 0
 ) -> Interpreted:
     state = State(program, graphs, theta, targets, gamma, key)
-    for stream in (program.prologue, program.forward, program.backward, program.epilogue):
+
+    def run(stream: tuple[Instruction, ...]) -> None:
         for operation, operands in stream:
             INTERPRETERS[operation.name](state, **operands)
+
+    run(program.prologue)
+    with state.rows_of_kinds():
+        run(program.kinds_forward)
+    run(program.forward)
+    run(program.backward)
+    with state.rows_of_kinds():
+        run(program.kinds_backward)
+    run(program.epilogue)
     embedding = state[program.readout][:, torch.from_numpy(program.readout_columns)]
     return Interpreted(embedding, state.loss, state.grad_theta)
 
@@ -57,6 +69,11 @@ class State:
         self.attributes, self.labels = torch.from_numpy(graphs.attributes), torch.from_numpy(graphs.labels)
         self.graph = torch.from_numpy(np.repeat(np.arange(self.num_graphs), np.diff(graphs.node_ptr)))
         self.nodes = torch.from_numpy(graphs.multiplicity).unsqueeze(1)
+        kinds, example = np.unique(graphs.kinds, return_index=True)
+        self.example = torch.from_numpy(example)
+        self.kind = torch.from_numpy(np.searchsorted(kinds, graphs.kinds))
+        self.kind_rows: dict[int, Tensor] = {}
+        self.node_gradients: dict[int, Tensor] = {}
         row = torch.from_numpy(np.repeat(np.arange(self.num_nodes), np.diff(graphs.rowptr)))
         self.matrix, self.transposed = (
             torch.zeros(self.num_nodes, self.num_nodes, dtype=self.dtype).index_put(
@@ -65,6 +82,12 @@ class State:
             + torch.diag(torch.from_numpy(graphs.diagonal))
             for weight in (graphs.weight, graphs.adjoint_weight)
         )
+
+    @contextmanager
+    def rows_of_kinds(self) -> Iterator[None]:
+        nodes, self.nodes = self.nodes, torch.ones(len(self.example), 1, dtype=self.dtype)
+        yield
+        self.nodes = nodes
 
     def __getitem__(self, buffer: Buffer) -> Tensor:
         return self.buffers[buffer]
@@ -164,6 +187,40 @@ def add_label_rows(s: State, plus, weight, out) -> None:
 def label_rows_gradient(s: State, grad, weight) -> None:
     for column in s.labels.T:
         s.grad(weight)[:, : grad.columns].index_add_(0, column, s[grad])
+
+
+def rows_of_labels(s: State, hop: int) -> Tensor:
+    """From rows of the weights to those of the kinds: a matrix."""
+    width = int(s.labels.max()) + 1 if s.labels.numel() else 1
+    one_hot = F.one_hot(s.labels, width).sum(1).to(s.dtype)
+    return (s.matrix @ one_hot if hop else one_hot)[s.example]
+
+
+def kinds_of_labels(s: State, weight, hop, factor, bias, plus, out) -> None:
+    matrix = rows_of_labels(s, hop)
+    rows = s.slot(weight)[: matrix.size(1), : out.columns]
+    s[out] = s.slot(bias)[0, : out.columns] + s.plus(plus) + factor * matrix @ rows
+
+
+def kinds_of_labels_gradient(s: State, grad, weight, hop, factor) -> None:
+    matrix = rows_of_labels(s, hop)
+    s.grad(weight)[: matrix.size(1), : grad.columns] += factor * matrix.T @ s[grad]
+
+
+def store_kind_rows(s: State, x, column) -> None:
+    s.kind_rows[column] = s[x]
+
+
+def load_kind_rows(s: State, column, out) -> None:
+    s[out] = s.kind_rows[column][s.kind]
+
+
+def store_node_gradients(s: State, grad, column) -> None:
+    s.node_gradients[column] = s[grad]
+
+
+def sum_node_gradients(s: State, column, out) -> None:
+    s[out] = s.kind_rows[column].new_zeros(len(s.example), out.columns).index_add(0, s.kind, s.node_gradients[column])
 
 
 def hops(s: State, x: Tensor, order: int) -> list[Tensor]:

@@ -84,16 +84,25 @@ class GraphBatch:
         rowptr, weight = pointers(self._degree), self.source.shift[self._edges]
         return GraphShift(self._tensor(rowptr), self._tensor(self._col), self._tensor(weight))
 
-    def collate(self, operator: Operator, *, merged: bool = True) -> CollatedGraphs:
+    def collate(self, operator: Operator, *, merged: bool = True, by_kinds: bool = False) -> CollatedGraphs:
         """Signals and operator of all graphs as arrays for the kernels.
 
         Args:
             operator: What the convolutions of a network multiply by.
             merged: Whether nodes that no network can distinguish are merged.
+            by_kinds: Whether to include the kinds of the merged nodes.
         """
         from bankgcn.kernels.network.collate import collate
 
-        return collate(self.source.quotient if merged else self.source.flat, self.indices, operator)
+        arrays = self.source.quotient if merged else self.source.flat
+        graphs = collate(arrays, self.indices, operator)
+        if not by_kinds:
+            return graphs
+        kinds = self.source.kinds(operator)
+        assert kinds is not None
+        start = arrays.node_ptr[self.indices] - graphs.node_ptr[:-1]
+        nodes = np.arange(graphs.node_ptr[-1]) + start.repeat(np.diff(graphs.node_ptr))
+        return graphs._replace(kinds=kinds[nodes])
 
     @cached_property
     def ptr(self) -> Tensor:

@@ -31,6 +31,7 @@ from bankgcn.data.invariants import check_invariants
 
 if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
     from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors
+    from bankgcn.kernels.network.program import Operator
 
 Indices = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | Tensor
 
@@ -238,6 +239,24 @@ class GraphSet:
         from bankgcn.kernels.network.quotient import MIN_NODES, quotient
 
         return self.flat if len(self.node_colors.color) < MIN_NODES else quotient(self.flat, self.node_colors)
+
+    def kinds(self, operator: Operator) -> NDArray[np.int64] | None:
+        """The kinds of the nodes of the quotient graphs; ``None`` where computing with them would not be faster.
+
+        See :mod:`bankgcn.kernels.network.kinds`.
+        """
+        from bankgcn.kernels.network.collate import collate
+        from bankgcn.kernels.network.kinds import MIN_NODES, number_kinds
+
+        if operator not in self._kinds:
+            large = len(self.degree) >= MIN_NODES
+            graphs = collate(self.quotient, np.arange(len(self)), operator) if large else None
+            self._kinds[operator] = None if graphs is None else number_kinds(graphs)
+        return self._kinds[operator]
+
+    @cached_property
+    def _kinds(self) -> dict[Operator, NDArray[np.int64] | None]:
+        return {}
 
     @cached_property
     def node_colors(self) -> NodeColors:

@@ -27,11 +27,14 @@ class Lowering:
             :class:`bankgcn.kernels.network.program.Operator`); ``None`` if the layer has settings that the executor
             does not support.
         steps: Adds the layer to a program, and returns its result.
+        one_hop: Whether the result depends on no more than the neighbours of a node, each by its weight, so that as a
+            first layer it may compute with kinds of nodes (:mod:`bankgcn.kernels.network.kinds`).
     """
 
     layer: str
     operator: Callable[[Any], tuple[str, float] | None]
     steps: Callable[[Builder, Any, Signal | InputSignal], Signal]
+    one_hop: bool = False
 
 
 def _bank_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
@@ -113,9 +116,9 @@ def _is_mlp(module: nn.Module) -> bool:
 
 
 BANK = Lowering("bankgcn.nn.bank_conv.BankConv", _bank_operator, _bank_steps)
-GCN = Lowering("bankgcn.nn.gcn_conv.GCNConv", lambda conv: ("renormalized", 0.0), _gcn_steps)
-SAGE = Lowering("torch_geometric.nn.conv.sage_conv.SAGEConv", _sage_operator, _sage_steps)
-GIN = Lowering("torch_geometric.nn.conv.gin_conv.GINConv", _gin_operator, _gin_steps)
+GCN = Lowering("bankgcn.nn.gcn_conv.GCNConv", lambda conv: ("renormalized", 0.0), _gcn_steps, one_hop=True)
+SAGE = Lowering("torch_geometric.nn.conv.sage_conv.SAGEConv", _sage_operator, _sage_steps, one_hop=True)
+GIN = Lowering("torch_geometric.nn.conv.gin_conv.GINConv", _gin_operator, _gin_steps, one_hop=True)
 GAT = Lowering("torch_geometric.nn.conv.gat_conv.GATConv", _gat_operator, _gat_steps)
 CHEB = Lowering("torch_geometric.nn.conv.cheb_conv.ChebConv", _cheb_operator, _cheb_steps)
-MLP = Lowering("bankgcn.nn.convs.NodewiseLinear", lambda conv: ("sum", 0.0), _mlp_steps)
+MLP = Lowering("bankgcn.nn.convs.NodewiseLinear", lambda conv: ("sum", 0.0), _mlp_steps, one_hop=True)

@@ -27,7 +27,7 @@ EPSILON = 1e-5  # of the normalisations, which the executor has as a constant
 LOWERINGS: dict[str, Lowering] = {row.lowering.layer: row.lowering for row in CONVS.values() if row.lowering}
 
 
-def lower(net: GraphNetwork, loss: str | None = None) -> Program | None:
+def lower(net: GraphNetwork, loss: str | None = None, *, by_kinds: bool = False) -> Program | None:
     """The program of a network; ``None`` if the executor does not support it or kernels are switched off.
 
     Supported are all convolutions of :data:`~bankgcn.nn.CONVS` with any options, without pooling, batch normalisation,
@@ -37,6 +37,7 @@ def lower(net: GraphNetwork, loss: str | None = None) -> Program | None:
         net: The network.
         loss: What training minimises, a name in :data:`bankgcn.tasks.LOSSES`; without it the program ends with the
             representations of the graphs, as in evaluation mode.
+        by_kinds: Whether training may compute with kinds of nodes; see :mod:`bankgcn.kernels.network.kinds`.
     """
     parameters = list(net.parameters())
     if type(net) not in (GraphNetwork, BankGCN) or net.pools or _has_hooks(net):
@@ -55,17 +56,19 @@ def lower(net: GraphNetwork, loss: str | None = None) -> Program | None:
     operator = operators.pop()
     if operator is None or operators:
         return None
-    return _program(net, rows, operator, loss)
+    return _program(net, rows, operator, loss, by_kinds and rows[0].one_hop)
 
 
-def _program(net: GraphNetwork, rows: list[Lowering], operator: tuple[str, float], loss: str | None) -> Program | None:
+def _program(
+    net: GraphNetwork, rows: list[Lowering], operator: tuple[str, float], loss: str | None, by_kinds: bool
+) -> Program | None:
     from bankgcn.kernels.network.builder import Builder
     from bankgcn.kernels.network.program import Operator
     from bankgcn.kernels.network.slots import Unsupported
 
     shapes: dict[Hashable, tuple[int, ...]] = {parameter: tuple(parameter.shape) for parameter in net.parameters()}
     dtype = np.dtype(str(net.predict.weight.dtype).removeprefix("torch."))
-    builder = Builder(shapes, dtype, Operator(*operator), loss)
+    builder = Builder(shapes, dtype, Operator(*operator), loss, by_kinds)
     try:
         return builder.finish(_steps(builder, net, rows))
     except Unsupported:

@@ -52,6 +52,10 @@ def program_for(net: GraphNetwork, graphs: GraphSet, loss: str | None = None) ->
     if net.predict.weight.dtype != torch.float32 or graphs.largest > MAX_PROGRAM_NODES:  # graphs are stored in float32
         return None
     program = lower(net, loss)
+    if loss is not None and program is not None and not program.drops_nodes:
+        by_kinds = lower(net, loss, by_kinds=True)
+        if by_kinds is not None and by_kinds.kinds_forward and graphs.kinds(by_kinds.operator) is not None:
+            program = by_kinds
     if program is None or graphs.num_features != program.in_channels:
         return None
     if graphs.edge_weight is not None and not net.takes_weights:  # autograd refuses them
@@ -64,7 +68,8 @@ def collate_for(program: Program, batch: GraphBatch) -> CollatedGraphs:
     from bankgcn.kernels.network.collate import look_up_attributes
 
     # Equal nodes differ as soon as values of single nodes are dropped at random.
-    graphs = batch.collate(program.operator, merged=not program.drops_nodes)
+    by_kinds = bool(program.kinds_forward)
+    graphs = batch.collate(program.operator, merged=not program.drops_nodes, by_kinds=by_kinds)
     return look_up_attributes(graphs, program.embedding) if program.embedding else graphs
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bankgcn.data import GraphBatch, GraphSet
@@ -19,6 +19,7 @@ from bankgcn.kernels import use_kernels
 from bankgcn.kernels.network.blocks import divide
 from bankgcn.kernels.network.collate import CollatedGraphs, collate, look_up_attributes
 from bankgcn.kernels.network.executor import Targets, readouts, train
+from bankgcn.kernels.network.kinds import number_kinds
 from bankgcn.kernels.network.program import Program
 from bankgcn.kernels.ops.adam import Adam
 from bankgcn.nn import CONVS, AtomEncoder, BankGCN, GraphNetwork
@@ -28,6 +29,7 @@ from program_interpreter import interpret
 from random_sets import RandomSet, graph_sets
 
 KEY = 123456789
+ONE_HOP = [name for name, row in CONVS.items() if row.lowering and row.lowering.one_hop]
 DTYPES = {torch.float64: np.float64, torch.float32: np.float32}
 
 
@@ -48,6 +50,7 @@ class Case:
     batch: GraphBatch
     loss: str = "cross_entropy"
     seed: int = 0
+    by_kinds: bool = False
 
     @property
     def targets(self) -> torch.Tensor:
@@ -83,12 +86,21 @@ class Case:
     def collated(self, program: Program, dtype: torch.dtype, merged: bool) -> CollatedGraphs:
         source = self.batch.source.quotient if merged else self.batch.source.flat
         graphs = collate(source, self.batch.indices, program.operator, np.dtype(DTYPES[dtype]))
+        if program.kinds_forward:
+            kinds = number_kinds(graphs)
+            assert kinds is not None
+            graphs = graphs._replace(kinds=kinds)
         return look_up_attributes(graphs, program.embedding) if program.embedding else graphs
+
+    def lowered(self, net: GraphNetwork) -> Program:
+        program = lower(net, self.loss, by_kinds=self.by_kinds)
+        assert program is not None
+        assert self.by_kinds or not program.kinds_forward
+        return program
 
     def by_program(self, dtype: torch.dtype, merged: bool = True, threads: int = 1) -> Outcome:
         net = self.net.to(dtype)
-        program, forward = lower(net, self.loss), lower(net)
-        assert program is not None
+        program, forward = self.lowered(net), lower(net)
         assert forward is not None
         theta = parameters(net)
         gradient = np.zeros_like(theta)
@@ -101,7 +113,7 @@ class Case:
 
     def by_interpreter(self, merged: bool = True) -> Outcome:
         net, dtype = self.net.double(), torch.float64
-        program, forward = lower(net, self.loss), lower(net)
+        program, forward = self.lowered(net), lower(net)
         theta, targets = torch.from_numpy(parameters(net)), self.program_targets()
         graphs = self.collated(program, dtype, merged and not program.drops_nodes)
         found = interpret(program, graphs, theta, targets, key=KEY)
@@ -202,6 +214,44 @@ def test_modules_interpreter_and_compiled_code_agree(
     Case(net, (built if CONVS[conv].takes_weights else without_weights(built)).batch(), loss, seed).check(merged)
 
 
+@pytest.fixture
+def kinds_of_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use kinds however few nodes they have."""
+    monkeypatch.setattr("bankgcn.kernels.network.kinds.MIN_NODES_OF_KIND", 1)
+
+
+@pytest.mark.usefixtures("kinds_of_one_node")
+@pytest.mark.parametrize("conv", ONE_HOP)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    graph_sets(min_graphs=1, max_graphs=5),
+    NETWORK_OPTIONS,
+    st.sampled_from(list(LOSSES)),
+    st.booleans(),
+    st.integers(0, 9),
+)
+def test_kinds_of_nodes_change_nothing(
+    conv: str, graphs: RandomSet, options: dict, loss: str, merged: bool, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    if options["norm"] == "graph" and not graphs.signals:
+        options = options | {"num_layers": 1}
+    net = perturbed(GraphNetwork(7, 2, conv=conv, **options))
+    built = replace(graphs.build(), attributes=None)
+    built = built if CONVS[conv].takes_weights else without_weights(built)
+    Case(net, built.batch(), loss, seed, by_kinds=True).check(merged)
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_kinds_take_the_first_layer_up_to_the_second_hop(conv: str) -> None:
+    program = lower(GraphNetwork(5, 2, conv=conv), "cross_entropy", by_kinds=True)
+    products = [instruction for instruction in program.kinds_forward if instruction.operation.name == "linear"]
+    assert len(products) == {"gcn": 1, "sage": 2, "gin": 2, "mlp": 3}.get(conv, 0)
+    assert bool(program.kinds_forward) == bool(program.kinds_backward) == (conv in ONE_HOP)
+    dropped = lower(GraphNetwork(5, 2, conv=conv, dropout=0.5), "cross_entropy", by_kinds=True)
+    assert not [instruction for instruction in dropped.kinds_forward if instruction.operation.name == "linear"][1:]
+
+
 @pytest.mark.parametrize("conv", CONVS)
 def test_integers_are_looked_up(conv: str) -> None:
     torch.manual_seed(0)
@@ -236,20 +286,24 @@ def mixed_sizes() -> GraphSet:
     return graphs[random.permutation(len(num_nodes))]
 
 
+@pytest.mark.usefixtures("kinds_of_one_node")
 @pytest.mark.parametrize("conv", CONVS)
 def test_graphs_larger_than_a_block_and_many_smaller_ones(conv: str) -> None:
     torch.manual_seed(0)
     net = perturbed(GraphNetwork(3, 5, hidden_channels=40, num_layers=2, conv=conv))
-    case = Case(net, mixed_sizes().batch())
-    expected = case.by_modules(torch.float64)
-    agree(case.by_program(torch.float64), expected, 1e-10)
+    for by_kinds in (False, True)[: 1 + (conv in ONE_HOP)]:
+        case = Case(net, mixed_sizes().batch(), by_kinds=by_kinds)
+        expected = case.by_modules(torch.float64)
+        agree(case.by_program(torch.float64), expected, 1e-10)
 
 
+@pytest.mark.usefixtures("kinds_of_one_node")
 @pytest.mark.parametrize("conv", CONVS)
-def test_any_number_of_threads_gives_the_same_bits(conv: str) -> None:
+@pytest.mark.parametrize("options", [{"dropout": 0.2, "norm": "graph"}, {}])
+def test_any_number_of_threads_gives_the_same_bits(conv: str, options: dict) -> None:
     torch.manual_seed(0)
-    net = GraphNetwork(3, 5, hidden_channels=16, num_layers=2, conv=conv, dropout=0.2, norm="graph").float()
-    case, outcomes = Case(net, mixed_sizes().batch()), []
+    net = GraphNetwork(3, 5, hidden_channels=16, num_layers=2, conv=conv, **options).float()
+    case, outcomes = Case(net, mixed_sizes().batch(), by_kinds=not options), []
     for threads in (1, 2, 3, 7):
         outcomes.append(case.by_program(torch.float32, threads=threads))
     for outcome in outcomes[1:]:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.vector import REGISTER_BYTES
+from bankgcn.kernels.network.levels import SelectedRows
 from bankgcn.kernels.network.program import (
     Buffer,
-    NumColumns,
     Operator,
     Padding,
     Program,
@@ -23,7 +23,6 @@ from bankgcn.kernels.network.program import (
 from bankgcn.kernels.network.slots import Unsupported
 from bankgcn.kernels.network.steps import ROW_COUNT, Steps
 from bankgcn.kernels.network.tape import Signal
-from bankgcn.kernels.ops.block_table import ROWS
 from bankgcn.kernels.ops.input_rows import add_label_rows, label_rows_gradient, load_attributes
 from bankgcn.kernels.ops.linear import bias_gradient, linear, weight_gradient
 from bankgcn.kernels.ops.losses import LOSSES
@@ -36,10 +35,10 @@ class InputSignal:
     """The signals of the nodes as they come: attributes, then labels as one-hot columns.
 
     Args:
-        buffer: The attributes.
+        attributes: The attributes.
     """
 
-    buffer: Buffer
+    attributes: Buffer
 
 
 class Builder(Steps):
@@ -50,6 +49,7 @@ class Builder(Steps):
         dtype: Type of all floats.
         operator: What the convolutions multiply by.
         loss: A name in :data:`bankgcn.kernels.ops.losses.LOSSES`; ``None`` makes a program without backward pass.
+        by_kinds: Whether to compute with kinds of nodes where possible, in training on nodes that have labels alone.
     """
 
     def __init__(
@@ -58,9 +58,10 @@ class Builder(Steps):
         dtype: np.dtype,
         operator: Operator,
         loss: str | None = None,
+        by_kinds: bool = False,
     ):
         super().__init__(shapes, dtype, training=loss is not None)
-        self.operator, self.loss = operator, loss
+        self.operator, self.loss, self._by_kinds = operator, loss, by_kinds
         self._in_channels: int | None = None
         self._embedding: tuple[int, ...] = ()
         self._readout: tuple[Buffer, list[tuple[str, Signal]]] | None = None
@@ -98,15 +99,17 @@ class Builder(Steps):
     ) -> Signal:
         """``x weight^T + bias``; ``columns`` says where each column of the result is in its buffer."""
         out_channels, in_channels = self._slots.weights(weight).shape
-        space: Space = "node" if isinstance(x, InputSignal) else x.space
+        x = x if isinstance(x, InputSignal) else self._levels.rows(x)
+        space: Space = "label" if isinstance(x, InputSignal) else x.space
         out = Signal(
             Buffer(space, out_channels, padding=padding), np.arange(out_channels) if columns is None else columns
         )
         bias_slot = self._slots.zero if bias is None else self._slots.row(bias, out.columns)
         if isinstance(x, InputSignal):
             self._in_channels = in_channels
-            self._input_linear(x, weight, bias, bias_slot, out)
-            return out
+            selected = SelectedRows(x.attributes, self._input_slot(weight, out), bias_slot, bias is not None)
+            self._levels.select(selected, out)
+            return out if self._by_kinds else self._levels.nodes(out)
         if in_channels != len(x.columns):
             raise Unsupported(f"a weight for {in_channels} columns, but the signal has {len(x.columns)}")
         inner, width, rows = int(x.columns.max()) + 1, int(out.columns.max()) + 1, ROW_COUNT[space]
@@ -129,27 +132,15 @@ class Builder(Steps):
         self._tape.steps.append(backward)
         return out
 
-    def _input_linear(
-        self, x: InputSignal, weight: Hashable, bias: Hashable | None, bias_slot: Slot, out: Signal
-    ) -> None:
+    def _input_slot(self, weight: Hashable, out: Signal) -> Slot:
         in_channels = self._slots.weights(weight).shape[1]
         slot = self._slots.new(in_channels, int(out.columns.max()) + 1)
         self._slots.place(weight, slot, np.arange(in_channels) * slot.stride + out.columns[:, None])
-        dense, inner = Buffer("node", out.buffer.columns), NumColumns(x.buffer)
-        self._tape.emit(linear, x=x.buffer, inner=inner, weight=slot, bias=bias_slot, plus=None, out=dense, rows=ROWS)
-        self._tape.emit(add_label_rows, plus=dense, weight=slot, out=out.buffer)
-
-        def backward() -> None:
-            grad = self._tape.weighted_by_nodes(self._tape.gradients.pop(out))
-            self._tape.emit_back(weight_gradient, x=x.buffer, inner=inner, grad=grad, weight=slot, rows=ROWS)
-            self._tape.emit_back(label_rows_gradient, grad=grad, weight=slot)
-            if bias is not None:
-                self._tape.emit_back(bias_gradient, grad=grad, bias=bias_slot, rows=ROWS)
-
-        self._tape.steps.append(backward)
+        return slot
 
     def read_out(self, x: Signal, parts: Sequence[str], layer: int, num_layers: int) -> None:
         """Write the readout of one layer; ``parts`` are names among mean, max and sum, in the network's order."""
+        x = self._levels.nodes(x)
         width = padded_width(x.buffer.columns or 0, self.dtype)
         if self._readout is None:
             self._readout = (Buffer("graph", num_layers * len(parts) * width), [])
@@ -183,7 +174,8 @@ class Builder(Steps):
             columns = len(outputs.columns)
             self._tape.emit_back(LOSSES[self.loss], outputs=outputs.buffer, columns=columns, out=grad)
             self._tape.run_back(outputs, grad)
-        instructions = [*self._tape.forward, *self._tape.backward]
+        tape = self._tape
+        instructions = [*tape.kinds_forward, *tape.kinds_backward, *tape.forward, *tape.backward]
         columns_of = (buffer.columns or self._in_channels or 1 for step in instructions for buffer in step.buffers)
         widest = row_stride(max(columns_of), self.dtype) + 8 * REGISTER_BYTES // self.dtype.itemsize
         parameter_size, gradient_size = self._slots.lay_out(widest)
@@ -195,8 +187,10 @@ class Builder(Steps):
             operator=self.operator,
             num_parameters=self._slots.num_parameters,
             prologue=tuple(self._prologue),
-            forward=tuple(self._tape.forward),
-            backward=tuple(self._tape.backward),
+            kinds_forward=tuple(tape.kinds_forward),
+            kinds_backward=tuple(tape.kinds_backward),
+            forward=tuple(tape.forward),
+            backward=tuple(tape.backward),
             epilogue=tuple(self._epilogue) if self.loss is not None else (),
             places=places,
             copies=copies,
@@ -207,5 +201,6 @@ class Builder(Steps):
             num_outputs=len(outputs.columns),
             gradient_size=gradient_size,
             parameter_size=parameter_size,
+            kind_columns=self._levels.kind_columns,
             drops_nodes=self._drops_nodes,
         )

@@ -21,6 +21,9 @@ OPERATORS = {
 }
 
 
+NO_KINDS = np.empty(0, np.int64)
+
+
 class CollatedGraphs(NamedTuple):
     """G graphs with N nodes and E directed edges, numbered one graph after another.
 
@@ -36,6 +39,7 @@ class CollatedGraphs(NamedTuple):
     attributes: NDArray[np.floating]  # (N, attributes)
     labels: NDArray[np.int64]  # (N, labels): column of the signal that is 1, counted with the attributes
     multiplicity: NDArray[np.floating]  # (N,): nodes that each one represents
+    kinds: NDArray[np.int64] = NO_KINDS  # (N,): see bankgcn.kernels.network.kinds; empty if they are not used
 
 
 def collate(

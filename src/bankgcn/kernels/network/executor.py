@@ -2,7 +2,8 @@ r"""Runs a program: takes graphs through a whole network, forward, and backward 
 
 Graphs do not see each other, so one block of small graphs goes through all layers, the readout, the loss and back
 before the next one starts. Its workspace, a few hundred kilobytes, stays in the cache, and only the gradients of the
-parameters are kept.
+parameters are kept. Rows that nodes of a kind share (:mod:`~bankgcn.kernels.network.kinds`) are computed before the
+blocks of a batch, and once more after them, with their gradients.
 
 The chunks of a batch (:mod:`~bankgcn.kernels.network.blocks`) have gradients of their own, which are added in order: so
 the result is the same, bit for bit, on any number of threads.
@@ -20,8 +21,9 @@ from bankgcn.kernels.jit.compiler import jit_cached, jit_inner
 from bankgcn.kernels.jit.operation import call
 from bankgcn.kernels.jit.threads import run_on_threads
 from bankgcn.kernels.jit.vector import advance, pointer_to
-from bankgcn.kernels.network.blocks import Chunks, block_end, divide
+from bankgcn.kernels.network.blocks import MAX_BLOCK_NODES, Chunks, block_end, divide
 from bankgcn.kernels.network.collate import CollatedGraphs
+from bankgcn.kernels.network.kinds import Kinds, kinds_in_batches
 from bankgcn.kernels.network.linking import CACHE_LINE, BlockSize, LinkedProgram, link
 from bankgcn.kernels.network.program import Program
 from bankgcn.kernels.ops import block_table as entry
@@ -43,7 +45,7 @@ def readouts(graphs: CollatedGraphs, program: Program, theta: Floats, *, threads
 
     Args:
         graphs: The graphs.
-        program: The network, without a loss.
+        program: The network, without a loss and without kinds.
         theta: Its parameters, one after another in torch's order.
         threads: Number of threads.
     """
@@ -76,7 +78,7 @@ def train(
     r"""Take a step of Adam for each batch; return the loss of each batch before its step.
 
     Args:
-        graphs: The graphs of all batches, one batch after another.
+        graphs: The graphs of all batches, one batch after another; with kinds, if the program uses them.
         batch_ptr: Start of each batch in the graphs, then their number: shape ``(batches + 1,)``.
         program: The network, with a loss.
         theta: Its parameters, one after another in torch's order; changed in place.
@@ -98,8 +100,9 @@ def train(
         return call.train_on_threads(keys, threads)
     losses = np.zeros(len(batch_ptr) - 1)
     _train(
-        call.linked[:4], call.table, graphs.node_ptr, batch_ptr, call.chunks.graph_ptr, call.chunks.batch_ptr, keys,
-        call.work[0], call.parameters, _gradients(2, program), call.loss, losses,
+        call.linked[:6], call.table, call.kinds_table, graphs.node_ptr, batch_ptr, call.chunks.graph_ptr,
+        call.chunks.batch_ptr, call.kinds.batch_ptr, keys, call.work[0], call.parameters, _gradients(2, program),
+        call.loss, losses,
     )  # fmt: skip
     return losses
 
@@ -153,6 +156,8 @@ class _Call:
         if adam is not None:
             state = {entry.ADAM_MEAN: adam.mean, entry.ADAM_SQUARE: adam.square}
             arrays |= state | {entry.ADAM_SETTINGS: adam.settings}
+        self.kinds, shared = _shared_rows(graphs, batch_ptr, program)
+        arrays |= shared
         self.arrays = arrays  # operations have their addresses only: they must not be freed
         self.table = np.zeros(entry.SIZE, np.int64)
         for place, array in arrays.items():
@@ -162,6 +167,11 @@ class _Call:
         self.table[entry.NUM_LABELS] = graphs.labels.shape[1]
         self.table[entry.NUM_PARAMETERS] = program.num_parameters
         self.table[entry.ADAM_STEP] = 0 if adam is None else adam.step
+        self.table[entry.KIND_COLUMNS] = program.kind_columns
+        # The gradient of a kind is the sum over its nodes already.
+        self._once = np.ones(len(self.kinds.example), program.dtype)
+        self.kinds_table = self.table.copy()
+        self.kinds_table[entry.MULTIPLICITY] = self._once.ctypes.data
 
     def allocate(self, threads: int) -> None:
         """Allocate the workspace of each thread."""
@@ -190,6 +200,9 @@ class _Call:
         for batch, (first, last) in enumerate(pairwise(self.chunks.batch_ptr.tolist())):
             _run(self.linked.prologue, self.table, self.work[0], self.parameters, gradients[0])
             gradients[0] = 0  # also if the batch has no graphs
+            kinds = self.kinds_table, *self.kinds.batch_ptr[batch : batch + 2], self.work[0], self.parameters
+            of_kinds, nothing_back = self.linked.kinds_forward, self.linked.kinds_backward[:0]
+            _run_kinds(of_kinds, nothing_back, *kinds, gradients[0])
             parts = np.zeros(last - first)
 
             def run(chunk: int, thread: int, batch=batch, first=first, parts=parts) -> None:
@@ -202,6 +215,7 @@ class _Call:
                 gradients[0] += gradients[number]
             for part in parts:
                 losses[batch] += part
+            _run_kinds(of_kinds, self.linked.kinds_backward, *kinds, gradients[0])
             _run(self.linked.epilogue, self.table, self.work[0], self.parameters, gradients[0])
             self.table[entry.ADAM_STEP] += 1
         return losses
@@ -217,6 +231,27 @@ def _zeros(size: int, dtype: np.dtype) -> Floats:
 def _gradients(count: int, program: Program) -> Floats:
     """Gradients of the padded parameters, one row each."""
     return _zeros(count * program.gradient_size, program.dtype).reshape(count, program.gradient_size)
+
+
+def _shared_rows(
+    graphs: CollatedGraphs, batch_ptr: NDArray[np.int64], program: Program
+) -> tuple[Kinds, dict[int, NDArray]]:
+    """The kinds of each batch, and the arrays with which they and nodes exchange rows."""
+    if not program.kinds_forward:
+        return Kinds.none(len(batch_ptr) - 1), {}
+    if len(graphs.kinds) != len(graphs.diagonal):
+        raise IndexError(f"there are kinds of {len(graphs.kinds)} nodes, expected {len(graphs.diagonal)}")
+    node_ptr = graphs.node_ptr[batch_ptr]
+    kinds = kinds_in_batches(graphs.kinds, node_ptr)
+    most_kinds, most_nodes = int(np.diff(kinds.batch_ptr).max(initial=0)), int(np.diff(node_ptr).max(initial=0))
+    return kinds, {
+        entry.KIND: kinds.kind,
+        entry.KIND_EXAMPLE: kinds.example,
+        entry.MEMBERS_PTR: kinds.members_ptr,
+        entry.MEMBERS: kinds.members,
+        entry.KIND_ROWS: _zeros(most_kinds * program.kind_columns, program.dtype),
+        entry.NODE_GRADIENTS: _zeros(most_nodes * program.kind_columns, program.dtype),
+    }
 
 
 def _check_targets(targets: Targets, program: Program, graphs: int) -> None:
@@ -240,6 +275,21 @@ def _run_instructions(code, table, work, parameters, gradients):
 @jit_cached
 def _run(code, table, work, parameters, gradients):
     _run_instructions(code, table, work, parameters, gradients)
+
+
+@jit_cached
+def _run_kinds(forward, backward, table, begin, last, work, parameters, gradients):
+    """Compute the rows of the kinds from ``begin`` to ``last``, which are those of a batch, block by block.
+
+    ``backward`` is empty before the blocks of graphs: their gradients are not known yet.
+    """
+    first = begin
+    while begin < last:
+        end = min(begin + MAX_BLOCK_NODES, last)
+        table[entry.FIRST_NODE], table[entry.ROWS], table[entry.BATCH_ROW] = begin, end - begin, begin - first
+        _run_instructions(forward, table, work, parameters, gradients)
+        _run_instructions(backward, table, work, parameters, gradients)
+        begin = end
 
 
 @jit_cached
@@ -267,13 +317,14 @@ def _run_chunk(
 
 @jit_cached
 def _train(
-    code, table, node_ptr, batch_ptr, graph_ptr, chunk_ptr, keys, work, parameters, gradients, loss, losses
+    code, table, kinds_table, node_ptr, batch_ptr, graph_ptr, chunk_ptr, kind_ptr, keys, work, parameters, gradients,
+    loss, losses,
 ):  # fmt: skip
     """Train on all batches on one thread; ``gradients`` has two rows, for all chunks of a batch and for the last.
 
     Loops instead of expressions with arrays, which take long to compile.
     """
-    prologue, forward, backward, epilogue = code
+    prologue, kinds_forward, kinds_backward, forward, backward, epilogue = code
     nothing, size = np.empty((0, 0), work.dtype), gradients.shape[1]
     for batch in range(batch_ptr.shape[0] - 1):
         _run_instructions(prologue, table, work, parameters, work)
@@ -281,6 +332,8 @@ def _train(
         first = chunk_ptr[batch]
         for k in range(size):  # also if the batch has no graphs
             gradients[0, k] = 0
+        kinds = kind_ptr[batch], kind_ptr[batch + 1]
+        _run_kinds(kinds_forward, kinds_backward[:0], kinds_table, *kinds, work, parameters, gradients[0])
         for chunk in range(first, chunk_ptr[batch + 1]):
             own = gradients[min(chunk - first, 1)]
             if chunk > first:
@@ -295,5 +348,6 @@ def _train(
                 for k in range(size):
                     gradients[0, k] += own[k]
             losses[batch] += loss[0]
+        _run_kinds(kinds_forward, kinds_backward, kinds_table, *kinds, work, parameters, gradients[0])
         _run_instructions(epilogue, table, work, parameters, gradients[0])
         table[entry.ADAM_STEP] += 1

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.kernels.network.blocks import MAX_BLOCK_NODES
 from bankgcn.kernels.network.program import (
     Buffer,
     Instruction,
@@ -39,6 +40,8 @@ class LinkedProgram(NamedTuple):
     """A program as the executor takes it: each instruction is an address and its operands, one row of integers."""
 
     prologue: NDArray[np.int64]
+    kinds_forward: NDArray[np.int64]
+    kinds_backward: NDArray[np.int64]
     forward: NDArray[np.int64]
     backward: NDArray[np.int64]
     epilogue: NDArray[np.int64]
@@ -65,7 +68,8 @@ def _link(program: Program, size: BlockSize, update: bool) -> LinkedProgram:
     final = program.epilogue
     if update:
         final = (Instruction(clear_gradient, {}), *final, Instruction(adam_step, {}))
-    streams = (program.prologue, program.forward, program.backward, final)
+    of_kinds = (program.kinds_forward, program.kinds_backward)
+    streams = (program.prologue, *of_kinds, program.forward, program.backward, final)
     everything = [instruction for stream in streams for instruction in stream]
     columns = {
         buffer: size.attributes if buffer.columns is None else buffer.columns
@@ -97,8 +101,10 @@ def _link(program: Program, size: BlockSize, update: bool) -> LinkedProgram:
         return code
 
     readout = (offsets[program.readout], stride_of(columns[program.readout], "wide", program.dtype))
-    prologue, forward, backward, epilogue = map(write, streams)
-    return LinkedProgram(prologue, forward, backward, epilogue, work_size, readout)
+    prologue, kinds_forward, kinds_backward, forward, backward, epilogue = map(write, streams)
+    return LinkedProgram(
+        prologue, kinds_forward, kinds_backward, forward, backward, epilogue, work_size, readout
+    )  # fmt: skip
 
 
 def _allocate(
@@ -106,6 +112,7 @@ def _allocate(
 ) -> tuple[dict[Buffer, int], int]:
     """Offset of each buffer, and the size of the workspace. Buffers that are not needed at once share memory."""
     counts = {"node": round_up(size.nodes, TILE_ROWS), "graph": round_up(size.graphs, TILE_ROWS), "edge": size.edges}
+    counts["kind"] = round_up(MAX_BLOCK_NODES, TILE_ROWS)
     last = {buffer: number for number, instruction in enumerate(everything) for buffer in instruction.buffers}
     last[program.readout] = len(everything)  # the executor reads it
     free: dict[int, list[int]] = {}  # offsets of free memory by size

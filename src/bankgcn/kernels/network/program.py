@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bankgcn.kernels.jit.operation import Operation
 from bankgcn.kernels.ops.padding import padded_width, row_stride
 
-Space = Literal["node", "graph", "edge", "block"]
+Space = Literal["label", "kind", "node", "graph", "edge", "block"]
 Padding = Literal["wide", "narrow", "none"]
 
 
@@ -26,7 +26,8 @@ class Buffer:
 
     Args:
         space: What its rows are: the nodes of the block, its graphs, its edges (each node's loop to itself included),
-            or of a number that does not depend on the block.
+            kinds of nodes (:mod:`~bankgcn.kernels.network.kinds`), or of a number that does not depend on the block. A
+            buffer of labels has no memory: it stands for rows of weights that labels select.
         columns: Number of columns; ``None`` stands for the number of attributes.
         rows: Rows for each node, graph or edge, or for the block.
         padding: Whether rows have padding and gap (see :mod:`bankgcn.kernels.ops.padding`), padding to vectors of two
@@ -100,6 +101,8 @@ class Program:
         operator: What the convolutions multiply by.
         num_parameters: Length of ``theta``.
         prologue: Instructions before the blocks of a batch: from ``theta`` to the padded parameters.
+        kinds_forward: Instructions for a block of kinds of nodes, before the blocks of graphs; empty without kinds.
+        kinds_backward: Their gradients, after the blocks of graphs; the forward instructions run once more before.
         forward: Instructions for a block, up to the readouts and, with a loss, the outputs.
         backward: The loss and all gradients; empty without a loss.
         epilogue: Instructions after the blocks of a batch: from padded gradients to those of ``theta``.
@@ -112,6 +115,7 @@ class Program:
         num_outputs: Width of the network's output.
         gradient_size: Number of padded values that have a gradient; they come first.
         parameter_size: Number of padded values.
+        kind_columns: Number of values that nodes read of their kind.
         drops_nodes: Whether values of single nodes are dropped at random, so that equal nodes differ.
     """
 
@@ -121,6 +125,8 @@ class Program:
     operator: Operator
     num_parameters: int
     prologue: tuple[Instruction, ...]
+    kinds_forward: tuple[Instruction, ...]
+    kinds_backward: tuple[Instruction, ...]
     forward: tuple[Instruction, ...]
     backward: tuple[Instruction, ...]
     epilogue: tuple[Instruction, ...]
@@ -133,6 +139,7 @@ class Program:
     num_outputs: int
     gradient_size: int
     parameter_size: int
+    kind_columns: int
     drops_nodes: bool = False
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.operation import Operation
 from bankgcn.kernels.jit.vector import REGISTER_BYTES
+from bankgcn.kernels.network.levels import Levels
 from bankgcn.kernels.network.program import Buffer, Instruction
 from bankgcn.kernels.network.slots import Slots
 from bankgcn.kernels.network.tape import Signal, Tape
@@ -32,7 +33,7 @@ from bankgcn.kernels.ops.parameters import expand_filters, filters_gradient, pac
 from bankgcn.kernels.ops.propagate import propagate
 from bankgcn.kernels.ops.rowwise import add_multiple, dropout, relu, relu_adjoint
 
-ROW_COUNT = {"node": ROWS, "graph": GRAPHS}
+ROW_COUNT = {"kind": ROWS, "node": ROWS, "graph": GRAPHS}
 FIRST_ROW = {"node": BATCH_ROW, "graph": BATCH_GRAPH}
 
 
@@ -48,6 +49,7 @@ class Steps:
     def __init__(self, shapes: Mapping[Hashable, tuple[int, ...]], dtype: np.dtype, training: bool):
         self.dtype, self._training = np.dtype(dtype), training
         self._slots, self._tape = Slots(shapes, self.dtype), Tape()
+        self._levels = Levels(self._tape, self.dtype)
         self._prologue: list[Instruction] = [Instruction(unpack_parameters, {})]
         self._epilogue: list[Instruction] = [Instruction(pack_gradient, {})]
         self._column_numbers: list[NDArray[np.int64]] = []
@@ -64,8 +66,13 @@ class Steps:
         minus: Signal | None = None,
     ) -> Signal:
         """``bias + plus + factor P x - minus``, with the operator P; all signals have the same columns."""
+        slot = self._slots.zero if bias is None else self._slots.row(bias, x.columns)
+        if minus is None and self._levels.can_hop(x, plus):
+            return self._levels.hop(x, slot, bias is not None, factor, plus)
+        x = self._levels.nodes(x)
+        plus = None if plus is None else self._levels.nodes(plus)
+        minus = None if minus is None else self._levels.nodes(minus)
         out = x.like()
-        slot = self._slots.zero if bias is None else self._slots.row(bias, out.columns)
         self._tape.emit(
             propagate,
             x=x.buffer,
@@ -93,6 +100,7 @@ class Steps:
 
     def filter_bank(self, r: Signal, alpha: Hashable, basis: NDArray[np.floating], shortcut: bool) -> Signal:
         """Filter each subspace of ``r`` by its own polynomial; ``alpha`` are coefficients in the basis."""
+        r = self._levels.nodes(r)
         start, (filters, terms) = self._slots.weights(alpha)
         degree, hidden = basis.shape[1] - 1, len(r.columns)
         place = sum(map(len, self._bases))
@@ -121,6 +129,7 @@ class Steps:
 
     def attend(self, x: Signal, source: Hashable, target: Hashable, bias: Hashable | None, heads: int) -> Signal:
         """Attention of each node to itself and its neighbours; columns as :mod:`..ops.attention` orders them."""
+        x = self._levels.nodes(x)
         out = x.like()
         vectors = {"source": self._slots.row(source, x.columns), "target": self._slots.row(target, x.columns)}
         slot = self._slots.zero if bias is None else self._slots.row(bias, out.columns)
@@ -142,6 +151,7 @@ class Steps:
 
     def relu(self, x: Signal) -> Signal:
         """``max(x, 0)``."""
+        x = self._levels.rows(x)
         out, rows = x.like(), ROW_COUNT[x.space]
         self._tape.emit(relu, x=x.buffer, out=out.buffer, rows=rows)
         self._add_adjoint(x, out, relu_adjoint, "grad", {"x": out.buffer, "rows": rows})
@@ -149,7 +159,8 @@ class Steps:
 
     def l2_normalize(self, x: Signal, relu: bool = False) -> Signal:
         """Each row divided by its norm; with ``relu``, followed by a ReLU."""
-        out, scale = x.like(), Buffer("node", 1, padding="none")
+        x = self._levels.rows(x)
+        out, scale = x.like(), Buffer(x.space, 1, padding="none")
         self._tape.emit(l2_normalize, x=x.buffer, scale=scale, out=out.buffer, relu=relu)
         options = {"x": x.buffer, "result": out.buffer if relu else None, "scale": scale}
         self._add_adjoint(x, out, l2_normalize_adjoint, "grad", options)
@@ -157,11 +168,12 @@ class Steps:
 
     def layer_norm(self, x: Signal, weight: Hashable, bias: Hashable) -> Signal:
         """Layer normalisation of each row."""
+        x = self._levels.rows(x)
         out = x.like()
         options: dict[str, Any] = {
             "x": x.buffer,
             "columns": len(x.columns),
-            "moments": Buffer("node", 2, padding="none"),
+            "moments": Buffer(x.space, 2, padding="none"),
         }
         options |= {"weight": self._slots.row(weight, x.columns), "bias": self._slots.row(bias, x.columns)}
         self._tape.emit(layer_norm, out=out.buffer, **options)
@@ -170,6 +182,7 @@ class Steps:
 
     def graph_norm(self, x: Signal, weight: Hashable, bias: Hashable, mean_scale: Hashable) -> Signal:
         """Normalisation of each column over the nodes of each graph."""
+        x = self._levels.nodes(x)
         out = x.like()
         names = {"weight": weight, "bias": bias, "mean_scale": mean_scale}
         options: dict[str, Any] = {name: self._slots.row(value, x.columns) for name, value in names.items()}
@@ -180,6 +193,10 @@ class Steps:
 
     def add(self, x: Signal, y: Signal) -> Signal:
         """``x + y``; both have the same columns."""
+        if {x.space, y.space} <= {"label", "kind"}:
+            x, y = self._levels.rows(x), self._levels.rows(y)
+        else:
+            x, y = self._levels.nodes(x), self._levels.nodes(y)
         out = x.like()
         self._tape.emit(add_multiple, x=y.buffer, factor=1, plus=x.buffer, out=out.buffer)
 
@@ -195,6 +212,7 @@ class Steps:
         """Drop values at random, in training; see :mod:`bankgcn.nn.dropout`."""
         if not self._training or probability == 0:
             return x
+        x = self._levels.nodes(x)
         out = x.like()
         numbers = np.full(padded_width(x.buffer.columns or 0, self.dtype), -1)
         numbers[x.columns] = np.arange(len(x.columns))

@@ -17,7 +17,7 @@ from bankgcn.kernels.ops.rowwise import add_multiple, scale_by_multiplicity
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """A step's result: a row for each node or graph of a block.
+    """A step's result: a row for each node or graph of a block, or for each kind of nodes.
 
     Args:
         buffer: Where it is.
@@ -47,17 +47,21 @@ class Tape:
     def __init__(self) -> None:
         self.forward: list[Instruction] = []
         self.backward: list[Instruction] = []
+        self.kinds_forward: list[Instruction] = []
+        self.kinds_backward: list[Instruction] = []
         self.steps: list[Callable[[], None]] = []
         self.gradients: dict[Signal, Buffer] = {}
         self._weighted: dict[Buffer, Buffer] = {}
 
     def emit(self, operation: Operation, **operands: Any) -> None:
         """Add a forward instruction."""
-        self.forward.append(Instruction(operation, operands))
+        instruction = Instruction(operation, operands)
+        (self.kinds_forward if _is_of_kinds(instruction) else self.forward).append(instruction)
 
     def emit_back(self, operation: Operation, **operands: Any) -> None:
         """Add a backward instruction."""
-        self.backward.append(Instruction(operation, operands))
+        instruction = Instruction(operation, operands)
+        (self.kinds_backward if _is_of_kinds(instruction) else self.backward).append(instruction)
 
     def run_back(self, outputs: Signal, grad: Buffer) -> None:
         """Add the backward instructions of all steps, given the gradient of the outputs."""
@@ -85,9 +89,15 @@ class Tape:
             self.gradients[x] = grad
 
     def weighted_by_nodes(self, grad: Buffer) -> Buffer:
-        """The rows times their multiplicity, for sums over nodes."""
+        """The rows times their multiplicity, for sums over nodes; the gradient of a kind is such a sum already."""
+        if grad.space == "kind":
+            return grad
         if grad not in self._weighted:
             out = Buffer("node", grad.columns)
             self.emit_back(scale_by_multiplicity, x=grad, out=out)
             self._weighted[grad] = out
         return self._weighted[grad]
+
+
+def _is_of_kinds(instruction: Instruction) -> bool:
+    return any(buffer.space == "kind" for buffer in instruction.buffers)

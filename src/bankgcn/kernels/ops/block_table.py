@@ -45,5 +45,14 @@ ADAM_SETTINGS = 31  # double (5,): see Adam.settings
 # Further numbers of the call.
 NUM_PARAMETERS = 32
 ADAM_STEP = 33  # number of the next step, from 1
+KIND_COLUMNS = 34  # values that nodes read of each kind
 
-SIZE = 34
+# Addresses of what nodes of a kind share; C kinds of all batches. See bankgcn.kernels.network.kinds.
+KIND = 35  # int64 (N,): kind of each node, counted within its batch
+KIND_EXAMPLE = 36  # int64 (C,): a node of each kind
+MEMBERS_PTR = 37  # int64 (C + 1,): start of each kind's members
+MEMBERS = 38  # int64 (N,): nodes of each kind, counted within their batch
+KIND_ROWS = 39  # float (kinds of a batch, KIND_COLUMNS)
+NODE_GRADIENTS = 40  # float (nodes of a batch, KIND_COLUMNS): gradients of what each node read
+
+SIZE = 41
