@@ -13,6 +13,7 @@ from bankgcn.report.document.evidence import complete_only, row_named
 from bankgcn.report.document.findings import (
     columns_chosen_by_test,
     gain_by_test,
+    gain_of_first_seeds,
     leader,
     nearness,
     rows_apart,
@@ -98,3 +99,11 @@ def test_a_cell_with_a_missing_run_shows_nothing() -> None:
     assert kept.at(gcn, column).spread.count == 0
     assert kept.at(row_named(results, "gin"), column).spread.count == 4
     assert nearness(kept, column) is None
+
+
+def test_the_first_seeds_are_compared_with_all() -> None:
+    column, row = PART.columns[0], row_named(scored({})[0], "gcn")
+    records = {config.key: fake_record(config, test_score=0.8 if config.seed < 2 else 0.6) for config in PART.configs()}
+    assert gain_of_first_seeds(collect(PART, records), row, column) == pytest.approx(10)
+    without = {key: replace(record, test_score=None) for key, record in records.items()}
+    assert gain_of_first_seeds(collect(PART, without), row, column) == 0

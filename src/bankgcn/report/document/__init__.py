@@ -8,7 +8,7 @@ from typing import Any
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.settings import AS_PAPER
-from bankgcn.report.document.agreement import choice_by_test, what_reproduces
+from bankgcn.report.document.agreement import choice_by_test, few_seeds, what_reproduces
 from bankgcn.report.document.answer import answer
 from bankgcn.report.document.cost import cost
 from bankgcn.report.document.evidence import SEARCH_RUNS, Evidence
@@ -40,6 +40,7 @@ SECTIONS: dict[str, Section] = {
     "Which place of the l2 normalisation is the paper's?": lambda evidence, files: which_place(evidence),
     "What reproduces, and what does not": lambda evidence, files: what_reproduces(evidence),
     "Choice by validation score, and by test score": lambda evidence, files: choice_by_test(evidence),
+    "Few seeds, and all of them": lambda evidence, files: few_seeds(evidence),
     "What the MLP without edges says": edges,
     "Order, subspaces and diversity (Tables 2 and 3)": curves,
     "The filters (Figure 3)": filters,

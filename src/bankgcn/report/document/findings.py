@@ -124,6 +124,15 @@ def gain_by_test(results: Results, row: Row, column: Column, records: Records) -
     return 100 * (means[1] - means[0])
 
 
+def gain_of_first_seeds(results: Results, row: Row, column: Column) -> float:
+    """Mean test score over the seeds that choose, minus that over all seeds, in points; 0 if a run has no score."""
+    scores = [None if record is None else record.test_score for record in results.at(row, column).records]
+    every = [score for score in scores if score is not None]
+    if len(every) < len(scores):
+        return 0.0
+    return 100 * (fmean(every[: len(results.table.search_seeds(column))]) - fmean(every))
+
+
 def mean_gain_by_test(results: Results, records: Records) -> float:
     """The mean of these gains over all cells of the complete datasets."""
     gains = [gain_by_test(results, row, c, records) for c in ranked_columns(results) for row in results.table.rows]
