@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
-from bankgcn.training.keys import content_hash
+from bankgcn.files.checksums import content_hash
 from bankgcn.training.record import OtherVersion, RunRecord
 
 
