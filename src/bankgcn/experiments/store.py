@@ -12,6 +12,7 @@ from typing import Any
 
 from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
 from bankgcn.files.checksums import content_hash
+from bankgcn.files.json_text import read_json
 from bankgcn.training.record import OtherVersion, RunRecord
 
 
@@ -120,10 +121,7 @@ class Store:
 
 def _read(path: Path) -> RunRecord:
     """Read the record in a file, and check that it is intact."""
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"is not a complete JSON file ({error})") from error
+    content = read_json(path)
     if not isinstance(content, dict) or not {"key", "sha256", "record"} <= content.keys():
         raise ValueError("is not a record of a run")
     if path.stem != content["key"]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from operator import index
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -224,7 +225,7 @@ class TrainedModel:
         """
         tensors, values = load_tensors(path)
         try:
-            config, task, in_channels = ModelConfig(**values["config"]), _task(values), int(values["in_channels"])
+            config, task, in_channels = ModelConfig(**values["config"]), _task(values), index(values["in_channels"])
             check_weights_fit(config, in_channels, task.out_channels, tensors)
             net = config.build(in_channels, task.out_channels)
             net.load_state_dict(tensors)

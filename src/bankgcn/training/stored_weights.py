@@ -11,7 +11,7 @@ from torch import Tensor
 if TYPE_CHECKING:
     from bankgcn.training.model import ModelConfig
 
-SMALL = 1_000_000  # numbers; a matrix that is no larger may be made without a question
+SMALL = 1000  # a size that costs nothing to try
 
 
 def check_weights_fit(config: ModelConfig, in_channels: int, out_channels: int, tensors: Mapping[str, Tensor]) -> None:
@@ -23,14 +23,14 @@ def check_weights_fit(config: ModelConfig, in_channels: int, out_channels: int, 
     Raises:
         ValueError: The message names the number or the weight.
     """
-    largest = max((len(tensors), *(size for tensor in tensors.values() for size in tensor.shape)))
+    largest = max((SMALL, len(tensors), *(size for tensor in tensors.values() for size in tensor.shape)))
     for number in (in_channels, out_channels, *_numbers(config.to_dict())):
         if number > largest:
             raise ValueError(
-                f"it claims a network with the size {number:,}, but its largest weight has {largest:,} rows"
+                f"it claims a network with the size {number:,}, but its weights have at most {largest:,} rows"
             )
     order = config.conv_options.get("order", 0)
-    if (order + 1) ** 2 > max(SMALL, sum(tensor.numel() for tensor in tensors.values())):
+    if (order + 1) ** 2 > max(SMALL**2, sum(tensor.numel() for tensor in tensors.values())):
         raise ValueError(f"order={order} is larger than its weights allow")
     with torch.device("meta"):  # shapes without memory
         network = config.build(in_channels, out_channels)
