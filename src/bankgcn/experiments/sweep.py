@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
 from bankgcn.experiments.store import Store
+from bankgcn.files.folder_lock import Claims
 from bankgcn.training.prepare import Loader
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
+
+POLL_SECONDS = 1.0
+"""How long a sweep waits before it looks again for the records of another one."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,8 @@ def sweep(
 ) -> SweepResult:
     """Run every configuration without an intact record in the store; store each record when its run ends.
 
-    The sweep may be interrupted or killed at any moment; the next sweep resumes. If the user's own file or folder has
+    The sweep may be interrupted or killed at any moment; the next sweep resumes. Several sweeps may share a store: they
+    share the runs, and each is run once. If the user's own file or folder has
     changed since a record was written, so that it gives other graphs, the run is repeated.
 
     Args:
@@ -54,26 +61,78 @@ def sweep(
         OSError: A record cannot be written. All earlier ones are stored.
     """
     wanted = {config.key: config for config in configs}
-    done: dict[str, RunRecord] = {}
     load = Loader()
-    for key, config in wanted.items():
-        record = _kept(store, known or {}, config, load, on_event)
-        if record is not None:
-            done[key] = record
-    missing = [config for key, config in wanted.items() if key not in done]
-    failed = []
+    kept = {key: _kept(store, known or {}, config, load, on_event) for key, config in wanted.items()}
+    done = {key: record for key, record in kept.items() if record is not None}
+    missing = {key: config for key, config in wanted.items() if key not in done}
+    failed: list[RunRecord] = []
+    ran = 0
     store.remove_unfinished()
-    results = engine.run_all(missing, on_event)
-    with closing(results):
-        for record in results:
-            if record.status == "failed":
-                failed.append(record)
+    with closing(_run_missing(missing, store, engine, on_event)) as events:
+        for event in events:
+            assert event.record is not None
+            if event.kind == "failed":
+                failed.append(event.record)
             else:
-                store.put(record)
-                done[record.config.key] = record
-            on_event(Event(record.status, record.config, record, record.error))
-    records = tuple(done[key] for key in wanted if key in done)
-    return SweepResult(records, tuple(failed), len(missing) - len(failed))
+                done[event.config.key] = event.record
+                ran += event.kind != "kept"
+            on_event(event)
+    return SweepResult(tuple(done[key] for key in wanted if key in done), tuple(failed), ran)
+
+
+def _run_missing(
+    missing: Mapping[str, RunSpec], store: Store, engine: Engine, on_event: OnEvent
+) -> Generator[Event, None, None]:
+    """Run and store what is missing. One event for each run, with its record, of this sweep or of another one."""
+    if not missing:
+        return  # the store may be on a disk that cannot be written
+    with store.claims() as claims:
+        before = {key: store.peek(key) for key in missing}  # a record of other graphs, or none
+        while missing:
+            ended = set()
+            for record in _run(_claimed(missing, before, store, claims), engine, on_event):
+                if record.status != "failed":
+                    store.put(record)
+                claims.release(record.config.key)
+                ended.add(record.config.key)
+                yield Event(record.status, record.config, record, record.error)
+            for key in missing.keys() - ended:
+                found = store.peek(key)
+                if found is not None and found != before[key]:
+                    ended.add(key)
+                    yield Event("kept", missing[key], found)
+            missing = {key: config for key, config in missing.items() if key not in ended}
+            if missing:
+                _wait(missing, on_event)
+
+
+Before = Mapping[str, RunRecord | None]
+
+
+def _claimed(missing: Mapping[str, RunSpec], before: Before, store: Store, claims: Claims) -> Iterator[RunSpec]:
+    """The runs that no other sweep runs or has run meanwhile, each claimed when it is taken."""
+    for key, config in missing.items():
+        if claims.take(key):
+            if store.peek(key) == before[key]:
+                yield config
+            else:
+                claims.release(key)
+
+
+def _run(configs: Iterator[RunSpec], engine: Engine, on_event: OnEvent) -> Iterator[RunRecord]:
+    """Run the configurations, if there is any: an engine may have to start a cluster."""
+    first = next(configs, None)
+    if first is None:
+        return
+    with closing(engine.run_all(chain([first], configs), on_event)) as results:
+        yield from results
+
+
+def _wait(missing: Mapping[str, RunSpec], on_event: OnEvent) -> None:
+    """Wait a moment for other sweeps. If one is killed, its claims are free, and this sweep takes its runs."""
+    for config in missing.values():
+        on_event(Event("elsewhere", config, message="another sweep on this store runs it: waiting for its record"))
+    time.sleep(POLL_SECONDS)
 
 
 def _kept(

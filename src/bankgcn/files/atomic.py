@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import secrets
+import socket
 import stat
 import sys
 import time
@@ -17,7 +19,9 @@ from typing import BinaryIO
 SHARED_AGE = 3600.0
 """Seconds without a change after which an unfinished file in a folder that machines may share has no writer."""
 
-_UNFINISHED = re.compile(r"\..+\.(\d{1,9})-[0-9a-f]+\.part")
+_UNFINISHED = re.compile(r"\..+\.(\d{1,9})-([0-9a-f]+)\.part")
+_MACHINE = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+"""Stands in the names of unfinished files: the number of a process means something on its own machine alone."""
 
 
 @contextmanager
@@ -35,7 +39,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     # In the same folder, because a rename is atomic only within one file system.
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}-{_MACHINE}{secrets.token_hex(4)}.part")
     try:
         with _naming(path, unfinished), open(unfinished, "xb") as file:
             if target.exists():
@@ -58,15 +62,15 @@ def remove_unfinished(folder: Path, min_age: float = 0.0) -> None:
 
     Args:
         folder: Where to look.
-        min_age: Seconds without a change before a file is removed; ``SHARED_AGE`` where other machines may write, as
-            the numbers of their processes mean nothing here.
+        min_age: Seconds without a change before a file of another machine is removed; ``SHARED_AGE`` where other
+            machines may write, as the numbers of their processes mean nothing here.
     """
     for path in folder.glob(".*.part"):
         match = _UNFINISHED.fullmatch(path.name)
         if match is None or _is_alive(int(match[1])):
             continue
         with suppress(OSError):  # not ours to remove, or gone already
-            if time.time() - path.stat().st_mtime >= min_age:
+            if match[2].startswith(_MACHINE) or time.time() - path.stat().st_mtime >= min_age:
                 path.unlink()
 
 
