@@ -82,7 +82,6 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._identity = self._identity or _identity(self.folder)
         claims = Claims(self.folder)
-        claims.remove_dead()
         try:
             yield claims
         finally:
@@ -124,8 +123,10 @@ class Store:
                 yield record
 
     def remove_unfinished(self) -> None:
-        """Remove temporary files of killed processes; records are not affected."""
+        """Remove temporary files and claims of killed processes; records are not affected."""
         remove_unfinished(self.folder, SHARED_AGE)
+        with contextlib.suppress(OSError):  # not ours to remove
+            Claims(self.folder).remove_dead()
 
     def _check_folder(self) -> None:
         """Raise if the folder was there and is no more: records would end in a place that nobody looks at."""

@@ -1,14 +1,14 @@
 """Named arrays and JSON fields in one safetensors file: mapped into memory without a copy, and checked by checksums.
 
-The metadata of the file hold the fields and the CRC-32 of each array as JSON (``bankgcn.arrays``), and the CRC-32 of
-this JSON (``crc32``). Any safetensors library can read the arrays.
+The metadata of the file have one entry, ``bankgcn.arrays``: JSON with the fields, the CRC-32 of each array, and the
+SHA-256 of this JSON. One entry, because safetensors writes several in a random order. Any safetensors library can read
+the arrays.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checksums import crc32_of
+from bankgcn.files.checksums import SHA256, crc32_of, with_checksum, without_checksum
 from bankgcn.files.container import MAGIC, read_container
 from bankgcn.files.errors import FileError
 from bankgcn.files.json_text import check_regular, parse_json
@@ -32,9 +32,9 @@ def write_arrays(path: str | os.PathLike[str], fields: Mapping[str, Any], arrays
     """Write arrays, and fields that JSON can hold, atomically."""
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     summaries = {name: [*_type_and_shape(array), crc32_of(array)] for name, array in contiguous.items()}
-    header = json.dumps({"format": FORMAT, "fields": fields, "arrays": summaries})
+    plain = json.loads(json.dumps({"format": FORMAT, "fields": fields, "arrays": summaries}))
     with atomic_write(path) as file:
-        file.write(save(contiguous, {KEY: header, "crc32": str(zlib.crc32(header.encode()))}))
+        file.write(save(contiguous, {KEY: json.dumps(with_checksum(plain))}))
 
 
 def read_arrays(path: str | os.PathLike[str], verify: bool = True) -> tuple[dict[str, Any], dict[str, NDArray]]:
@@ -92,10 +92,11 @@ class _Header(NamedTuple):
 def _parse_header(metadata: Mapping[str, str], path: str | os.PathLike[str]) -> _Header:
     if KEY not in metadata:
         raise FileError("is not a set of graphs saved by bankgcn", path)
-    if metadata.get("crc32") != str(zlib.crc32(metadata[KEY].encode())):
-        raise FileError("is damaged: the checksum of its metadata differs", path)
     try:
         header = parse_json(metadata[KEY])
+        if SHA256 not in header:
+            raise FileError("is damaged: its metadata have no checksum", path)
+        header = without_checksum(header)
         number = header["format"]
         if number > FORMAT:
             raise FileError(f"has format {number}, but this version of bankgcn reads only up to {FORMAT}", path)

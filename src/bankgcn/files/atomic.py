@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import hashlib
 import os
 import re
@@ -28,7 +29,8 @@ _MACHINE = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write to, which is renamed to ``path`` when the block ends without an error.
 
-    Until then an older file at ``path`` stays, and after an error nothing is left behind. Missing folders are created.
+    Until then an older file at ``path`` stays, and after an error nothing is left behind. What a killed process left of
+    the same file is removed. Missing folders are created.
     The new file has the permissions of the old one. A symbolic link stays: the file that it points to is replaced. A
     pipe or a device cannot be replaced and is written to directly.
     """
@@ -38,6 +40,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(target.parent, SHARED_AGE, target.name)
     # In the same folder, because a rename is atomic only within one file system.
     unfinished = target.with_name(f".{target.name}.{os.getpid()}-{_MACHINE}{secrets.token_hex(4)}.part")
     try:
@@ -57,15 +60,16 @@ def is_unfinished(path: Path) -> bool:
     return _UNFINISHED.fullmatch(path.name) is not None
 
 
-def remove_unfinished(folder: Path, min_age: float = 0.0) -> None:
+def remove_unfinished(folder: Path, min_age: float = 0.0, name: str | None = None) -> None:
     """Remove the unfinished files of killed processes. Files of running processes stay.
 
     Args:
         folder: Where to look.
         min_age: Seconds without a change before a file of another machine is removed; ``SHARED_AGE`` where other
             machines may write, as the numbers of their processes mean nothing here.
+        name: Only what was to become a file of this name; all by default.
     """
-    for path in folder.glob(".*.part"):
+    for path in folder.glob(".*.part" if name is None else f".{glob.escape(name)}.*.part"):
         match = _UNFINISHED.fullmatch(path.name)
         if match is None or _is_alive(int(match[1])):
             continue

@@ -1,14 +1,15 @@
 """Tensors and JSON values in one safetensors file: written atomically, checked, and loaded without running code.
 
-The metadata of the file hold the values as JSON (``bankgcn``), and the SHA-256 of this JSON and all tensors
-(``sha256``). Files of version 0.1.0 have no checksum.
+The metadata of the file have one entry, ``bankgcn``: JSON with the values, and the SHA-256 of values and tensors. Files
+of version 0.1.0 have no checksum. One entry, because safetensors writes several in a random order, and equal models must
+be equal files.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,10 @@ UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, Overf
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
     """Write tensors, and values that JSON can hold."""
-    header = json.dumps({"format": FORMAT, "values": values})
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    header = {"format": FORMAT, SHA256: _checksum(values, contiguous), "values": values}
     with atomic_write(path) as file:
-        file.write(save(contiguous, {KEY: header, SHA256: hash_of_parts(_parts(header, contiguous))}))
+        file.write(save(contiguous, {KEY: json.dumps(header)}))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -45,19 +46,17 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     tensors, metadata = map_tensors(path)
     if KEY not in metadata:
         raise FileError("was not written by bankgcn", path)
-    if SHA256 in metadata and metadata[SHA256] != hash_of_parts(_parts(metadata[KEY], tensors)):
-        raise FileError("is damaged: its content differs from its checksum", path)
     try:
         header = parse_json(metadata[KEY])
         number, values = header["format"], dict(header["values"])
         if number > FORMAT:
             raise FileError(f"has format {number}, newer than {FORMAT}: update bankgcn", path)
-        if number > 1 and SHA256 not in metadata:
-            raise FileError("is damaged: it has no checksum", path)
+        if (number > 1 or SHA256 in header) and header[SHA256] != _checksum(values, tensors):
+            raise FileError("is damaged: its content differs from its checksum", path)
     except FileError:
         raise
     except (ValueError, KeyError, TypeError) as error:
-        raise FileError(f"is damaged: its metadata are not those of bankgcn ({error})", path) from error
+        raise FileError(f"is damaged: its metadata are not those of bankgcn ({error!r})", path) from error
     return tensors, values
 
 
@@ -79,9 +78,10 @@ def map_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[s
         raise FileError(message, path) from error
 
 
-def _parts(header: str, tensors: Mapping[str, Tensor]) -> Iterator[bytes | memoryview]:
-    """All that a file holds, in an order that does not depend on its layout."""
-    yield header.encode()
+def _checksum(values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 of all that a file holds, whatever its layout."""
+    parts: list[bytes | memoryview] = [json.dumps(values).encode()]
     for name, tensor in sorted(tensors.items()):
-        yield f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
-        yield bytes_of(tensor.reshape(-1).view(torch.uint8).numpy())
+        parts.append(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        parts.append(bytes_of(tensor.reshape(-1).view(torch.uint8).numpy()))
+    return hash_of_parts(parts)
