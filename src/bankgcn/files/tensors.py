@@ -1,8 +1,8 @@
 """Tensors and JSON values in one safetensors file: written atomically, checked, and loaded without running code.
 
 The metadata of the file have one entry, ``bankgcn``: JSON with the values, and the SHA-256 of values and tensors. Files
-of version 0.1.0 have no checksum. One entry, because safetensors writes several in a random order, and equal models must
-be equal files.
+of version 0.1.0 have no checksum. One entry, because safetensors writes several in a random order, and equal models
+must be equal files.
 """
 
 from __future__ import annotations
