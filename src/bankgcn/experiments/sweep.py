@@ -62,13 +62,18 @@ def sweep(
     """
     wanted = {config.key: config for config in configs}
     load = Loader()
-    kept = {key: _kept(store, known or {}, config, load, on_event) for key, config in wanted.items()}
-    done = {key: record for key, record in kept.items() if record is not None}
+    before: dict[str, RunRecord | None] = {}
+    done: dict[str, RunRecord] = {}
+    for key, config in wanted.items():
+        before[key] = _stored(store, config, on_event)
+        record = before[key] or (known or {}).get(key)
+        if record is not None and _is_current(record, load, on_event):
+            done[key] = record
     missing = {key: config for key, config in wanted.items() if key not in done}
     failed: list[RunRecord] = []
     ran = 0
     store.remove_unfinished()
-    with closing(_run_missing(missing, store, engine, on_event)) as events:
+    with closing(_run_missing(missing, before, store, engine, on_event)) as events:
         for event in events:
             assert event.record is not None
             if event.kind == "failed":
@@ -80,14 +85,25 @@ def sweep(
     return SweepResult(tuple(done[key] for key in wanted if key in done), tuple(failed), ran)
 
 
+Before = Mapping[str, RunRecord | None]
+
+
 def _run_missing(
-    missing: Mapping[str, RunSpec], store: Store, engine: Engine, on_event: OnEvent
+    missing: Mapping[str, RunSpec], before: Before, store: Store, engine: Engine, on_event: OnEvent
 ) -> Generator[Event, None, None]:
-    """Run and store what is missing. One event for each run, with its record, of this sweep or of another one."""
+    """Run and store what is missing. One event for each run, with its record, of this sweep or of another one.
+
+    Args:
+        missing: The runs by their keys.
+        before: The records that this sweep found in the store: of other graphs, or none. Another record than this one
+            is that of another sweep.
+        store: The store.
+        engine: The engine.
+        on_event: Called for all other events.
+    """
     if not missing:
         return  # the store may be on a disk that cannot be written
     with store.claims() as claims:
-        before = {key: store.peek(key) for key in missing}  # a record of other graphs, or none
         while missing:
             ended = set()
             for record in _run(_claimed(missing, before, store, claims), engine, on_event):
@@ -104,9 +120,6 @@ def _run_missing(
             missing = {key: config for key, config in missing.items() if key not in ended}
             if missing:
                 _wait(missing, on_event)
-
-
-Before = Mapping[str, RunRecord | None]
 
 
 def _claimed(missing: Mapping[str, RunSpec], before: Before, store: Store, claims: Claims) -> Iterator[RunSpec]:
@@ -135,20 +148,23 @@ def _wait(missing: Mapping[str, RunSpec], on_event: OnEvent) -> None:
     time.sleep(POLL_SECONDS)
 
 
-def _kept(
-    store: Store, known: Mapping[str, RunRecord], config: RunSpec, load: Loader, on_event: OnEvent
-) -> RunRecord | None:
-    before = len(store.skipped)
-    record = store.get(config.key) or known.get(config.key)
-    for message in store.skipped[before:]:
+def _stored(store: Store, config: RunSpec, on_event: OnEvent) -> RunRecord | None:
+    """The record in the store, if it is intact."""
+    messages = len(store.skipped)
+    record = store.get(config.key)
+    for message in store.skipped[messages:]:
         on_event(Event("set aside", config, message=message))
-    if record is None:
-        return None
+    return record
+
+
+def _is_current(record: RunRecord, load: Loader, on_event: OnEvent) -> bool:
+    """Whether a record is of the graphs as they are now."""
+    config = record.config
     if _fingerprint_now(load, config) not in (None, record.fingerprint):
         on_event(Event("outdated", config, message=f"{config.dataset} has changed since this run: the run is repeated"))
-        return None
+        return False
     on_event(Event("kept", config, record))
-    return record
+    return True
 
 
 def _fingerprint_now(load: Loader, config: RunSpec) -> str | None:
