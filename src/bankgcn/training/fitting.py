@@ -293,6 +293,8 @@ class _Writer:
         self.path = path
         self.state: tuple[dict[str, Tensor], dict[str, Any]] | None = None
         self.written = time.monotonic()
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
 
     def keep(self, training: Training) -> None:
         if self.path is not None:
@@ -302,6 +304,8 @@ class _Writer:
 
     def write(self) -> None:
         if self.path is not None and self.state is not None:
+            if not self.path.parent.is_dir():  # writing would make it anew, with nothing in it but a checkpoint
+                raise FileError("was removed during the training", self.path.parent)
             save_tensors(self.path, *self.state)
             self.state, self.written = None, time.monotonic()
 
