@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from bankgcn.data.readers.jsonlines import write_jsonlines
 from bankgcn.data.sources import load_source
 from bankgcn.experiments import Event, RunSpec, Store, make_engine, sweep
 from bankgcn.experiments.engines.base import SerialEngine
+from bankgcn.experiments.sweep import SweepResult
 from bankgcn.training.record import OtherVersion
 from fake_runs import attempts, scripted_score
 
@@ -179,3 +182,65 @@ def test_a_full_disk_ends_the_sweep_and_keeps_what_was_done(
 def test_a_wrong_choice_of_engine_is_named(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_engine(**options)
+
+
+def test_two_sweeps_on_one_store_share_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["bankgcn.experiments.sweep"], "POLL_SECONDS", 0.01)
+    configs = [RunSpec(dataset="MUTAG", seed=seed) for seed in range(40)]
+    start = threading.Barrier(2)
+
+    def one_of_two() -> SweepResult:
+        start.wait()
+        return sweep(configs, Store(tmp_path / "store"), SerialEngine(tmp_path, runner="fake_runs:Scripted"))
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = (future.result() for future in [pool.submit(one_of_two) for _ in range(2)])
+    assert sorted(seeds_run(tmp_path)) == list(range(40))  # none twice
+    assert first.ran + second.ran == 40
+    assert first.records == second.records
+    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == sorted(f"{c.key}.json" for c in configs)
+
+
+def test_a_run_that_another_sweep_gives_up_is_run_by_this_one(
+    tmp_path: Path, store: Store, engine: SerialEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["bankgcn.experiments.sweep"], "POLL_SECONDS", 0.01)
+    events: list[Event] = []
+    with store.claims() as others:
+        assert others.take(CONFIGS[1].key)
+
+        def give_up(event: Event) -> None:
+            events.append(event)
+            if event.kind == "elsewhere" and len(seeds_run(tmp_path)) == 3:
+                others.release(CONFIGS[1].key)
+
+        assert sweep(CONFIGS, store, engine, give_up).ran == 4
+    assert seeds_run(tmp_path) == [0, 2, 3, 1]
+    assert [event.config.seed for event in events if event.kind == "elsewhere"] == [1]
+
+
+def test_a_claim_of_a_killed_sweep_holds_nobody_up(tmp_path: Path, store: Store, engine: SerialEngine) -> None:
+    store.folder.mkdir()
+    (store.folder / f".{CONFIGS[0].key}.claim").write_text("1 on elsewhere")
+    (store.folder / ".of-a-finished-run.claim").touch()
+    assert sweep(CONFIGS[:1], store, engine).ran == 1
+    assert [path.name for path in store.folder.iterdir()] == [f"{CONFIGS[0].key}.json"]
+
+
+def test_a_store_that_vanishes_ends_the_sweep_and_is_not_made_anew(
+    tmp_path: Path, store: Store, engine: SerialEngine
+) -> None:
+    moved = tmp_path / "moved"
+
+    def vanish(event: Event) -> None:
+        if event.kind == "started" and event.config.seed == 2:
+            store.folder.rename(moved)
+            store.folder.mkdir()  # as the place where a disk was mounted
+
+    with pytest.raises(OSError, match="folder of the store was removed or replaced; this record is not stored"):
+        sweep(CONFIGS, store, engine, vanish)
+    assert list(store.folder.iterdir()) == []
+    store.folder.rmdir()
+    moved.rename(store.folder)
+    assert sweep(CONFIGS, Store(store.folder), engine).ran == 2
+    assert len(list(store.folder.iterdir())) == 4

@@ -58,7 +58,7 @@ def test_a_result_comes_back_from_its_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"format": 2}'])
 def test_a_damaged_record_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "record.json").write_bytes(content)
-    with pytest.raises(FileError, match="record.json: is no record of a run"):
+    with pytest.raises(FileError, match="record.json: is no intact record of a run"):
         RunFolder(tmp_path).read_record()
 
 

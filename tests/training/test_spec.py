@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bankgcn.files.checksums import content_hash
 from bankgcn.nn import CONVS
 from bankgcn.settings import Setting
 from bankgcn.training import ModelConfig, TrainConfig
-from bankgcn.training.keys import content_hash
 from bankgcn.training.seeds import Seeds
 from bankgcn.training.spec import ReaderOptions, RunSpec
 

@@ -65,7 +65,7 @@ def cached(name: str, read: Callable[[], GraphSet], files: Sequence[Path], optio
     if cache_file is None:
         return read()
     with contextlib.suppress(FileError, OSError):
-        return GraphSet.load(cache_file)
+        return GraphSet.load(cache_file, verify=False)  # we wrote it, and large sets are opened often
     graphs = read()
     settled = time.time() - max(file.stat().st_mtime for file in files) > SETTLED
     if settled and _cache_file(name, files, options) == cache_file:  # else a file may have changed while it was read

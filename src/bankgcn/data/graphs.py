@@ -206,7 +206,7 @@ class GraphSet:
         save_set(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], verify: bool = False) -> GraphSet:
+    def load(cls, path: str | os.PathLike[str], verify: bool = True) -> GraphSet:
         """A saved set; see :func:`bankgcn.data.storage.load_set`."""
         from bankgcn.data.storage import load_set
 

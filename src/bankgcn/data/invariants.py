@@ -44,6 +44,32 @@ def check_invariants(graphs: GraphSet) -> None:
         raise GraphError(f"there are {len(graphs.names)} names for {len(graphs)} graphs")
 
 
+def check_values(graphs: GraphSet) -> None:
+    """Raise an error unless all numbers that are not indices are finite, and weights not negative.
+
+    Readers have checked them. A file may hold anything.
+    """
+    for name in ("shift", "edge_weight", "attributes"):
+        array = getattr(graphs, name)
+        if array is not None and not np.isfinite(array).all():
+            raise GraphError(f"{name} holds a number that is not finite")
+    if graphs.edge_weight is not None and (graphs.edge_weight < 0).any():
+        raise GraphError("edge_weight holds a negative number")
+
+
+def check_texts(graphs: GraphSet) -> None:
+    """Raise an error unless names and notes are texts, and the feature spec is a table."""
+    for name in ("classes", "targets", "names", "notes"):
+        texts = getattr(graphs, name)
+        if texts is not None and not (isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)):
+            raise GraphError(f"{name} are not texts")
+    if not isinstance(graphs.name, str) or not isinstance(graphs.feature_spec, dict):
+        raise GraphError("its name is no text, or its feature spec no table")
+    for row, reason in graphs.skipped:
+        if not isinstance(row, int) or row < 0 or not isinstance(reason, str):
+            raise GraphError(f"skipped holds ({row!r}, {reason!r}), expected the number of a row and a reason")
+
+
 def _check_array(name: str, array: NDArray | None, rows: int, type_name: str, dimensions: int = 1) -> None:
     if array is None:
         return

@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from bankgcn.data.checks import as_array
 from bankgcn.data.errors import GraphError
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.errors import FileError
+from bankgcn.files.json_text import read_json
 
 PARTS = ("train", "valid", "test")
 FORMAT = "bankgcn split 1"
@@ -189,12 +191,12 @@ def _rounded(exact: NDArray[np.float64], shortfall: NDArray[np.float64]) -> NDAr
 
 
 def _read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    with open(path, "rb") as file:
-        text = file.read()
     try:
-        content = json.loads(text)
+        content = read_json(Path(path))
+    except FileError:
+        raise
     except ValueError as error:
-        raise FileError(f"is not a split saved by bankgcn ({error})", path) from error
+        raise FileError(f"is not a split saved by bankgcn: it {error}", path) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileError(f"is not a split in the format {FORMAT!r}", path)
     for key in ("graphs", "hash", *PARTS):

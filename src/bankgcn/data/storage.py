@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.invariants import check_texts, check_values
 from bankgcn.files.arrays import read_arrays, write_arrays
 from bankgcn.files.errors import FileError
 
@@ -24,14 +24,15 @@ def save_set(graphs: GraphSet, path: str | os.PathLike[str]) -> None:
     write_arrays(path, {**rest, "fingerprint": graphs.fingerprint}, arrays)
 
 
-def load_set(path: str | os.PathLike[str], verify: bool = False) -> GraphSet:
+def load_set(path: str | os.PathLike[str], verify: bool = True) -> GraphSet:
     """A saved set. Its arrays are mapped into memory: read when they are used, and shared by all processes.
 
     Degrees, neighbours, labels and targets are read now, to check that they are in range.
 
     Args:
         path: The file.
-        verify: Whether to read all arrays now and compare their checksums.
+        verify: Whether to read all arrays now, to compare their checksums and to check that all numbers are finite.
+            Without it, a changed attribute or edge weight is not noticed.
 
     Raises:
         FileError: The file is of another kind, of a newer format, cut short or damaged, or its arrays contradict each
@@ -41,10 +42,14 @@ def load_set(path: str | os.PathLike[str], verify: bool = False) -> GraphSet:
     stored_fingerprint = rest.pop("fingerprint", None)
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in rest.items()} | arrays
     members: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in values.items()}
-    members["skipped"] = tuple(map(tuple, members.get("skipped", ())))
     try:
+        members["skipped"] = tuple(map(tuple, members.get("skipped", ())))
         loaded = GraphSet(**members)
-    except (TypeError, AttributeError, GraphError) as error:
+        check_texts(loaded)
+        if verify:
+            check_values(loaded)
+    except (TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:
         raise FileError(f"holds no set of graphs ({error})", path) from error
-    loaded.__dict__["fingerprint"] = stored_fingerprint
+    if isinstance(stored_fingerprint, str):
+        loaded.__dict__["fingerprint"] = stored_fingerprint
     return loaded

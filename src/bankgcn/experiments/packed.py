@@ -18,8 +18,9 @@ from bankgcn.experiments.paper.layout import DRAWN
 from bankgcn.experiments.paper.settings import PLACES
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checksums import content_hash
 from bankgcn.files.errors import FileError
-from bankgcn.training.keys import content_hash
+from bankgcn.files.json_text import parse_json
 from bankgcn.training.record import RunRecord
 
 HASH_DIGITS = 20
@@ -132,7 +133,7 @@ def _read_file(path: Path) -> dict[str, RunRecord]:
 
 def _from_line(line: bytes) -> RunRecord:
     try:
-        content = json.loads(line)
+        content = parse_json(line)
     except ValueError as error:
         raise ValueError(f"the line is not complete JSON ({error})") from error
     if not isinstance(content, dict) or content.keys() != {"key", "sha256", "record"}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
-from bankgcn.training.keys import content_hash
+from bankgcn.files.checksums import content_hash
+from bankgcn.files.folder_lock import Claims
+from bankgcn.files.json_text import read_json
 from bankgcn.training.record import OtherVersion, RunRecord
 
 
@@ -32,6 +35,7 @@ class Store:
         self.folder = Path(folder)
         self.skipped: list[str] = []
         """Messages for the user about files that cannot be used, one sentence each."""
+        self._identity = _identity(self.folder)
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder}: a store of records must be a folder")
 
@@ -61,6 +65,28 @@ class Store:
             self.skipped.append(f"{path} {reason}; its run counts as missing")
             return None
 
+    def peek(self, key: str) -> RunRecord | None:
+        """As :meth:`get`, without a message about a damaged file."""
+        try:
+            return _read(self.path(key))
+        except (OSError, ValueError):
+            return None
+
+    @contextlib.contextmanager
+    def claims(self) -> Iterator[Claims]:
+        """Claims on keys: of several sweeps on one store, one runs each run. The folder is created.
+
+        Raises:
+            OSError: The folder cannot be written.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._identity = self._identity or _identity(self.folder)
+        claims = Claims(self.folder)
+        try:
+            yield claims
+        finally:
+            claims.close()
+
     def put(self, record: RunRecord) -> None:
         """Store the record of a finished or diverged run.
 
@@ -77,6 +103,7 @@ class Store:
         content = {"key": record.config.key, "sha256": content_hash(values), "record": values}
         path = self.path(record.config.key)
         try:
+            self._check_folder()
             self._set_aside(path, record)
             with atomic_write(path) as file:
                 file.write(json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
@@ -96,8 +123,18 @@ class Store:
                 yield record
 
     def remove_unfinished(self) -> None:
-        """Remove temporary files of killed processes; records are not affected."""
+        """Remove temporary files and claims of killed processes; records are not affected."""
         remove_unfinished(self.folder, SHARED_AGE)
+        with contextlib.suppress(OSError):  # not ours to remove
+            Claims(self.folder).remove_dead()
+
+    def _check_folder(self) -> None:
+        """Raise if the folder was there and is no more: records would end in a place that nobody looks at."""
+        found = _identity(self.folder)
+        if self._identity is not None and found != self._identity:
+            reason = "The folder of the store was removed or replaced"
+            raise FileNotFoundError(errno.ENOENT, reason, str(self.folder))
+        self._identity = found
 
     def _set_aside(self, path: Path, record: RunRecord) -> None:
         """Rename a file that a new record must not overwrite: a damaged record, or one of other graphs."""
@@ -118,12 +155,18 @@ class Store:
             path.rename(aside)
 
 
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one of the same name; ``None`` if there is none."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _read(path: Path) -> RunRecord:
     """Read the record in a file, and check that it is intact."""
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"is not a complete JSON file ({error})") from error
+    content = read_json(path)
     if not isinstance(content, dict) or not {"key", "sha256", "record"} <= content.keys():
         raise ValueError("is not a record of a run")
     if path.stem != content["key"]:

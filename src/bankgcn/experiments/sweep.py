@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
 from bankgcn.experiments.store import Store
+from bankgcn.files.folder_lock import Claims
 from bankgcn.training.prepare import Loader
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
+
+POLL_SECONDS = 1.0
+"""How long a sweep waits before it looks again for the records of another one."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,8 @@ def sweep(
 ) -> SweepResult:
     """Run every configuration without an intact record in the store; store each record when its run ends.
 
-    The sweep may be interrupted or killed at any moment; the next sweep resumes. If the user's own file or folder has
+    The sweep may be interrupted or killed at any moment; the next sweep resumes. Several sweeps may share a store: they
+    share the runs, and each is run once. If the user's own file or folder has
     changed since a record was written, so that it gives other graphs, the run is repeated.
 
     Args:
@@ -54,42 +61,110 @@ def sweep(
         OSError: A record cannot be written. All earlier ones are stored.
     """
     wanted = {config.key: config for config in configs}
-    done: dict[str, RunRecord] = {}
     load = Loader()
+    before: dict[str, RunRecord | None] = {}
+    done: dict[str, RunRecord] = {}
     for key, config in wanted.items():
-        record = _kept(store, known or {}, config, load, on_event)
-        if record is not None:
+        before[key] = _stored(store, config, on_event)
+        record = before[key] or (known or {}).get(key)
+        if record is not None and _is_current(record, load, on_event):
             done[key] = record
-    missing = [config for key, config in wanted.items() if key not in done]
-    failed = []
+    missing = {key: config for key, config in wanted.items() if key not in done}
+    failed: list[RunRecord] = []
+    ran = 0
     store.remove_unfinished()
-    results = engine.run_all(missing, on_event)
-    with closing(results):
-        for record in results:
-            if record.status == "failed":
-                failed.append(record)
+    with closing(_run_missing(missing, before, store, engine, on_event)) as events:
+        for event in events:
+            assert event.record is not None
+            if event.kind == "failed":
+                failed.append(event.record)
             else:
-                store.put(record)
-                done[record.config.key] = record
-            on_event(Event(record.status, record.config, record, record.error))
-    records = tuple(done[key] for key in wanted if key in done)
-    return SweepResult(records, tuple(failed), len(missing) - len(failed))
+                done[event.config.key] = event.record
+                ran += event.kind != "kept"
+            on_event(event)
+    return SweepResult(tuple(done[key] for key in wanted if key in done), tuple(failed), ran)
 
 
-def _kept(
-    store: Store, known: Mapping[str, RunRecord], config: RunSpec, load: Loader, on_event: OnEvent
-) -> RunRecord | None:
-    before = len(store.skipped)
-    record = store.get(config.key) or known.get(config.key)
-    for message in store.skipped[before:]:
+Before = Mapping[str, RunRecord | None]
+
+
+def _run_missing(
+    missing: Mapping[str, RunSpec], before: Before, store: Store, engine: Engine, on_event: OnEvent
+) -> Generator[Event, None, None]:
+    """Run and store what is missing. One event for each run, with its record, of this sweep or of another one.
+
+    Args:
+        missing: The runs by their keys.
+        before: The records that this sweep found in the store: of other graphs, or none. Another record than this one
+            is that of another sweep.
+        store: The store.
+        engine: The engine.
+        on_event: Called for all other events.
+    """
+    if not missing:
+        return  # the store may be on a disk that cannot be written
+    with store.claims() as claims:
+        while missing:
+            ended = set()
+            for record in _run(_claimed(missing, before, store, claims), engine, on_event):
+                if record.status != "failed":
+                    store.put(record)
+                claims.release(record.config.key)
+                ended.add(record.config.key)
+                yield Event(record.status, record.config, record, record.error)
+            for key in missing.keys() - ended:
+                found = store.peek(key)
+                if found is not None and found != before[key]:
+                    ended.add(key)
+                    yield Event("kept", missing[key], found)
+            missing = {key: config for key, config in missing.items() if key not in ended}
+            if missing:
+                _wait(missing, on_event)
+
+
+def _claimed(missing: Mapping[str, RunSpec], before: Before, store: Store, claims: Claims) -> Iterator[RunSpec]:
+    """The runs that no other sweep runs or has run meanwhile, each claimed when it is taken."""
+    for key, config in missing.items():
+        if claims.take(key):
+            if store.peek(key) == before[key]:
+                yield config
+            else:
+                claims.release(key)
+
+
+def _run(configs: Iterator[RunSpec], engine: Engine, on_event: OnEvent) -> Iterator[RunRecord]:
+    """Run the configurations, if there is any: an engine may have to start a cluster."""
+    first = next(configs, None)
+    if first is None:
+        return
+    with closing(engine.run_all(chain([first], configs), on_event)) as results:
+        yield from results
+
+
+def _wait(missing: Mapping[str, RunSpec], on_event: OnEvent) -> None:
+    """Wait a moment for other sweeps. If one is killed, its claims are free, and this sweep takes its runs."""
+    for config in missing.values():
+        on_event(Event("elsewhere", config, message="another sweep on this store runs it: waiting for its record"))
+    time.sleep(POLL_SECONDS)
+
+
+def _stored(store: Store, config: RunSpec, on_event: OnEvent) -> RunRecord | None:
+    """The record in the store, if it is intact."""
+    messages = len(store.skipped)
+    record = store.get(config.key)
+    for message in store.skipped[messages:]:
         on_event(Event("set aside", config, message=message))
-    if record is None:
-        return None
+    return record
+
+
+def _is_current(record: RunRecord, load: Loader, on_event: OnEvent) -> bool:
+    """Whether a record is of the graphs as they are now."""
+    config = record.config
     if _fingerprint_now(load, config) not in (None, record.fingerprint):
         on_event(Event("outdated", config, message=f"{config.dataset} has changed since this run: the run is repeated"))
-        return None
+        return False
     on_event(Event("kept", config, record))
-    return record
+    return True
 
 
 def _fingerprint_now(load: Loader, config: RunSpec) -> str | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import glob
+import hashlib
 import os
 import re
 import secrets
+import socket
 import stat
 import sys
 import time
@@ -17,14 +20,17 @@ from typing import BinaryIO
 SHARED_AGE = 3600.0
 """Seconds without a change after which an unfinished file in a folder that machines may share has no writer."""
 
-_UNFINISHED = re.compile(r"\..+\.(\d{1,9})-[0-9a-f]+\.part")
+_UNFINISHED = re.compile(r"\..+\.(\d{1,9})-([0-9a-f]+)\.part")
+_MACHINE = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+"""Stands in the names of unfinished files: the number of a process means something on its own machine alone."""
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write to, which is renamed to ``path`` when the block ends without an error.
 
-    Until then an older file at ``path`` stays, and after an error nothing is left behind. Missing folders are created.
+    Until then an older file at ``path`` stays, and after an error nothing is left behind. What a killed process left of
+    the same file is removed. Missing folders are created.
     The new file has the permissions of the old one. A symbolic link stays: the file that it points to is replaced. A
     pipe or a device cannot be replaced and is written to directly.
     """
@@ -34,8 +40,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(target.parent, SHARED_AGE, target.name)
     # In the same folder, because a rename is atomic only within one file system.
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}-{_MACHINE}{secrets.token_hex(4)}.part")
     try:
         with _naming(path, unfinished), open(unfinished, "xb") as file:
             if target.exists():
@@ -53,20 +60,21 @@ def is_unfinished(path: Path) -> bool:
     return _UNFINISHED.fullmatch(path.name) is not None
 
 
-def remove_unfinished(folder: Path, min_age: float = 0.0) -> None:
+def remove_unfinished(folder: Path, min_age: float = 0.0, name: str | None = None) -> None:
     """Remove the unfinished files of killed processes. Files of running processes stay.
 
     Args:
         folder: Where to look.
-        min_age: Seconds without a change before a file is removed; ``SHARED_AGE`` where other machines may write, as
-            the numbers of their processes mean nothing here.
+        min_age: Seconds without a change before a file of another machine is removed; ``SHARED_AGE`` where other
+            machines may write, as the numbers of their processes mean nothing here.
+        name: Only what was to become a file of this name; all by default.
     """
-    for path in folder.glob(".*.part"):
+    for path in folder.glob(".*.part" if name is None else f".{glob.escape(name)}.*.part"):
         match = _UNFINISHED.fullmatch(path.name)
         if match is None or _is_alive(int(match[1])):
             continue
         with suppress(OSError):  # not ours to remove, or gone already
-            if time.time() - path.stat().st_mtime >= min_age:
+            if match[2].startswith(_MACHINE) or time.time() - path.stat().st_mtime >= min_age:
                 path.unlink()
 
 

@@ -1,4 +1,7 @@
-"""Read and write flat TOML: one setting a line."""
+"""Read and write flat TOML: one setting a line, and above them their checksum.
+
+The checksum stands first: a file that is cut short has lost its settings, or differs from its checksum.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,44 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checksums import SHA256, content_hash, without_checksum
 from bankgcn.files.errors import FileError
 
 Value = str | int | float | bool
 
 
 def read_toml(path: Path) -> dict[str, Value]:
-    """The settings of a file.
+    """The settings of a file. A file that was written by hand needs no checksum.
 
     Raises:
-        FileError: The file is missing, is not TOML, or has a value that is a table or a list.
+        FileError: The file is missing, is not TOML, holds no settings, differs from its checksum, or has a value that
+            is a table or a list.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FileError(f"cannot be read: {error.strerror}", path) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or nested too deeply
         raise FileError(f"is not TOML: {error}", path) from error
     for key, value in content.items():
         if not isinstance(value, Value):
             raise FileError(f"{key} is {value!r}, expected a number, a word, true or false", path)
-    return content
+    if not content:
+        raise FileError("holds no settings: it is empty or cut short", path)
+    try:
+        return without_checksum(content)
+    except ValueError as error:
+        raise FileError(f"{error}; if you changed it, remove its line {SHA256}", path) from error
 
 
 def write_toml(path: Path, settings: Mapping[str, Value], comment: str) -> None:
     """Write settings, below a comment."""
-    lines = [f"# {comment}", *(f"{key} = {_written(value)}" for key, value in settings.items())]
+    complete = {SHA256: content_hash(settings), **settings}
+    lines = [
+        f"# {comment}",
+        f"# {SHA256} is the checksum of the settings: remove its line to change them",
+        *(f"{key} = {_written(value)}" for key, value in complete.items()),
+    ]
     with atomic_write(path) as file:
         file.write("\n".join([*lines, ""]).encode())
 

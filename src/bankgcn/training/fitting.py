@@ -15,7 +15,8 @@ from torch import Tensor
 from torch.nn.parameter import is_lazy
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.files.tensors import load_tensors, save_tensors
+from bankgcn.files.errors import FileError
+from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training.checks import check_selection, task_of
@@ -185,6 +186,19 @@ class Training:
         }
         return tensors, values
 
+    def resume(self, checkpoint: Path) -> None:
+        """Restore the state in a file.
+
+        Raises:
+            FileError: The file holds no state of this training.
+        """
+        try:
+            self.restore(*load_tensors(checkpoint))
+        except FileError:
+            raise
+        except UNREADABLE as error:
+            raise FileError(f"cannot be resumed: {error}", checkpoint) from error
+
     def restore(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         """Restore a state. The resumed training ends, bit for bit, as one without an interruption."""
         if TrainConfig(**values["config"]) != self.config:  # a checkpoint may lack settings that a later version added
@@ -250,7 +264,7 @@ def fit(
     """
     training = Training(net, train, valid, config, generator, task, group, dropout_seed, weights, valid_weights)
     if checkpoint is not None and checkpoint.exists():
-        training.restore(*load_tensors(checkpoint))
+        training.resume(checkpoint)
     training.group.barrier()  # nobody may write or remove it before all have read it
     writer = _Writer(checkpoint if training.group.rank == 0 else None)
     try:
@@ -279,6 +293,8 @@ class _Writer:
         self.path = path
         self.state: tuple[dict[str, Tensor], dict[str, Any]] | None = None
         self.written = time.monotonic()
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
 
     def keep(self, training: Training) -> None:
         if self.path is not None:
@@ -288,6 +304,8 @@ class _Writer:
 
     def write(self) -> None:
         if self.path is not None and self.state is not None:
+            if not self.path.parent.is_dir():  # writing would make it anew, with nothing in it but a checkpoint
+                raise FileError("was removed during the training", self.path.parent)
             save_tensors(self.path, *self.state)
             self.state, self.written = None, time.monotonic()
 

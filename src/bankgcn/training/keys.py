@@ -5,11 +5,11 @@ Version 0.1.0 put every value into the key. Names that came later are left out w
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
+
+from bankgcn.files.checksums import canonical
 
 # The names that version 0.1.0 put into every key, and the options of each of its convolutions. Never add to them.
 FIRST_RUN = frozenset({"dataset", "model", "train", "seed", "train_per_class"})
@@ -27,20 +27,6 @@ FIRST_OPTIONS = {
 }
 
 
-def content_hash(values: Any) -> str:
-    """SHA-256 of values that JSON can hold. The order of names does not matter, and 1 equals 1.0."""
-    text = json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _canonical(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _canonical(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_canonical(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def defaults(config: Any) -> dict[str, Any]:
     """The default of each field of a dataclass that has one."""
     made = {item.name: item.default_factory() for item in fields(config) if item.default_factory is not MISSING}
@@ -54,5 +40,5 @@ def without_later_defaults(
     return {
         name: value
         for name, value in values.items()
-        if name in first or name not in later_defaults or _canonical(value) != _canonical(later_defaults[name])
+        if name in first or name not in later_defaults or canonical(value) != canonical(later_defaults[name])
     }

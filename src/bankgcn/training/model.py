@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from operator import index
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -15,7 +17,7 @@ from bankgcn.choices import pick
 from bankgcn.data.features.refit import conform
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.errors import FileError
-from bankgcn.files.tensors import load_tensors, save_tensors
+from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn import AtomEncoder, GraphNetwork
 from bankgcn.nn.convs import CONVS
 from bankgcn.nn.network import ACTIVATIONS, HEADS, POOLINGS
@@ -24,6 +26,7 @@ from bankgcn.nn.readout import READOUTS
 from bankgcn.settings import check_settings, plain_value, setting
 from bankgcn.tasks import Task
 from bankgcn.training.evaluation import predict_logits
+from bankgcn.training.stored_weights import check_weights_fit
 
 PANEL = "Model"
 
@@ -222,13 +225,16 @@ class TrainedModel:
         """
         tensors, values = load_tensors(path)
         try:
-            config = ModelConfig(**values["config"])
-            task = _task(values)
-            net = config.build(values["in_channels"], task.out_channels)
+            config, task, in_channels = ModelConfig(**values["config"]), _task(values), index(values["in_channels"])
+            check_weights_fit(config, in_channels, task.out_channels, tensors)
+            net = config.build(in_channels, task.out_channels)
             net.load_state_dict(tensors)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            loaded = cls(net.eval(), config, task, in_channels, dict(values["about"]))
+            if not (math.isfinite(loaded.temperature) and loaded.temperature > 0):
+                raise ValueError(f"its temperature is {loaded.temperature}")
+        except UNREADABLE as error:
             raise FileError(f"holds no model of this version ({error})", path) from error
-        return cls(net.eval(), config, task, values["in_channels"], values["about"])
+        return loaded
 
 
 def _task(values: Mapping[str, Any]) -> Task:

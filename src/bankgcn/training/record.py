@@ -133,6 +133,28 @@ class RunRecord:
         try:
             config = RunSpec.from_dict(values["config"])
             rest = {name: value for name, value in values.items() if name not in ("format", "config")}
+            _check_types(rest)
             return cls(config=config, **rest)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"is no record of a run ({error})") from error
+
+
+def _check_types(values: Mapping[str, Any]) -> None:
+    """Raise a ``TypeError`` if a value of a file is of another type than a field of a record."""
+    for item in fields(RunRecord):
+        value, hint = values.get(item.name), str(item.type)
+        if item.name not in values or (value is None and hint.endswith("| None")):
+            continue
+        expected = next((kinds for start, kinds in _JSON_TYPES.items() if hint.startswith(start)), object)
+        if not isinstance(value, expected) or isinstance(value, bool):
+            raise TypeError(f"{item.name} is {value!r}")
+
+
+_JSON_TYPES: dict[str, Any] = {
+    "float": int | float,
+    "int": int,
+    "str": str,
+    "tuple": list | tuple,
+    "Mapping": Mapping,
+}
+"""What JSON holds for a type hint, by the start of the hint."""

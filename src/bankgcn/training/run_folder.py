@@ -5,17 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from bankgcn.files.atomic import atomic_write, is_unfinished, remove_unfinished
+from bankgcn.files.checksums import with_checksum, without_checksum
 from bankgcn.files.errors import FileError
 from bankgcn.files.folder_lock import LOCK, lock_folder
-from bankgcn.files.tables import write_csv
-from bankgcn.files.tensors import load_tensors
+from bankgcn.files.json_text import read_json
+from bankgcn.files.tables import read_table, write_csv
+from bankgcn.files.tensors import UNREADABLE, load_tensors
 from bankgcn.training.execute import RunResult
 from bankgcn.training.fitting import Epoch
 from bankgcn.training.record import OtherVersion, RunRecord
@@ -100,10 +103,8 @@ class RunFolder:
 
     def set_damaged_aside(self) -> Path | None:
         """Rename a checkpoint that cannot be read, and return its new name."""
-        if not self.checkpoint.exists():
-            return None
         try:
-            load_tensors(self.checkpoint)
+            self.epochs()
         except FileError:
             aside = self.checkpoint.with_suffix(".damaged")
             self.checkpoint.replace(aside)
@@ -114,10 +115,20 @@ class RunFolder:
         """The epochs of a training that is not finished."""
         if not self.checkpoint.exists():
             return ()
-        return tuple(Epoch(*epoch) for epoch in load_tensors(self.checkpoint)[1]["epochs"])
+        _, values = load_tensors(self.checkpoint)
+        try:
+            return tuple(Epoch(*epoch) for epoch in values["epochs"])
+        except UNREADABLE as error:
+            raise FileError(f"holds no state of a training ({error})", self.checkpoint) from error
 
     def write_result(self, result: RunResult) -> None:
-        """Write what a run yields, the record last. Then the checkpoint is no longer needed."""
+        """Write what a run yields, the record last. Then the checkpoint is no longer needed.
+
+        Raises:
+            FileError: The settings are gone: somebody has removed or replaced the folder.
+        """
+        if not self.started:
+            raise FileError("was removed or replaced while its run was trained, so nothing is written there", self.path)
         self._write_history(result.epochs)
         if result.model is not None:
             result.model.save(self.model)
@@ -125,7 +136,7 @@ class RunFolder:
             with atomic_write(self.test_predictions) as file:
                 write_csv(file, result.test_table)
         with atomic_write(self.record) as file:
-            file.write(json.dumps(result.record.to_dict(), indent=2, allow_nan=False).encode() + b"\n")
+            file.write(json.dumps(with_checksum(result.record.to_dict()), indent=2, allow_nan=False).encode() + b"\n")
         self.checkpoint.unlink(missing_ok=True)
 
     def read_record(self) -> RunRecord:
@@ -135,25 +146,36 @@ class RunFolder:
             FileError: There is none, it is damaged, or of a newer format.
         """
         try:
-            content = json.loads(self.record.read_bytes())
-            return RunRecord.from_dict(_upgraded(content))
+            return RunRecord.from_dict(_upgraded(without_checksum(read_json(self.record))))
         except FileNotFoundError as error:
             raise FileError("there is no finished run", self.path) from error
         except OtherVersion as error:
             raise FileError(str(error), self.record) from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise FileError(f"is no record of a run ({error})", self.record) from error
+        except FileError:
+            raise
+        except UNREADABLE as error:
+            raise FileError(f"is no intact record of a run ({error})", self.record) from error
 
     def read_history(self) -> tuple[Epoch, ...]:
-        """The epochs of a finished run."""
-        with self.history.open(newline="", encoding="utf-8") as file:
-            return tuple(Epoch(int(number), *map(float, rest)) for number, *rest in list(csv.reader(file))[1:])
+        """The epochs of a finished run. An empty cell is a figure that is unknown or not finite.
+
+        Raises:
+            FileError: The file cannot be read.
+        """
+        table = read_table(self.history)
+        epochs = []
+        for line, (number, *figures) in zip(table.lines, table.rows, strict=True):
+            try:
+                epochs.append(Epoch(int(number), *(float(figure) if figure else math.nan for figure in figures)))
+            except (ValueError, TypeError) as error:
+                raise FileError(f"is no epoch ({error})", self.history, line) from error
+        return tuple(epochs)
 
     def _write_history(self, epochs: Sequence[Epoch]) -> None:
         text = io.StringIO()
-        table = csv.DictWriter(text, [field.name for field in fields(Epoch)], lineterminator="\n")
-        table.writeheader()
-        table.writerows(asdict(epoch) for epoch in epochs)
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow([field.name for field in fields(Epoch)])
+        table.writerows([cell if math.isfinite(cell) else "" for cell in astuple(epoch)] for epoch in epochs)
         with atomic_write(self.history) as file:
             file.write(text.getvalue().encode())
 

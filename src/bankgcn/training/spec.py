@@ -11,6 +11,7 @@ from typing import Any
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
+from bankgcn.files.checksums import content_hash
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import check_settings, setting
 from bankgcn.tasks import TASKS, metric_for
@@ -20,7 +21,6 @@ from bankgcn.training.keys import (
     FIRST_OPTIONS,
     FIRST_RUN,
     FIRST_TRAIN,
-    content_hash,
     defaults,
     without_later_defaults,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import traceback
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -27,14 +27,15 @@ class Event:
 
     Args:
         kind: ``"kept"``: there is a record of the run. ``"set aside"``: its record is damaged. ``"outdated"``: the
-            dataset has changed since its record was written. ``"started"``. ``"retried"``: its worker died, and the run
-            starts again. ``"finished"``, ``"diverged"``, ``"failed"``: the status of its new record.
+            dataset has changed since its record was written. ``"elsewhere"``: another sweep on the same store runs it.
+            ``"started"``. ``"retried"``: its worker died, and the run starts again. ``"finished"``, ``"diverged"``,
+            ``"failed"``: the status of its new record.
         config: The run.
         record: Its record, if there is one.
         message: A message for the user.
     """
 
-    kind: Literal["kept", "set aside", "outdated", "started", "retried", "finished", "diverged", "failed"]
+    kind: Literal["kept", "elsewhere", "set aside", "outdated", "started", "retried", "finished", "diverged", "failed"]
     config: RunSpec
     record: RunRecord | None = None
     message: str = ""
@@ -46,8 +47,10 @@ OnEvent = Callable[[Event], None]
 class Engine(Protocol):
     """Runs configurations. Storing the records is the caller's job."""
 
-    def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
+    def run_all(self, configs: Iterable[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """Yield one record for each configuration, in the order in which the runs end.
+
+        A configuration is taken from ``configs`` when a worker is free for it, one at a time.
 
         A run that fails gives a failed record, not an error. Closing the iterator ends all processes.
 
@@ -69,7 +72,7 @@ class SerialEngine:
     def __init__(self, data_root: str | Path | None = None, runner: str = RUNNER):
         self.data_root, self.runner = data_root, runner
 
-    def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
+    def run_all(self, configs: Iterable[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`Engine`."""
         run = make_runner(self.runner, self.data_root)
         threads = torch.get_num_threads()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -48,10 +48,8 @@ class RayEngine:
         self.address, self.workers, self.runner = address, workers, runner
         self.data_root = None if data_root is None else str(data_root)
 
-    def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
+    def run_all(self, configs: Iterable[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`~bankgcn.experiments.engines.base.Engine`."""
-        if not configs:
-            return  # this needs no cluster
         ray = _import_ray()
         joined_here = not ray.is_initialized()
         if joined_here:
@@ -62,18 +60,21 @@ class RayEngine:
             if joined_here:
                 ray.shutdown()
 
-    def _run_all(self, ray: Any, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
+    def _run_all(self, ray: Any, configs: Iterable[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         task = ray.remote(num_cpus=1, max_retries=0)(run_task)  # retried here, not by Ray, so that the user is informed
-        waiting = deque((config, RETRIES) for config in configs)
+        lost: deque[tuple[RunSpec, int]] = deque()
+        tasks = _lost_first(lost, configs)
         running: dict[Any, tuple[RunSpec, int]] = {}
         try:
-            while waiting or running:
-                while waiting and len(running) < self._max_parallel(ray):
-                    config, retries = waiting.popleft()
+            while True:
+                while len(running) < self._max_parallel(ray) and (found := next(tasks)) is not None:
+                    config, retries = found
                     answer = task.remote(json.dumps(config.to_dict()), self.runner, self.data_root)
                     running[answer] = config, retries
                     if retries == RETRIES:
                         on_event(Event("started", config))
+                if not running:
+                    return
                 for answer in ray.wait(list(running), timeout=POLL_SECONDS)[0]:
                     config, retries = running.pop(answer)
                     try:
@@ -84,7 +85,7 @@ class RayEngine:
                         cause = f"its worker was lost: {_first_line(error)}"
                         if retries:
                             on_event(Event("retried", config, message=cause))
-                            waiting.append((config, retries - 1))
+                            lost.append((config, retries - 1))
                         else:
                             yield RunRecord.failed(config, f"{cause}, {RETRIES + 1} times")
         finally:
@@ -95,6 +96,17 @@ class RayEngine:
     def _max_parallel(self, ray: Any) -> int:
         """Maximum number of parallel runs; it grows when machines join the cluster."""
         return self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+def _lost_first(lost: deque[tuple[RunSpec, int]], configs: Iterable[RunSpec]) -> Iterator[tuple[RunSpec, int] | None]:
+    """The next run with the number of its retries, for ever: a lost one, else a new one, else ``None``."""
+    fresh = iter(configs)
+    while True:
+        if lost:
+            yield lost.popleft()
+        else:
+            config = next(fresh, None)
+            yield None if config is None else (config, RETRIES)
 
 
 def run_task(config: str, runner: str, data_root: str | None) -> str:

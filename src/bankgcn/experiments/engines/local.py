@@ -10,9 +10,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import IO
 
 from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEvent
@@ -37,18 +37,19 @@ class LocalEngine:
         self.workers = workers or available_cores()
         self.data_root, self.runner = data_root, runner
 
-    def run_all(self, configs: Sequence[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
+    def run_all(self, configs: Iterable[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`~bankgcn.experiments.engines.base.Engine`."""
         arguments = json.dumps([self.runner, None if self.data_root is None else str(self.data_root)])
-        pool = _WorkerPool(min(self.workers, len(configs)), configs, arguments)
+        pool = _WorkerPool(self.workers, configs, arguments)
         try:
-            missing = len(configs)
-            while missing:
+            busy = self.workers
+            while busy:
                 message = pool.messages.get()
-                if isinstance(message, Event):
+                if message is None:
+                    busy -= 1
+                elif isinstance(message, Event):
                     on_event(message)
                 elif isinstance(message, RunRecord):
-                    missing -= 1
                     yield message
                 else:
                     raise message
@@ -61,13 +62,11 @@ class WorkerDied(Exception):
 
 
 class _WorkerPool:
-    """Worker processes, each with a thread that gives it one run after another."""
+    """Worker processes, each with a thread that gives it one run after another, and at last puts ``None``."""
 
-    def __init__(self, size: int, configs: Sequence[RunSpec], arguments: str):
-        self.messages: SimpleQueue[Event | RunRecord | Exception] = SimpleQueue()
-        self._tasks: SimpleQueue[RunSpec] = SimpleQueue()
-        for config in configs:
-            self._tasks.put(config)
+    def __init__(self, size: int, configs: Iterable[RunSpec], arguments: str):
+        self.messages: SimpleQueue[Event | RunRecord | Exception | None] = SimpleQueue()
+        self._tasks, self._taking = iter(configs), threading.Lock()
         self._stopped = False
         self._workers = [_Worker(arguments) for _ in range(size)]
         self._threads = [threading.Thread(target=self._work, args=[worker], daemon=True) for worker in self._workers]
@@ -84,16 +83,18 @@ class _WorkerPool:
 
     def _work(self, worker: _Worker) -> None:
         try:
-            while not self._stopped:
-                config = self._tasks.get_nowait()
+            while (config := self._next()) is not None:
                 self.messages.put(Event("started", config))
                 self._run_with_retries(config, worker)
-        except Empty:
-            pass
         except Exception as error:  # the consumer must not wait for a thread that has ended
             self.messages.put(error)
         finally:
             worker.close()
+            self.messages.put(None)
+
+    def _next(self) -> RunSpec | None:
+        with self._taking:
+            return None if self._stopped else next(self._tasks, None)
 
     def _run_with_retries(self, config: RunSpec, worker: _Worker) -> None:
         for retries_left in reversed(range(RETRIES + 1)):
