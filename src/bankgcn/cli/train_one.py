@@ -96,7 +96,7 @@ def _train(
             show_start(run, folder, len(before))
         try:
             with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=group.rank == 0) as progress:
-                result = execute(run, on_epoch=progress, checkpoint=folder.checkpoint, group=group)
+                result = execute(run, callbacks=[progress], checkpoint=folder.checkpoint, group=group)
         except KeyboardInterrupt:
             if group.rank == 0:
                 done = f"after epoch {progress.last.number}" if progress.last else "before the first epoch was over"
