@@ -28,6 +28,7 @@ OPTIONAL: dict[str, Library] = {
     "sklearn": Library("scikit-learn", "bankgcn[sklearn]"),
     "ray": Library("Ray", "bankgcn[ray]"),
     "pyarrow": Library("pyarrow", "bankgcn[parquet]"),
+    "tensorboard": Library("TensorBoard", "bankgcn[tensorboard]"),
     "networkx": Library("NetworkX", "networkx"),
 }
 """Each optional library by the module that is imported."""
