@@ -23,6 +23,7 @@ from bankgcn.data.readers.molecules import from_smiles
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.extras import OPTIONAL, require
 from bankgcn.report.figures import draw
+from bankgcn.training.tensorboard import TensorBoardLog
 
 USES: list[tuple[str, Callable[[], object], str]] = [
     ("torch_geometric", lambda: to_pyg(smooth_or_alternating(3)), "converting to PyG's graphs needs PyTorch Geometric"),
@@ -35,6 +36,7 @@ USES: list[tuple[str, Callable[[], object], str]] = [
     ("sklearn", digits, "the dataset digits needs scikit-learn: pip install 'bankgcn[sklearn]'"),
     ("sklearn", lambda: bankgcn.BankGCNClassifier, "BankGCNClassifier needs scikit-learn: pip install"),
     ("sklearn", lambda: bankgcn.BankGCNRegressor, "BankGCNRegressor needs scikit-learn: pip install"),
+    ("tensorboard", lambda: TensorBoardLog(Path("log")), "A log for TensorBoard needs TensorBoard: pip install"),
     ("matplotlib", lambda: draw(figure3(), {}), "drawing figures needs Matplotlib: pip install 'bankgcn[plot]'"),
 ]
 

@@ -28,6 +28,10 @@ OPTIONAL: dict[str, Library] = {
     "sklearn": Library("scikit-learn", "bankgcn[sklearn]"),
     "ray": Library("Ray", "bankgcn[ray]"),
     "pyarrow": Library("pyarrow", "bankgcn[parquet]"),
+    "tensorboard": Library("TensorBoard", "bankgcn[tensorboard]"),
+    "onnx": Library("ONNX", "bankgcn[onnx]"),
+    "onnxscript": Library("ONNX Script", "bankgcn[onnx]"),
+    "onnxruntime": Library("ONNX Runtime", "bankgcn[onnx]"),
     "networkx": Library("NetworkX", "networkx"),
 }
 """Each optional library by the module that is imported."""

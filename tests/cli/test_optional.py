@@ -31,6 +31,7 @@ def _no_optional_library(monkeypatch: pytest.MonkeyPatch) -> None:
             "--engine ray needs Ray: pip install 'bankgcn[ray]'",
         ),
         (("figure", "figure3", "--out", "f.png"), "bankgcn figure needs Matplotlib: pip install 'bankgcn[plot]'"),
+        (("train", "--tensorboard", "log"), "--tensorboard needs TensorBoard: pip install 'bankgcn[tensorboard]'"),
         (("bench", "--cases", "ENZYMES"), "bankgcn bench needs PyTorch Geometric: pip install 'bankgcn[pyg]'"),
     ],
 )

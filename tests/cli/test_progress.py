@@ -32,10 +32,10 @@ def test_the_time_left_lies_between_patience_and_the_last_epoch(
 ) -> None:
     with TrainingProgress(CONFIG) as progress:
         clock[0] = 60.0  # the first epoch also compiles: the estimate leaves it out
-        progress(epoch(1, 0.9))
+        progress.on_epoch_end(epoch(1, 0.9))
         for number, loss in ((2, 0.5), (3, 0.6), (4, 0.7), (5, 0.8), (6, 0.9)):
             clock[0] += 2.0
-            progress(epoch(number, loss))
+            progress.on_epoch_end(epoch(number, loss))
     first, last = capsys.readouterr().err.splitlines()
     assert first == "epoch 1/100: loss 1.0000, validation 0.9000, accuracy 0.5000, best epoch 1"
     assert last.endswith("best epoch 2, 0:00:12 to 0:03:08 left")  # 10 - 4 or 94 epochs of two seconds
@@ -43,7 +43,7 @@ def test_the_time_left_lies_between_patience_and_the_last_epoch(
 
 def test_the_best_epoch_may_lie_before_an_interruption(clock: list[float], capsys: pytest.CaptureFixture) -> None:
     progress = TrainingProgress(CONFIG, [epoch(1, 0.2), epoch(2, 0.3)])
-    progress(epoch(3, 0.4))
+    progress.on_epoch_end(epoch(3, 0.4))
     line = capsys.readouterr().err
     assert "epoch 3/100" in line
     assert "best epoch 1" in line
@@ -51,14 +51,14 @@ def test_the_best_epoch_may_lie_before_an_interruption(clock: list[float], capsy
 
 def test_the_score_decides_where_it_selects(clock: list[float], capsys: pytest.CaptureFixture) -> None:
     progress = TrainingProgress(TrainConfig(select="score"), [epoch(1, 0.9, 0.9), epoch(2, 0.1, 0.8)])
-    progress(epoch(3, 0.2, 0.7))
+    progress.on_epoch_end(epoch(3, 0.2, 0.7))
     assert "best epoch 1" in capsys.readouterr().err
 
 
 def test_the_smallest_error_is_the_best(clock: list[float], capsys: pytest.CaptureFixture) -> None:
     epochs = [epoch(1, 0.1, 0.9), epoch(2, 0.9, 0.7)]
     progress = TrainingProgress(TrainConfig(select="score"), epochs, metric="mae")
-    progress(epoch(3, 0.2, 0.8))
+    progress.on_epoch_end(epoch(3, 0.2, 0.8))
     line = capsys.readouterr().err
     assert "MAE 0.8000" in line
     assert "best epoch 2" in line
@@ -73,7 +73,7 @@ def test_a_terminal_of_80_columns_shows_epoch_bar_time_left_and_all_figures(
     progress = TrainingProgress(TrainConfig(metric=metric), [epoch(number, 1 / number) for number in range(1, 499)])
     for number, loss in ((499, 0.001), (500, 0.002)):
         clock[0] += 20_000.0
-        progress(epoch(number, loss))
+        progress.on_epoch_end(epoch(number, loss))
     with terminal.capture() as shown:
         terminal.print(progress.display)
     bar, figures = (line.rstrip() for line in shown.get().splitlines())
@@ -90,7 +90,7 @@ def test_a_narrow_terminal_shows_everything_on_more_lines(
     progress = TrainingProgress(TrainConfig(), [epoch(1, 0.5)])
     for number in (2, 3):
         clock[0] += 20.0
-        progress(epoch(number, 1 / number))
+        progress.on_epoch_end(epoch(number, 1 / number))
     with terminal.capture() as shown:
         terminal.print(progress.display)
     lines = [line.rstrip() for line in shown.get().splitlines()]
@@ -102,5 +102,5 @@ def test_a_narrow_terminal_shows_everything_on_more_lines(
 
 def test_other_processes_are_silent(capsys: pytest.CaptureFixture) -> None:
     with TrainingProgress(CONFIG, shown=False) as progress:
-        progress(epoch(1, 0.1))
+        progress.on_epoch_end(epoch(1, 0.1))
     assert capsys.readouterr().err == ""

@@ -27,6 +27,7 @@ from bankgcn.estimator.parameters import SOURCE
 from bankgcn.estimator.targets import validation_split
 from bankgcn.nn import CONVS
 from bankgcn.training.setting_names import PLACES, settings_of_run, spec_of
+from recorder import Recorder
 
 QUICK: dict[str, Any] = {"hidden": 8, "layers": 2, "epochs": 4, "random_state": 0}
 SIZE = 24
@@ -312,3 +313,13 @@ def test_every_class_has_a_training_graph_and_one_graph_validates() -> None:
 def test_the_source_of_a_run_of_python_is_no_dataset() -> None:
     with pytest.raises(ValueError, match="is neither a dataset nor a file or folder"):
         bankgcn.load(SOURCE)
+
+
+@pytest.mark.parametrize("estimator", [BankGCNClassifier, BankGCNRegressor])
+def test_callbacks_end_the_training_of_an_estimator(estimator: type) -> None:
+    graphs, words = rings_and_paths()
+    y = words if estimator is BankGCNClassifier else [float(len(graph)) for graph in graphs]
+    recorder = Recorder(stop_after=2)
+    fitted = estimator(**QUICK).fit(graphs, y, callbacks=[recorder])
+    assert fitted.history_ == tuple(recorder.epochs)
+    assert (fitted.n_iter_, fitted.record_.ended) == (2, "stopped")

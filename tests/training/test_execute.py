@@ -16,11 +16,12 @@ from bankgcn.data.sources import Source, find_source
 from bankgcn.experiments import RunRecord, RunSpec, run
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
-from bankgcn.training import Epoch, evaluate, fit, predict_logits
+from bankgcn.training import evaluate, fit, predict_logits
 from bankgcn.training.assessment import Assessment
 from bankgcn.training.execute import Runner, execute
 from bankgcn.training.prepare import Loader, prepare
 from bankgcn.training.versions import processor
+from recorder import Recorder
 
 CONFIG = RunSpec(dataset="MUTAG").with_(max_epochs=3, hidden_channels=16, num_layers=2, seed=1)
 
@@ -168,13 +169,13 @@ def test_what_cannot_be_trained_is_refused_before_training(tmp_path: Path) -> No
     line = '{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1, "weight": 2}], "graph": {"y": "%s"}}'
     own = tmp_path / "own.jsonl"
     own.write_text("\n".join(line % "ab"[number % 2] for number in range(20)))
-    epochs: list[Epoch] = []
+    recorder = Recorder()
     with pytest.raises(ValueError, match="own has edge weights, which the model gin cannot use"):
-        run(CONFIG.with_(dataset=str(own), conv="gin"), on_epoch=epochs.append)
+        run(CONFIG.with_(dataset=str(own), conv="gin"), callbacks=[recorder])
     own.write_text("\n".join(line % "a" for number in range(20)))
     with pytest.raises(ValueError, match="all 20 graphs of own have the class 'a'"):
-        run(CONFIG.with_(dataset=str(own)), on_epoch=epochs.append)
-    assert not epochs
+        run(CONFIG.with_(dataset=str(own)), callbacks=[recorder])
+    assert not recorder.epochs
 
 
 def test_few_graphs_of_each_class_can_be_kept_for_training() -> None:
@@ -204,10 +205,10 @@ def test_own_graphs_have_the_columns_of_their_training_graphs(tmp_path: Path, mo
     assert [record.fingerprint for record in records] == [as_read, as_read]  # or they could not be compared
 
 
-def test_progress_is_told_after_every_epoch() -> None:
-    epochs = []
-    run(CONFIG, on_epoch=epochs.append)
-    assert [epoch.number for epoch in epochs] == [1, 2, 3]
+def test_callbacks_are_told_after_every_epoch() -> None:
+    recorder = Recorder()
+    run(CONFIG, callbacks=[recorder])
+    assert [epoch.number for epoch in recorder.epochs] == [1, 2, 3]
 
 
 def test_an_unknown_dataset_is_an_error() -> None:

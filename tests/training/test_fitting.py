@@ -21,10 +21,22 @@ from bankgcn.kernels.network.executor import train
 from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
 from bankgcn.nn.dropout import dropout_key
 from bankgcn.tasks import Task
-from bankgcn.training import Epoch, Evaluation, FitResult, TrainConfig, embed, evaluate, fit, fitting, predict_logits
+from bankgcn.training import (
+    Callback,
+    Epoch,
+    Evaluation,
+    FitResult,
+    TrainConfig,
+    embed,
+    evaluate,
+    fit,
+    fitting,
+    predict_logits,
+)
 from bankgcn.training.fitting import Training
 from bankgcn.training.objective import logits_of, objective
 from bankgcn.training.stepper import ProgramStepper
+from recorder import Recorder
 
 CONFIG = TrainConfig(max_epochs=6, batch_size=8, learning_rate=1e-2, gamma=0.5, decay_patience=1)
 
@@ -244,18 +256,17 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
     checkpoint = tmp_path / "training.safetensors"
     net, result = run(make=make, dropout_seed=3)
 
-    def stop(seen: Epoch) -> None:
-        if seen.number == epoch:
-            raise Interrupted
+    class Interrupting(Callback):
+        def on_epoch_end(self, seen: Epoch) -> None:
+            if seen.number == epoch:
+                raise Interrupted
 
     with pytest.raises(Interrupted):
-        run(make=make, dropout_seed=3, checkpoint=checkpoint, on_epoch=stop)
+        run(make=make, dropout_seed=3, checkpoint=checkpoint, callbacks=[Interrupting()])
     assert checkpoint.exists()
-    numbers = []
-    resumed, again = run(
-        make=make, dropout_seed=3, checkpoint=checkpoint, on_epoch=lambda seen: numbers.append(seen.number)
-    )
-    assert numbers[0] == epoch + 1
+    recorder = Recorder()
+    resumed, again = run(make=make, dropout_seed=3, checkpoint=checkpoint, callbacks=[recorder])
+    assert recorder.epochs[0].number == epoch + 1
     assert again == result
     assert same_weights(resumed, net)
     assert all(torch.equal(a, b) for a, b in zip(resumed.buffers(), net.buffers(), strict=True))

@@ -41,6 +41,7 @@ COMMANDS: dict[str, Row] = {
     "embed": Row(
         "predict", "embed", "Write the vector by which the network represents each graph, before its last layer."
     ),
+    "export": Row("export", "export", "Write a trained model to an ONNX file, which runs without this package."),
     "data": Row("data", "app", "Datasets: list, describe, fetch."),
     "reproduce": Row(
         "reproduce", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."

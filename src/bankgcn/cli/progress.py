@@ -13,13 +13,13 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from bankgcn.metrics import METRICS
-from bankgcn.training import Epoch, TrainConfig
+from bankgcn.training import Callback, Epoch, TrainConfig
 
 SECONDS_BETWEEN_LINES = 10.0
 WIDE = 70  # columns that epoch, bar and time left need
 
 
-class TrainingProgress:
+class TrainingProgress(Callback):
     """Shows each epoch, and the shortest and longest time left: early stopping makes the end unpredictable.
 
     Args:
@@ -63,7 +63,7 @@ class TrainingProgress:
         if self.live is not None:
             self.live.stop()
 
-    def __call__(self, epoch: Epoch) -> None:
+    def on_epoch_end(self, epoch: Epoch) -> None:
         """Show an epoch."""
         now = time.monotonic()
         if not self.first:

@@ -12,6 +12,7 @@ from bankgcn.cli.options import DataRoot, Threads, with_settings
 from bankgcn.cli.run_report import show_outcome
 from bankgcn.cli.train_many import Members, train_many
 from bankgcn.cli.train_one import train_one
+from bankgcn.extras import require
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.setting_names import PLACES
 
@@ -50,6 +51,15 @@ Seeds = Annotated[
         rich_help_panel="Run",
     ),
 ]
+TensorBoard = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Write a log of each epoch for TensorBoard; several models have a folder each within DIR.",
+        show_default=False,
+        rich_help_panel="Run",
+    ),
+]
 
 
 @with_settings(PLACES)
@@ -60,6 +70,7 @@ def train(
     overwrite: Overwrite = False,
     seeds: Seeds = None,
     threads: Threads = 1,
+    tensorboard: TensorBoard = None,
     data_root: DataRoot = None,
     **flags: Any,
 ) -> None:
@@ -68,6 +79,8 @@ def train(
     Without arguments it trains on MUTAG, which comes with the package. Defaults are the paper's. --seeds and --folds
     train several models, each in a folder of its own within --out.
     """
+    if tensorboard is not None:
+        require("tensorboard", "--tensorboard")
     torch.set_num_threads(threads)
     group = ProcessGroup.from_environment()
     try:
@@ -75,9 +88,9 @@ def train(
         typed = {name: value for name, value in flags.items() if value is not None}
         members = Members.resolve(typed, config, out, seeds)
         if members is not None:
-            train_many(members, config, overwrite, group)
+            train_many(members, config, overwrite, group, tensorboard)
         else:
-            record, folder = train_one(typed, config, out, overwrite, group)
+            record, folder = train_one(typed, config, out, overwrite, group, tensorboard)
             if record is not None and group.rank == 0:
                 show_outcome(record, folder)
         group.barrier()  # a process that leaves earlier would end the others

@@ -86,12 +86,15 @@ def parse_seeds(text: str) -> list[int]:
     return list(dict.fromkeys(numbers))
 
 
-def train_many(members: Members, config: Path | None, overwrite: bool, group: ProcessGroup) -> None:
+def train_many(
+    members: Members, config: Path | None, overwrite: bool, group: ProcessGroup, tensorboard: Path | None = None
+) -> None:
     """Train all, one after another; finished ones are not trained again. Then print how good they are."""
     records: dict[str, RunRecord] = {}
     for name, flags in members.flags.items():
         resume = "type the same command again"
-        record, _ = train_one(flags, config, members.folder / name, overwrite, group, resume)
+        log = tensorboard / name if tensorboard else None
+        record, _ = train_one(flags, config, members.folder / name, overwrite, group, log, resume)
         if record is not None:
             records[name] = record
     if group.rank == 0:

@@ -23,6 +23,7 @@ from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.tensorboard import TensorBoardLog
 
 RUNS = Path("runs")
 
@@ -33,6 +34,7 @@ def train_one(
     out: Path | None,
     overwrite: bool,
     group: ProcessGroup,
+    tensorboard: Path | None = None,
     resume: str | None = None,
 ) -> tuple[RunRecord | None, RunFolder]:
     """Train a model in its folder, or read the record of a finished training.
@@ -43,6 +45,7 @@ def train_one(
         out: The folder; by default named after the settings.
         overwrite: Whether to replace a run in the folder.
         group: The processes that train together.
+        tensorboard: Folder of the log for TensorBoard, if there shall be one.
         resume: The command that resumes the training after an interrupt.
 
     Returns:
@@ -50,8 +53,9 @@ def train_one(
     """
     settings, folder = _resolve(flags, config, out, overwrite)
     if not folder.finished or overwrite:
-        command = resume or f"bankgcn train --out {_quoted(folder)}"
-        return _train(settings, folder, overwrite, group, command), folder
+        log = f" --tensorboard {shlex.quote(str(tensorboard))}" if tensorboard else ""
+        command = resume or f"bankgcn train --out {_quoted(folder)}{log}"
+        return _train(settings, folder, overwrite, group, tensorboard, command), folder
     if group.rank == 0:
         say(f"this run is finished already; to train it again: {_again(folder)}", stderr=True)
     return folder.read_record(), folder
@@ -82,7 +86,12 @@ def _resolve(
 
 
 def _train(
-    settings: Settings, folder: RunFolder, overwrite: bool, group: ProcessGroup, resume: str
+    settings: Settings,
+    folder: RunFolder,
+    overwrite: bool,
+    group: ProcessGroup,
+    tensorboard: Path | None,
+    resume: str,
 ) -> RunRecord | None:
     """Train in the folder; only the first process of a group returns the record."""
     with translate_option_names():
@@ -94,9 +103,10 @@ def _train(
         before = folder.epochs()
         if group.rank == 0:
             show_start(run, folder, len(before))
+        logs = [TensorBoardLog(tensorboard)] if tensorboard else []
         try:
             with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=group.rank == 0) as progress:
-                result = execute(run, on_epoch=progress, checkpoint=folder.checkpoint, group=group)
+                result = execute(run, callbacks=[progress, *logs], checkpoint=folder.checkpoint, group=group)
         except KeyboardInterrupt:
             if group.rank == 0:
                 done = f"after epoch {progress.last.number}" if progress.last else "before the first epoch was over"

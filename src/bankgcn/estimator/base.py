@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -25,6 +25,7 @@ from bankgcn.estimator.targets import validation_split
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import write_toml
 from bankgcn.predictor import Predictor
+from bankgcn.training.callbacks import Callback
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
@@ -95,7 +96,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         estimator = cls(**cls._parameters_of(record.config))
         return estimator._set_result(RunResult(record, folder.read_history(), model), split)
 
-    def _train(self, graphs: GraphSet, sample_weight: ArrayLike | None) -> Self:
+    def _train(self, graphs: GraphSet, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
         """Train on graphs with targets, apart from a share that decides when to stop."""
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         if weights is not None:
@@ -108,7 +109,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         share = f"the seed: {self.validation_fraction:g} of the graphs for validation, none for test"
         with _parameter_names():
             run = prepare_graphs(spec, fitted, split, split_from=share, weights=weights)
-        result = execute(run)
+        result = execute(run, callbacks=callbacks)
         assert result is not None  # this process is not one of a group
         if result.model is None:
             raise ValueError(

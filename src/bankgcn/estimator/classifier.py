@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from bankgcn.data.splits import Split
 from bankgcn.estimator.base import GraphEstimator
 from bankgcn.estimator.targets import class_weights, own_targets, with_classes
+from bankgcn.training.callbacks import Callback
 from bankgcn.training.execute import RunResult
 
 
@@ -62,13 +63,20 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
 
     _task = "classes"
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> Self:
         """Train.
 
         Args:
             X: The graphs.
             y: Class of each graph: a word, a number or a truth value; by default what the graphs carry.
             sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
+            callbacks: See :class:`~bankgcn.training.Callback`.
 
         Raises:
             ValueError: The graphs cannot be read or learned; the message names the graph.
@@ -76,7 +84,7 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         graphs, classes = with_classes(self._read(X, y), y, type(self).__name__)
         if isinstance(self.class_weight, Mapping):
             sample_weight = class_weights(graphs, classes, self.class_weight, sample_weight)
-        self._train(graphs, sample_weight)
+        self._train(graphs, sample_weight, callbacks)
         return self._set_classes(classes)
 
     def predict(self, X: Any) -> NDArray:

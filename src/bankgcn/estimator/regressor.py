@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import RegressorMixin
 
 from bankgcn.estimator.base import GraphEstimator
 from bankgcn.estimator.targets import own_targets, with_values
+from bankgcn.training.callbacks import Callback
 
 
 class BankGCNRegressor(RegressorMixin, GraphEstimator):
@@ -32,7 +34,13 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> Self:
         """Train.
 
         Args:
@@ -40,11 +48,12 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
             y: Value of each graph, shape ``(G,)``, or several, ``(G, T)``, in which NaN is unknown; by default what the
                 graphs carry.
             sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
+            callbacks: See :class:`~bankgcn.training.Callback`.
 
         Raises:
             ValueError: The graphs cannot be read or learned; the message names the graph.
         """
-        return self._train(with_values(self._read(X, y), y, type(self).__name__), sample_weight)
+        return self._train(with_values(self._read(X, y), y, type(self).__name__), sample_weight, callbacks)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The value of each graph, shape ``(G,)``, or its values, ``(G, T)``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from bankgcn.files.tables import Columns
 from bankgcn.nn import BankConv, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
 from bankgcn.training.assessment import constant_prediction
+from bankgcn.training.callbacks import Callback
 from bankgcn.training.checks import class_notes
 from bankgcn.training.fitting import Epoch, FitResult, fit
 from bankgcn.training.held_out import HeldOut, score_held_out
@@ -25,8 +26,6 @@ from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.versions import versions
-
-OnEpoch = Callable[[Epoch], None]
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def execute(
     run: RunSpec | PreparedRun,
     *,
     load: Loader | None = None,
-    on_epoch: OnEpoch | None = None,
+    callbacks: Sequence[Callback] = (),
     checkpoint: Path | None = None,
     group: ProcessGroup | None = None,
 ) -> RunResult | None:
@@ -61,7 +60,7 @@ def execute(
     Args:
         run: What to run, described or prepared.
         load: Where the graphs of a described run come from.
-        on_epoch: Called after every epoch.
+        callbacks: They watch the training and can end it early.
         checkpoint: A file that keeps the state of the training. If it is there, training resumes from it. The caller
             removes it when the result is safe.
         group: The processes that train together.
@@ -86,7 +85,7 @@ def execute(
             spec.train,
             task=run.task,
             generator=torch.Generator().manual_seed(spec.seeds.batches),
-            on_epoch=on_epoch,
+            callbacks=callbacks,
             checkpoint=checkpoint,
             keep_checkpoint=checkpoint is not None,
             group=group,
@@ -166,9 +165,9 @@ def _model(run: PreparedRun, record: RunRecord) -> TrainedModel:
     )
 
 
-def run(spec: RunSpec, data_root: str | Path | None = None, on_epoch: OnEpoch | None = None) -> RunRecord:
+def run(spec: RunSpec, data_root: str | Path | None = None, callbacks: Sequence[Callback] = ()) -> RunRecord:
     """The record of a run in this process; see :func:`execute`."""
-    return Runner(data_root)(spec, on_epoch)
+    return Runner(data_root)(spec, callbacks)
 
 
 class Runner:
@@ -181,8 +180,8 @@ class Runner:
     def __init__(self, data_root: str | Path | None = None):
         self.load = Loader(data_root)
 
-    def __call__(self, spec: RunSpec, on_epoch: OnEpoch | None = None) -> RunRecord:
+    def __call__(self, spec: RunSpec, callbacks: Sequence[Callback] = ()) -> RunRecord:
         """The record of a run."""
-        result = execute(spec, load=self.load, on_epoch=on_epoch)
+        result = execute(spec, load=self.load, callbacks=callbacks)
         assert result is not None  # this process is not one of a group
         return result.record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -19,6 +19,7 @@ from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.tasks import Task
+from bankgcn.training.callbacks import Callback, Callbacks
 from bankgcn.training.checks import check_selection, task_of
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
@@ -28,6 +29,8 @@ from bankgcn.training.stepper import make_stepper
 from bankgcn.training.weights import LossWeights
 
 CHECKPOINT_SECONDS = 20.0
+
+Ended = Literal["patience", "max_epochs", "diverged", "stopped"]  # stopped: by a callback
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class FitResult:
 
     best: Epoch | None
     epochs: tuple[Epoch, ...]
-    ended: Literal["patience", "max_epochs", "diverged"]
+    ended: Ended
     path: str  # see Stepper.path
 
     @property
@@ -97,16 +100,19 @@ class Training:
         self.epochs: list[Epoch] = []
         self.best: Epoch | None = None
         self.best_weights: dict[str, Tensor] = self._weights()
+        self.stopped = False
 
     @property
-    def ended(self) -> Literal["patience", "max_epochs", "diverged"] | None:
+    def ended(self) -> Ended | None:
         """Why the training is over; ``None`` if it is not."""
         if self.epochs and not math.isfinite(self.epochs[-1].train_loss + self.epochs[-1].valid_loss):
             return "diverged"
         since = len(self.epochs) - (self.best.number if self.best else 0)
         if since >= self.config.patience:
             return "patience"
-        return "max_epochs" if len(self.epochs) >= self.config.max_epochs else None
+        if len(self.epochs) >= self.config.max_epochs:
+            return "max_epochs"
+        return "stopped" if self.stopped else None
 
     def run_epoch(self) -> Epoch:
         """Train on all training graphs once, and evaluate the validation graphs."""
@@ -125,6 +131,10 @@ class Training:
         if math.isfinite(train_loss + valid.loss) and self._improves(epoch):
             self.best, self.best_weights = epoch, self._weights()
         return epoch
+
+    def stop_if(self, asked: bool) -> None:
+        """End the training in all processes if the first one asks for it."""
+        self.stopped = bool(self.group.broadcast([asked])[0])
 
     def _validate(self) -> Evaluation:
         """Loss and score on the validation graphs, computed by the first process for all."""
@@ -234,7 +244,7 @@ def fit(
     *,
     generator: torch.Generator,
     task: Task | None = None,
-    on_epoch: Callable[[Epoch], None] | None = None,
+    callbacks: Sequence[Callback] = (),
     checkpoint: Path | None = None,
     keep_checkpoint: bool = False,
     group: ProcessGroup | None = None,
@@ -251,7 +261,7 @@ def fit(
         config: The protocol.
         generator: Where the order of the batches comes from.
         task: What the network learns; by default what the targets of the training graphs look like.
-        on_epoch: Called after each epoch.
+        callbacks: Called after each epoch and at the end; they see no test graphs and can end the training early.
         checkpoint: A file that keeps the state of the training. If it exists, training resumes from it and ends, bit
             for bit, as without an interruption. The file is removed at the end.
         keep_checkpoint: Whether to write it at the end instead. The caller removes it when the results are safe.
@@ -267,20 +277,24 @@ def fit(
         training.resume(checkpoint)
     training.group.barrier()  # nobody may write or remove it before all have read it
     writer = _Writer(checkpoint if training.group.rank == 0 else None)
+    watching = Callbacks(callbacks if training.group.rank == 0 else ())
+    result = None
     try:
         while training.ended is None:
             epoch = training.run_epoch()
             writer.keep(training)
-            if on_epoch is not None:
-                on_epoch(epoch)
+            training.stop_if(watching.on_epoch_end(epoch))
+        result = training.result()
     except BaseException:
         writer.write()
         raise
+    finally:
+        watching.on_end(result)
     if keep_checkpoint:
         writer.write()
     else:
         writer.remove()
-    return training.result()
+    return result
 
 
 class _Writer:

@@ -39,7 +39,7 @@ class RunRecord:
         alpha: Coefficients of the first layer's filters, one row a subspace; empty without filter banks.
         parameters: Number of parameters of the network.
         layer_parameters: Number of parameters of one hidden layer.
-        ended: Why the training ended: ``"patience"``, ``"max_epochs"`` or ``"diverged"``.
+        ended: Why the training ended: ``"patience"``, ``"max_epochs"``, ``"diverged"``, or ``"stopped"`` by a callback.
         protocol: How the epoch was selected and the test graphs were scored, in words.
         task: What the network learned, as :meth:`bankgcn.tasks.Task.to_dict` writes it.
         fingerprint: That of the graphs.

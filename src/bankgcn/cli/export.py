@@ -1,0 +1,88 @@
+"""``bankgcn export``: a trained model as a file for other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bankgcn.cli.messages import say
+from bankgcn.cli.model_input import read_input
+from bankgcn.cli.options import DataRoot
+from bankgcn.data.graphs import GraphSet
+from bankgcn.export import ExportedModel, export_onnx
+from bankgcn.export.comparison import TOLERANCE
+from bankgcn.export.consumer import consumer
+from bankgcn.files.atomic import atomic_write
+from bankgcn.training.ensemble import Ensemble
+
+GENERATED = "generated graphs (also edgeless, of one node)"
+OWN_GRAPHS = 64  # of the run, to compare predictions
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="File to write, such as model.onnx.")],
+    calibrate: Annotated[
+        bool, typer.Option(help="Apply the temperature that was fitted to the validation graphs to the probabilities.")
+    ] = True,
+    data_root: DataRoot = None,
+) -> None:
+    """Write a trained model to an ONNX file, which runs without this package.
+
+    The file takes any number of graphs, nodes and edges. Its predictions are compared with those of the model, on
+    generated graphs and on test graphs of the run, before the file is written.
+    """
+    ensemble = Ensemble.load(run)
+    if len(ensemble.members) > 1:
+        raise ValueError(
+            f"{run} holds {len(ensemble.members)} models, and a file holds one: "
+            f"name one of them, such as {next(iter(ensemble.members))}"
+        )
+    say("exporting and comparing predictions: this takes some seconds", stderr=True)
+    own = _own_graphs(ensemble, data_root)
+    weighted = not ensemble.reader.ignore_weights
+    exported = export_onnx(ensemble.first, own, calibrated=calibrate, weighted=weighted)
+    with atomic_write(onnx) as file:
+        file.write(exported.content)
+    _describe(exported, onnx, 0 if own is None else len(own))
+
+
+def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
+    """Some test graphs of the run; ``None`` if its data is not there."""
+    try:
+        found = read_input(ensemble, None, data_root, {}, part="test", notes=False)
+        return ensemble.first.conform(found.graphs[:OWN_GRAPHS])
+    except (ValueError, OSError) as error:
+        say(f"note: compared on generated graphs only, because those of the run cannot be read: {error}", stderr=True)
+        return None
+
+
+def _describe(exported: ExportedModel, path: Path, own: int) -> None:
+    """What the file holds, how it was checked, and how to use it."""
+    about = exported.metadata
+    names, columns = json.loads(about["names"]), json.loads(about["columns"])
+    say(f"{path}  {len(exported.content) / 1e6:.1f} MB")
+    say(f"difference from the model  at most {exported.difference:.0e} (limit {TOLERANCE:.0e})")
+    say(f"compared on  {GENERATED}{f' and {own} test graphs' if own else ''}")
+    optional = " (optional)" if "edge_weight" in exported.inputs else ""
+    say(f"inputs       {', '.join(exported.inputs)}{optional}")
+    say(f"columns of x {_shortened(columns)}")
+    say(f"predictions  {about['task']}: {_shortened(names)}{_calibration(about)}")
+    say("\nTo use it with numpy and onnxruntime alone; x holds the features of the nodes,")
+    say("batch the number of the graph that each of them belongs to:\n")
+    say(consumer(str(path)))
+
+
+def _calibration(about: dict[str, str]) -> str:
+    if about["task"] == "values":
+        return ""
+    temperature = float(about["temperature"])
+    return f"; temperature {temperature:.3g} {'applied' if about['calibrated'] == 'true' else 'not applied'}"
+
+
+def _shortened(names: list[str], shown: int = 5) -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more

@@ -1,0 +1,24 @@
+"""A program that uses an exported model with NumPy and ONNX Runtime alone."""
+
+from __future__ import annotations
+
+import json
+
+CONSUMER = """\
+import json
+import numpy as np
+import onnxruntime
+
+onnxruntime.set_default_logger_severity(3)  # the optional input is no problem
+session = onnxruntime.InferenceSession({path})
+about = session.get_modelmeta().custom_metadata_map
+x = np.zeros((3, len(json.loads(about["columns"]))), np.float32)  # three nodes
+edges = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])  # each edge in both directions
+inputs = {{"x": x, "edge_index": edges, "batch": np.zeros(3, np.int64)}}
+print(json.loads(about["names"]), session.run(None, inputs)[0])
+"""
+
+
+def consumer(path: str) -> str:
+    """The program for the exported model in this file."""
+    return CONSUMER.format(path=json.dumps(path))

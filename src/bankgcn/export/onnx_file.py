@@ -1,0 +1,186 @@
+"""A trained model as an ONNX file: graphs in, predictions out, checked against the model before it is written."""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bankgcn import __version__
+from bankgcn.data.features.column_names import column_names
+from bankgcn.data.graphs import GraphSet
+from bankgcn.export.comparison import check_same_predictions, sample_graphs
+from bankgcn.extras import require
+from bankgcn.training.model import TrainedModel
+
+if TYPE_CHECKING:
+    import onnx
+
+OUTPUT = "predictions"
+_SIZES = {  # the tensor and its dimension that has this size
+    "num_nodes": ("x", 0),
+    "num_edges": ("edge_index", 1),
+    "num_weights": ("edge_weight", 0),
+    "num_graphs": (OUTPUT, 0),
+}
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """A model in ONNX's format.
+
+    Args:
+        content: The content of the file.
+        metadata: What the file says about itself, in words and JSON.
+        inputs: Names of the inputs.
+        difference: The largest difference between its predictions and those of the model.
+    """
+
+    content: bytes
+    metadata: dict[str, str]
+    inputs: tuple[str, ...]
+    difference: float
+
+
+def export_onnx(
+    model: TrainedModel, graphs: GraphSet | None = None, *, calibrated: bool = True, weighted: bool = True
+) -> ExportedModel:
+    """Export a model for any number of graphs, nodes and edges, and compare its predictions with the model's.
+
+    Args:
+        model: The model.
+        graphs: Graphs with the features of the model, to compare the predictions for, beside generated ones.
+        calibrated: Whether the probabilities contain the temperature.
+        weighted: Whether edge weights are an optional input, if the model takes them.
+
+    Raises:
+        ImportError: A library is not installed.
+        ValueError: ONNX cannot express the model, or the predictions differ.
+    """
+    for library in ("onnx", "onnxscript", "onnxruntime"):
+        require(library, "An export to ONNX")
+    if model.net.pools:
+        raise ValueError(
+            f"pooling={model.config.pooling}: PyTorch cannot export PyG's pooling layers to ONNX, because they choose "
+            "nodes by their scores; train a model without pooling"
+        )
+    net = PredictingNetwork(model, calibrated, weighted and model.net.takes_weights)
+    file = _converted(net)
+    metadata = _metadata(model, calibrated)
+    file.metadata_props.extend(_entry(key, value) for key, value in metadata.items())
+    content = file.SerializeToString()
+    sets = [*sample_graphs(model, net.weighted), *([] if graphs is None else [graphs])]
+    return ExportedModel(content, metadata, net.inputs, check_same_predictions(content, net, sets))
+
+
+class PredictingNetwork(nn.Module):
+    """A network with what follows it: temperature, softmax or sigmoid, or the user's units.
+
+    Args:
+        model: The trained model.
+        calibrated: Whether the temperature is applied.
+        weighted: Whether there is an input for the weights of edges.
+    """
+
+    def __init__(self, model: TrainedModel, calibrated: bool, weighted: bool):
+        super().__init__()
+        self.net, self.task, self.weighted = model.net.cpu().eval(), model.task, weighted
+        self.in_channels = model.in_channels
+        self.temperature = model.temperature if calibrated else 1.0
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return ("x", "edge_index", "batch", *(("edge_weight",) if self.weighted else ()))
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        """Predictions, shape ``(num_graphs, out_channels)``; edges beyond the weights given have the first weight."""
+        if edge_weight is not None:
+            missing = edge_weight[:1].expand(edge_index.size(1))
+            edge_weight = torch.cat([edge_weight, missing])[: edge_index.size(1)]
+        return self.decode(self.net(x, edge_index, batch, edge_weight))
+
+    def decode(self, outputs: Tensor) -> Tensor:
+        """Predictions of outputs of the network, in double precision."""
+        return self.task.predictions(outputs.double() / self.temperature)
+
+
+def _converted(net: PredictingNetwork) -> onnx.ModelProto:
+    """The network in ONNX's format, for any number of nodes, edges and graphs."""
+    import onnx
+
+    example = (
+        torch.zeros(6, net.in_channels),
+        torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]]),
+        torch.tensor([0, 0, 0, 1, 1, 2]),
+        torch.ones(3),
+    )
+    count, any_size = len(net.inputs), torch.export.Dim.DYNAMIC
+    shapes = ({0: any_size}, {1: any_size}, {0: any_size}, {0: any_size})
+    try:
+        with torch.no_grad(), _silence():
+            program = torch.export.export(net, example[:count], dynamic_shapes=shapes[:count])
+            converted = torch.onnx.export(
+                program, dynamo=True, verbose=False, input_names=net.inputs, output_names=[OUTPUT]
+            )
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(f"PyTorch cannot export this model to ONNX ({type(error).__name__}: {reason})") from error
+    assert converted is not None
+    file = converted.model_proto
+    _name_sizes(file)
+    if net.weighted:  # the value of an input that is not given
+        file.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(1, np.float32), "edge_weight"))
+    return file
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Hide what the exporter says about itself."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _name_sizes(file: onnx.ModelProto) -> None:
+    """Call the sizes that may vary by their meaning; the exporter numbers them."""
+    tensors = {tensor.name: tensor.type.tensor_type.shape.dim for tensor in (*file.graph.input, *file.graph.output)}
+    names = {tensors[name][place].dim_param: meaning for meaning, (name, place) in _SIZES.items() if name in tensors}
+    for tensor in (*file.graph.input, *file.graph.output, *file.graph.value_info):
+        for size in tensor.type.tensor_type.shape.dim:
+            if size.dim_param in names:
+                size.dim_param = names[size.dim_param]
+
+
+def _metadata(model: TrainedModel, calibrated: bool) -> dict[str, str]:
+    """What a user of the file must know: keys and values are text, lists are JSON."""
+    spec = model.feature_spec or {}
+    return {
+        "bankgcn": __version__,
+        "model": model.config.conv,
+        "task": model.task.kind,
+        "names": json.dumps(model.task.names),
+        "columns": json.dumps(column_names(spec, model.in_channels)),
+        "features": json.dumps(spec),
+        "temperature": repr(model.temperature),
+        "calibrated": json.dumps(calibrated and model.task.kind != "values"),
+    }
+
+
+def _entry(key: str, value: str) -> onnx.StringStringEntryProto:
+    import onnx
+
+    return onnx.StringStringEntryProto(key=key, value=value)

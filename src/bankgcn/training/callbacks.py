@@ -1,0 +1,68 @@
+"""Watching a training, and ending it early."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # fitting.py calls callbacks
+    from bankgcn.training.fitting import Epoch, FitResult
+
+
+class Callback:
+    """Watches a training: subclass it and override what you need.
+
+    A callback sees figures of training and validation graphs, never test graphs or the network, and so it cannot change
+    what a training computes; it can only end it. To keep the best epoch so far, return ``True`` from
+    :meth:`on_epoch_end`: the training ends as if its patience were exhausted. To abandon the training, raise an
+    exception: ``fit`` writes its checkpoint, if it has one, and passes the exception on.
+
+    If several processes train together, the first one alone calls the callbacks and decides for all.
+
+    Example:
+        >>> class StopAfter(Callback):
+        ...     def __init__(self, epochs):
+        ...         self.epochs = epochs
+        ...
+        ...     def on_epoch_end(self, epoch):
+        ...         return epoch.number >= self.epochs
+    """
+
+    def on_epoch_end(self, epoch: Epoch) -> bool | None:
+        """Called after each epoch. A resumed training starts with the first epoch that the checkpoint does not hold.
+
+        Args:
+            epoch: Number of the epoch, losses of training and validation, and score of the validation graphs.
+
+        Returns:
+            ``True`` to end the training.
+        """
+        return None
+
+    def on_end(self, result: FitResult | None) -> None:
+        """Called once, at the end of the training.
+
+        Args:
+            result: The outcome; ``None`` if an exception or an interrupt ended the training.
+        """
+
+
+class Callbacks(Callback):
+    """Several callbacks as one. All are called, also if an earlier one ends the training.
+
+    Args:
+        callbacks: They are called in this order.
+    """
+
+    def __init__(self, callbacks: Sequence[Callback]):
+        self.callbacks = callbacks
+
+    def on_epoch_end(self, epoch: Epoch) -> bool:
+        """Whether any of them ends the training."""
+        answers = [callback.on_epoch_end(epoch) for callback in self.callbacks]  # all of them are asked
+        return any(answers)
+
+    def on_end(self, result: FitResult | None) -> None:
+        """Tell all of them."""
+        for callback in self.callbacks:
+            callback.on_end(result)

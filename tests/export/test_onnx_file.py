@@ -1,0 +1,132 @@
+"""Models in ONNX's format predict what the models predict, for any graphs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
+from bankgcn.export import ExportedModel, comparison, export_onnx
+from bankgcn.export.comparison import check_same_predictions, sample_graphs
+from bankgcn.export.onnx_file import PredictingNetwork
+from bankgcn.nn import CONVS
+from bankgcn.tasks import Task
+from bankgcn.training.model import ModelConfig, TrainedModel
+
+CLASSES = Task(names=("ring", "path"))
+VALUES = Task(kind="values", names=("mass", "size"), center=(1000.0, 3.0), scale=(50.0, 2.0))
+LABELS = Task(kind="labels", names=("toxic", "active"))
+
+
+def model(task: Task = CLASSES, **config: Any) -> TrainedModel:
+    torch.set_default_dtype(torch.float32)
+    torch.manual_seed(0)
+    made = ModelConfig(**{"hidden_channels": 8, "num_layers": 1, **config})
+    in_channels = 9 if made.embedding else 3
+    net = made.build(in_channels, task.out_channels).eval()
+    signals = {"kind": "named", "numbers": {"charge": 1}, "words": {"element": ["C", "N"]}}
+    return TrainedModel(net, made, task, in_channels, {"temperature": 2.0, "signals": signals})
+
+
+@pytest.fixture(scope="module")
+def bank() -> ExportedModel:
+    return export_onnx(model())
+
+
+def session(exported: ExportedModel) -> Any:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    onnxruntime.set_default_logger_severity(3)
+    return onnxruntime.InferenceSession(exported.content)
+
+
+def test_the_file_describes_itself(bank: ExportedModel) -> None:
+    about = session(bank).get_modelmeta().custom_metadata_map
+    assert json.loads(about["names"]) == ["ring", "path"]
+    assert json.loads(about["columns"]) == ["charge", "element=C", "element=N"]
+    assert (about["task"], about["model"], about["temperature"], about["calibrated"]) == (
+        "classes",
+        "bank",
+        "2.0",
+        "true",
+    )
+    assert about["bankgcn"]
+
+
+def test_sizes_have_names_and_edge_weights_are_optional(bank: ExportedModel) -> None:
+    loaded = session(bank)
+    assert [(tensor.name, tensor.shape) for tensor in loaded.get_inputs()] == [
+        ("x", ["num_nodes", 3]),
+        ("edge_index", [2, "num_edges"]),
+        ("batch", ["num_nodes"]),
+    ]
+    assert [tensor.name for tensor in loaded.get_overridable_initializers()] == ["edge_weight"]
+    assert [(tensor.name, tensor.shape) for tensor in loaded.get_outputs()] == [("predictions", ["num_graphs", 2])]
+    x, edges = np.ones((2, 3), np.float32), np.array([[0, 1], [1, 0]])
+    inputs = {"x": x, "edge_index": edges, "batch": np.zeros(2, np.int64)}
+    (plain,) = loaded.run(None, inputs)
+    (ones,) = loaded.run(None, {**inputs, "edge_weight": np.ones(2, np.float32)})
+    np.testing.assert_array_equal(plain, ones)
+
+
+def test_a_file_that_differs_is_refused(bank: ExportedModel) -> None:
+    other = model()
+    with torch.no_grad():
+        other.net.predict.bias += torch.tensor([0.0, 0.1])
+    net = PredictingNetwork(other, calibrated=True, weighted=True)
+    with pytest.raises(ValueError, match="the exported model differs from the model by .*more than 0.0001"):
+        check_same_predictions(bank.content, net, sample_graphs(other, weighted=True))
+    uncalibrated = PredictingNetwork(model(), calibrated=False, weighted=True)
+    with pytest.raises(ValueError, match="differs from the model"):
+        check_same_predictions(bank.content, uncalibrated, sample_graphs(other, weighted=False))
+
+
+def test_a_difference_of_nan_is_refused(bank: ExportedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "_difference", lambda *_: float("nan"))
+    net = PredictingNetwork(model(), calibrated=True, weighted=True)
+    with pytest.raises(ValueError, match="differs from the model by nan"):
+        check_same_predictions(bank.content, net, sample_graphs(model(), weighted=False))
+
+
+def test_the_generated_graphs_contain_one_node_and_no_edges() -> None:
+    sets = sample_graphs(model(), weighted=True)
+    assert any(len(graphs.degree) == 1 for graphs in sets)
+    assert any(len(graphs.degree) > 1 and not graphs.degree.any() for graphs in sets)
+    assert any(graphs.edge_weight is not None and graphs.degree.any() for graphs in sets)
+    assert any(len(graphs) > 1 for graphs in sets)
+
+
+def test_pooling_cannot_be_exported() -> None:
+    with pytest.raises(ValueError, match="pooling=topk: PyTorch cannot export PyG's pooling layers"):
+        export_onnx(model(pooling="topk", num_layers=2))
+
+
+def test_a_failure_of_the_exporter_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("no such operator\nand a long story")
+
+    monkeypatch.setattr(torch.export, "export", fail)
+    with pytest.raises(ValueError, match=r"cannot export this model to ONNX \(RuntimeError: no such operator\)$"):
+        export_onnx(model())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "config"),
+    [
+        *((CLASSES, {"conv": conv}) for conv in CONVS if conv != "bank"),
+        (VALUES, {"norm": "layer", "residual": True, "dropout": 0.3, "head": "mlp"}),
+        (LABELS, {"norm": "graph", "readout": "sum"}),
+        (CLASSES, {"norm": "batch", "conv_options": {"basis": "legendre", "projection": "mlp"}}),
+        (CLASSES, {"embedding": ATOM_FEATURE_WIDTHS}),
+    ],
+    ids=str,
+)
+def test_every_model_without_pooling_is_exported(task: Task, config: dict[str, Any]) -> None:
+    exported = export_onnx(model(task, **config))
+    assert exported.difference <= 1e-5
+    assert ("edge_weight" in exported.inputs) == CONVS[config.get("conv", "bank")].takes_weights
+    assert json.loads(exported.metadata["calibrated"]) == (task.kind != "values")
