@@ -53,6 +53,7 @@ def train_one(
         command = resume or f"bankgcn train --out {_quoted(folder)}"
         return _train(settings, folder, overwrite, group, command), folder
     if group.rank == 0:
+        folder.tidy_finished()
         say(f"this run is finished already; to train it again: {_again(folder)}", stderr=True)
     return folder.read_record(), folder
 

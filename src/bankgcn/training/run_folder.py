@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,12 @@ class RunFolder:
     def remove_scraps(self) -> None:
         """Remove what killed processes left of their writes."""
         remove_unfinished(self.path)
+
+    def tidy_finished(self) -> None:
+        """Remove what a process left that was killed after it had written the record: checkpoint and lock."""
+        with suppress(OSError, FileError), self.lock():  # not ours to remove, or about to be removed
+            self.remove_scraps()
+            self.checkpoint.unlink(missing_ok=True)
 
     def set_damaged_aside(self) -> Path | None:
         """Rename a checkpoint that cannot be read, and return its new name."""
