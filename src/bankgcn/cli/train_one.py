@@ -105,6 +105,8 @@ def _train(
             raise typer.Exit(INTERRUPTED) from None
         if result is None:
             return None
+        if not folder.started:
+            raise FileError("was removed or replaced during the training, so nothing is written there", folder.path)
         folder.write_result(result)
         return result.record
 

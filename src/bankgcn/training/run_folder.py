@@ -128,13 +128,7 @@ class RunFolder:
             raise FileError(f"holds no state of a training ({error})", self.checkpoint) from error
 
     def write_result(self, result: RunResult) -> None:
-        """Write what a run yields, the record last. Then the checkpoint is no longer needed.
-
-        Raises:
-            FileError: The settings are gone: somebody has removed or replaced the folder.
-        """
-        if not self.started:
-            raise FileError("was removed or replaced while its run was trained, so nothing is written there", self.path)
+        """Write what a run yields, the record last. Then the checkpoint is no longer needed."""
         self._write_history(result.epochs)
         if result.model is not None:
             result.model.save(self.model)
