@@ -2,7 +2,7 @@
 
 A run may be tried again only if the worker that tried it was lost. Needs Ray: pip install 'bankgcn[ray]'.
 
-    python soak/cluster.py --rounds 10
+    python soak/lost_nodes.py --rounds 10
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import random
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -20,30 +19,41 @@ from typing import Any
 
 from bankgcn.experiments import Event, Store, sweep
 from bankgcn.experiments.engines.cluster import RayEngine
-from two_sweeps import CONFIGS
+from two_sweeps import CONFIGS as MANY
+from two_sweeps import Slow
+
+CONFIGS = MANY[:16]
+
+MOST = 2
+"""Nodes beside the head."""
 
 
-class Saboteur(threading.Thread):
-    """Kills and adds nodes until it is stopped. At most ``MOST`` nodes run beside the head."""
+class LongRuns(Slow):
+    """Runs that take long enough to be in flight when a node is lost."""
 
-    MOST = 2
+    seconds = (1.0, 3.0)
+
+
+class Saboteur:
+    """Kills and adds nodes in the middle of a sweep, by chance at one of its events."""
 
     def __init__(self, cluster: Any, rng: random.Random):
-        super().__init__(daemon=True)
         self.cluster, self.rng = cluster, rng
-        self.nodes = [cluster.add_node(num_cpus=1)]
-        self.killed, self.added = 0, 1
-        self.stopped = threading.Event()
+        self.nodes = [cluster.add_node(num_cpus=1) for _ in range(MOST)]
+        self.killed, self.added = 0, MOST
+        self.events: list[Event] = []
 
-    def run(self) -> None:
-        """Wait a moment, and kill or add a node."""
-        while not self.stopped.wait(self.rng.uniform(0.2, 1.5)):
-            if self.nodes and (len(self.nodes) == self.MOST or self.rng.random() < 0.6):
-                self.cluster.remove_node(self.nodes.pop(self.rng.randrange(len(self.nodes))), allow_graceful=False)
-                self.killed += 1
-            else:
-                self.nodes.append(self.cluster.add_node(num_cpus=1))
-                self.added += 1
+    def __call__(self, event: Event) -> None:
+        """Note the event, and perhaps kill or add a node, by Ray in this thread."""
+        self.events.append(event)
+        if self.rng.random() > 0.25:
+            return
+        if self.nodes and event.kind == "started":  # others are in flight
+            self.cluster.remove_node(self.nodes.pop(self.rng.randrange(len(self.nodes))), allow_graceful=False)
+            self.killed += 1
+        elif len(self.nodes) < MOST:
+            self.nodes.append(self.cluster.add_node(num_cpus=1))
+            self.added += 1
 
 
 def run_round(folder: Path, rng: random.Random) -> Counter[str]:
@@ -52,21 +62,17 @@ def run_round(folder: Path, rng: random.Random) -> Counter[str]:
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     saboteur = Saboteur(cluster, rng)
-    events: list[Event] = []
     sweeps = 0
     try:
-        saboteur.start()
-        engine = RayEngine(cluster.address, data_root=folder, runner="two_sweeps:Slow")
+        engine = RayEngine(cluster.address, data_root=folder, runner="lost_nodes:LongRuns")
         missing = len(CONFIGS)
         while missing:  # a run whose worker is lost three times is left to the next sweep
-            missing = len(sweep(CONFIGS, Store(folder / "store"), engine, events.append).failed)
+            missing = len(sweep(CONFIGS, Store(folder / "store"), engine, saboteur).failed)
             sweeps += 1
     finally:
-        saboteur.stopped.set()
-        saboteur.join()
         cluster.shutdown()
     attempts = [int(line.split()[0]) for line in (folder / "attempts").read_text().splitlines()]
-    check_round(folder, events, attempts)
+    check_round(folder, saboteur.events, attempts)
     return Counter(killed=saboteur.killed, added=saboteur.added, attempts=len(attempts), sweeps=sweeps)
 
 
