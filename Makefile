@@ -9,7 +9,7 @@ INSTALLED := .venv/installed
 # One thread a process: tiny kernels on several threads are many times slower under contention.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: train test quick lint install release-check clean
+.PHONY: train test quick lint install soak release-check clean
 
 train: $(INSTALLED)
 	$(BIN)/bankgcn train
@@ -29,6 +29,16 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 install: $(INSTALLED)
+
+# What takes too long for the tests: damage, kills, strange graphs, memory. About an hour; see docs/reliability.md.
+soak: export PYTHONPATH := src:soak
+soak: $(INSTALLED)
+	$(BIN)/python soak/damage.py --trials 3000
+	$(BIN)/python soak/kills.py --kills 200
+	$(BIN)/python soak/two_sweeps.py --rounds 20
+	$(BIN)/python soak/strange.py
+	$(BIN)/python soak/memory.py --epochs 1000 --runs 100
+	$(BIN)/python soak/lost_nodes.py --rounds 10
 
 # Builds the packages, installs the wheel into a fresh environment away from the sources, and trains from it.
 release-check: $(INSTALLED)

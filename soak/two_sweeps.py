@@ -24,7 +24,9 @@ CONFIGS = [RunSpec(dataset="MUTAG", seed=seed) for seed in range(RUNS)]
 
 
 class Slow:
-    """A runner that trains nothing: it notes the attempt in a file, and takes a few hundredths of a second."""
+    """A runner that trains nothing: it notes the attempt in a file, and takes a moment."""
+
+    seconds = (0.01, 0.05)
 
     def __init__(self, folder: str):
         self.folder = Path(folder)
@@ -33,7 +35,7 @@ class Slow:
         """The same record for the same configuration."""
         with (self.folder / "attempts").open("a") as file:
             file.write(f"{config.seed} {os.getpid()}\n")
-        time.sleep(random.uniform(0.01, 0.05))
+        time.sleep(random.uniform(*self.seconds))
         score = int(config.key, 16) % 1000 / 1000
         return RunRecord(config=config, status="finished", metric="accuracy", valid_score=score, test_score=0.5)
 

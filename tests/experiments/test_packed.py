@@ -168,3 +168,10 @@ def test_a_store_and_an_absent_folder_are_not_packed(tmp_path: Path) -> None:
     pack(RECORDS[:1], tmp_path / "results" / "table1")
     assert is_packed(tmp_path / "results")
     assert is_packed(tmp_path / "results" / "table1")
+
+
+@pytest.mark.parametrize("dataset", ["../outside", "/tmp/outside", "a/b"])
+def test_a_record_cannot_lead_out_of_the_folder(dataset: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="only runs on named datasets can be packed"):
+        pack([fake_record(RunSpec(dataset=dataset))], tmp_path / "results")
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import resource
 import struct
 import zipfile
 import zlib
@@ -26,7 +27,7 @@ from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
-from damage import Kind, make_files, run_trials
+from damage import MEMORY, Kind, make_files, run_trials
 
 TRIALS = 60  # for each kind; soak/damage.py makes thousands
 V010 = Path(__file__).parents[1] / "records_v010" / "run"
@@ -88,8 +89,10 @@ def test_a_model_that_claims_what_it_does_not_hold_is_refused(
     tensors, values = load_tensors(files["model"].path)
     merged = {name: values[name] | value if isinstance(value, dict) else value for name, value in change.items()}
     save_tensors(tmp_path / "model", tensors, values | merged)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(FileError, match=f"model: .*{message}"):
         TrainedModel.load(tmp_path / "model")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY // 1024
 
 
 def test_weights_that_are_not_finite_are_refused(files: dict[str, Kind], tmp_path: Path) -> None:

@@ -147,5 +147,5 @@ def test_a_run_folder_that_is_replaced_gets_no_record(tmp_path: Path, monkeypatc
     monkeypatch.setattr(Training, "run_epoch", replaced)
     code, output = run(*TRAIN, "--out", folder)
     assert code == 1
-    assert f"error: {folder}: was removed or replaced while its run was trained" in output
+    assert f"error: {folder}: was removed or replaced during the training" in output
     assert not RunFolder(folder).record.exists()

@@ -82,3 +82,11 @@ def test_a_folder_of_version_0_1_0_is_read() -> None:
     assert record.config == RunSpec(dataset="MUTAG").with_(max_epochs=2, hidden_channels=8, num_layers=1)
     model = TrainedModel.load(folder.model)
     assert (model.task.kind, model.task.names, model.task.metric) == ("classes", ("-1", "1"), "accuracy")
+
+
+def test_what_a_process_left_that_was_killed_after_its_record_is_removed(tmp_path: Path) -> None:
+    names = {"config.toml", "record.json"}
+    for name in (*names, "training.safetensors", ".lock"):
+        (tmp_path / name).touch()
+    RunFolder(tmp_path).tidy_finished()
+    assert {path.name for path in tmp_path.iterdir()} == names

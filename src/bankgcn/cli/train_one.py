@@ -57,6 +57,7 @@ def train_one(
         command = resume or f"bankgcn train --out {_quoted(folder)}{log}"
         return _train(settings, folder, overwrite, group, tensorboard, command), folder
     if group.rank == 0:
+        folder.tidy_finished()
         say(f"this run is finished already; to train it again: {_again(folder)}", stderr=True)
     return folder.read_record(), folder
 
@@ -114,6 +115,8 @@ def _train(
             raise typer.Exit(INTERRUPTED) from None
         if result is None:
             return None
+        if not folder.started:
+            raise FileError("was removed or replaced during the training, so nothing is written there", folder.path)
         folder.write_result(result)
         return result.record
 

@@ -58,10 +58,16 @@ def pack(records: Iterable[RunRecord], folder: Path) -> list[PackedFile]:
 
     Raises:
         FileError: A line of an existing file is damaged; nothing is written to this file.
+        ValueError: A run is on a file of the user's own; nothing is written.
     """
     by_dataset: defaultdict[str, dict[str, RunRecord]] = defaultdict(dict)
     for record in records:
-        by_dataset[record.config.dataset][record.config.key] = compact(record)
+        dataset = record.config.dataset
+        if Path(dataset).name != dataset:  # a path would lead out of the folder
+            raise ValueError(
+                f"the run {record.config.key} is on {dataset!r}: only runs on named datasets can be packed"
+            )
+        by_dataset[dataset][record.config.key] = compact(record)
     return [_pack_file(folder / f"{dataset}.jsonl", by_dataset[dataset]) for dataset in sorted(by_dataset)]
 
 

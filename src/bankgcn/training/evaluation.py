@@ -40,8 +40,28 @@ def embed(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> 
     r"""Representations :math:`h_{\mathcal G}` of all graphs, in their order: shape ``(num_graphs, width)``.
 
     The network is in evaluation mode meanwhile, as in :func:`predict_logits`.
+
+    Raises:
+        ValueError: A representation is not finite.
     """
-    return _apply(embedding_of, net, graphs, batch_size, net.embedding_channels)
+    return check_finite(_apply(embedding_of, net, graphs, batch_size, net.embedding_channels), graphs)
+
+
+def check_finite(rows: Tensor, graphs: GraphSet) -> Tensor:
+    """The rows that a network computed for graphs.
+
+    Raises:
+        ValueError: A row is not finite; the message names the graph and its largest signal.
+    """
+    for graph in (~rows.isfinite().all(1)).nonzero().flatten().tolist()[:1]:
+        nodes = slice(int(graphs.node_ptr[graph]), int(graphs.node_ptr[graph + 1]))
+        name = f" ({graphs.names[graph]!r})" if graphs.names else ""
+        largest = np.abs(graphs.signals(nodes)).max(initial=0)
+        raise ValueError(
+            f"the network computes no finite numbers for graph {graph}{name}, whose largest feature is {largest:g}: "
+            "check its features"
+        )
+    return rows
 
 
 def evaluate(

@@ -25,7 +25,7 @@ from bankgcn.nn.norms import NORMS
 from bankgcn.nn.readout import READOUTS
 from bankgcn.settings import check_settings, plain_value, setting
 from bankgcn.tasks import Task
-from bankgcn.training.evaluation import predict_logits
+from bankgcn.training.evaluation import check_finite, predict_logits
 from bankgcn.training.stored_weights import check_weights_fit
 
 PANEL = "Model"
@@ -176,8 +176,12 @@ class TrainedModel:
 
         Returns:
             Shape ``(num_graphs, out_channels)``, in double precision.
+
+        Raises:
+            ValueError: The features of a graph are of another kind, or so large that the outputs are not finite.
         """
-        outputs = predict_logits(self.net, self.conform(graphs)).cpu().double()
+        conformed = self.conform(graphs)
+        outputs = check_finite(predict_logits(self.net, conformed), conformed).cpu().double()
         return self.task.predictions(outputs / self.temperature if calibrated else outputs)
 
     @property

@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,12 @@ class RunFolder:
         """Remove what killed processes left of their writes."""
         remove_unfinished(self.path)
 
+    def tidy_finished(self) -> None:
+        """Remove what a process left that was killed after it had written the record: checkpoint and lock."""
+        with suppress(OSError, FileError), self.lock():  # not ours to remove, or about to be removed
+            self.remove_scraps()
+            self.checkpoint.unlink(missing_ok=True)
+
     def set_damaged_aside(self) -> Path | None:
         """Rename a checkpoint that cannot be read, and return its new name."""
         try:
@@ -122,13 +128,7 @@ class RunFolder:
             raise FileError(f"holds no state of a training ({error})", self.checkpoint) from error
 
     def write_result(self, result: RunResult) -> None:
-        """Write what a run yields, the record last. Then the checkpoint is no longer needed.
-
-        Raises:
-            FileError: The settings are gone: somebody has removed or replaced the folder.
-        """
-        if not self.started:
-            raise FileError("was removed or replaced while its run was trained, so nothing is written there", self.path)
+        """Write what a run yields, the record last. Then the checkpoint is no longer needed."""
         self._write_history(result.epochs)
         if result.model is not None:
             result.model.save(self.model)
