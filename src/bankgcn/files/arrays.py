@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checksums import SHA256, crc32_of, with_checksum, without_checksum
+from bankgcn.files.checksums import CURE, SHA256, crc32_of, with_checksum, without_checksum
 from bankgcn.files.container import MAGIC, read_container
 from bankgcn.files.errors import FileError
 from bankgcn.files.json_text import check_regular, parse_json
@@ -62,7 +62,7 @@ def read_arrays(path: str | os.PathLike[str], verify: bool = True) -> tuple[dict
         raise FileError("is damaged: types and shapes of its arrays differ from those in its metadata", path)
     for name, (_, _, checksum) in header.arrays.items():
         if verify and crc32_of(arrays[name]) != checksum:
-            raise FileError(f"is damaged: the checksum of {name!r} differs", path)
+            raise FileError(f"is damaged: the checksum of {name!r} differs; {CURE}", path)
     return header.fields, arrays
 
 

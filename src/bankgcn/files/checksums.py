@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 SHA256 = "sha256"
 """Name of the field that holds the checksum of the fields beside it."""
+CURE = "restore it from a copy, or make it again"
+"""What to do with a damaged file."""
 
 
 def content_hash(values: Any) -> str:

@@ -19,7 +19,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checksums import SHA256, bytes_of, hash_of_parts
+from bankgcn.files.checksums import CURE, SHA256, bytes_of, hash_of_parts
 from bankgcn.files.errors import FileError
 from bankgcn.files.json_text import check_regular, parse_json
 
@@ -52,7 +52,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         if number > FORMAT:
             raise FileError(f"has format {number}, newer than {FORMAT}: update bankgcn", path)
         if (number > 1 or SHA256 in header) and header[SHA256] != _checksum(values, tensors):
-            raise FileError("is damaged: its content differs from its checksum", path)
+            raise FileError(f"is damaged: its content differs from its checksum; {CURE}", path)
     except FileError:
         raise
     except (ValueError, KeyError, TypeError) as error:

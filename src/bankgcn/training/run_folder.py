@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.files.atomic import atomic_write, is_unfinished, remove_unfinished
-from bankgcn.files.checksums import with_checksum, without_checksum
+from bankgcn.files.checksums import CURE, with_checksum, without_checksum
 from bankgcn.files.errors import FileError
 from bankgcn.files.folder_lock import LOCK, lock_folder
 from bankgcn.files.json_text import read_json
@@ -154,7 +154,7 @@ class RunFolder:
         except FileError:
             raise
         except UNREADABLE as error:
-            raise FileError(f"is no intact record of a run ({error})", self.record) from error
+            raise FileError(f"is no intact record of a run ({error}); {CURE}", self.record) from error
 
     def read_history(self) -> tuple[Epoch, ...]:
         """The epochs of a finished run. An empty cell is a figure that is unknown or not finite.
