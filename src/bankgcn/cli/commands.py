@@ -42,6 +42,7 @@ COMMANDS: dict[str, Row] = {
         "predict", "embed", "Write the vector by which the network represents each graph, before its last layer."
     ),
     "export": Row("export", "export", "Write a trained model to an ONNX file, which runs without this package."),
+    "tune": Row("tune", "tune", "Search for good settings by validation scores alone; the test graphs are never used."),
     "compare": Row(
         "compare",
         "compare",

@@ -137,7 +137,7 @@ class Store:
         self._identity = found
 
     def _set_aside(self, path: Path, record: RunRecord) -> None:
-        """Rename a file that a new record must not overwrite: a damaged record, or one of other graphs or another split."""
+        """Rename a file that a new record must not overwrite: it is damaged, or of other graphs or another split."""
         existing = None
         try:
             existing = _read(path)
