@@ -119,10 +119,11 @@ def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int
         run_trials_in_processes,
     )
 
-    study = open_study(folder.path, runner.metric)
+    study = open_study(folder.path, runner.search, runner.metric)
     before = len(ended_trials(study))
     names = ", ".join(names_of(runner.search.parameters))
-    say(f"{total:,} trials{f', {before:,} of them done' if before else ''} in {folder.path}; they vary {names}", True)
+    done = f", {before:,} of them done" if before else ""
+    say(f"{total:,} trials in {folder.path}{done}; they vary {names}", stderr=True)
     with TuneProgress(total, before, runner.metric) as progress:
 
         def show(study: optuna.Study) -> None:
@@ -136,7 +137,7 @@ def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int
                 run_trials_in_processes(study, folder.path, runner.search, total, seed, workers, show)
         except KeyboardInterrupt:
             done = len(ended_trials(study))
-            again = f"bankgcn tune --out {shlex.quote(str(folder.path))} --trials {total}"
+            again = f"bankgcn tune --out {shlex.quote(str(folder.path))} --trials {total} --workers {workers}"
             say(f"interrupted after {done:,} of {total:,} trials; to resume: {again}", stderr=True)
             raise typer.Exit(INTERRUPTED) from None
     return study

@@ -62,15 +62,15 @@ class TuneFolder:
                 raise FileError("holds something else than a search: name another folder by --out", self.path)
             return dict(typed)
         kept = {name: value for name, value in read_toml(self.config).items() if name != GRAPHS}
+        for row in SPACE:
+            if row.name in typed and row.name not in kept:
+                raise ValueError(f"{self.path} holds a search that varies {row.name}: name another folder by --out")
         before, now = (Settings.resolve(values, None, str(self.config)) for values in (kept, {**kept, **typed}))
         for name in now.differing(before)[:1]:
             raise ValueError(
                 f"{self.path} holds a search with {name} = {before.values.get(name)}, not {now.values.get(name)}: name "
                 "another folder by --out"
             )
-        for row in SPACE:
-            if row.name in typed and row.name not in kept:
-                raise ValueError(f"{self.path} holds a search that varies {row.name}: name another folder by --out")
         return {**kept, **{name: value for name, value in typed.items() if name == DATA_ROOT}}
 
     def check_graphs(self, fingerprint: str, source: str) -> None:

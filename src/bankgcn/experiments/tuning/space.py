@@ -37,6 +37,10 @@ class Parameter:
     models: tuple[str, ...] = ()
     divides: str = ""
 
+    def allows(self, value: Plain) -> bool:
+        """Whether a trial may choose the value."""
+        return value in self.choices if self.choices else self.low <= float(value) <= self.high
+
     def suggest(self, trial: Trial) -> Plain:
         """The value of a trial."""
         if self.choices:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -55,10 +56,16 @@ class TrialResult:
     stopped: bool
 
 
-def open_study(folder: Path, metric: Metric) -> optuna.Study:
+def open_study(folder: Path, search: Search, metric: Metric) -> optuna.Study:
     """The study in a folder, which is created if needed. The caller holds the lock of the folder.
 
-    Trials that a killed command left behind count as failed, so that the next command repeats them.
+    Its first trial has the usual settings, so that the winner is no worse than they are. Trials that a killed command
+    left behind count as failed, so that the next command repeats them.
+
+    Args:
+        folder: The folder.
+        search: What the trials have in common.
+        metric: What validation scores are.
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     journal = journal_of(folder)
@@ -72,6 +79,8 @@ def open_study(folder: Path, metric: Metric) -> optuna.Study:
     )
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING, TrialState.WAITING)):
         study.tell(trial.number, state=TrialState.FAIL)
+    if not valid_trials(study):
+        study.enqueue_trial(search.usual)
     return study
 
 
@@ -133,8 +142,9 @@ def run_trials_in_processes(
 
 
 def valid_trials(study: optuna.Study) -> list[FrozenTrial]:
-    """The trials of a study that have not failed."""
-    return [trial for trial in study.get_trials(deepcopy=False) if trial.state != TrialState.FAIL]
+    """The trials of a study that run or have ended, without the failed ones."""
+    states = (TrialState.RUNNING, TrialState.COMPLETE, TrialState.PRUNED)
+    return study.get_trials(deepcopy=False, states=states)
 
 
 def ended_trials(study: optuna.Study) -> list[TrialResult]:
@@ -163,6 +173,7 @@ def importances(study: optuna.Study) -> dict[str, float]:
 
 def _work(folder: str, search: Search, total: int, seed: int, worker: int, errors: SimpleQueue[str]) -> None:
     """What a process does."""
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the command, which then ends its processes
     torch.set_num_threads(1)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -172,6 +183,14 @@ def _work(folder: str, search: Search, total: int, seed: int, worker: int, error
     except (ValueError, OSError, ImportError) as error:  # the message is enough
         errors.put(str(error))
         sys.exit(1)
+
+
+def _exit_with_parent() -> None:
+    """End this process when the command is killed: it must not write to the journal of the next command."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _storage(journal: Path) -> JournalStorage:

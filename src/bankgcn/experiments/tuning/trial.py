@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from multiprocessing import parent_process
 from pathlib import Path
 
 import optuna
@@ -42,6 +40,11 @@ class Search:
     parameters: tuple[Parameter, ...]
     data_root: str | None = None
 
+    @property
+    def usual(self) -> dict[str, Plain]:
+        """The settings of a run without a search, as far as trials may choose them."""
+        return {row.name: self.settings[row.name] for row in self.parameters if row.allows(self.settings[row.name])}
+
     def spec(self, values: Mapping[str, Plain] | None = None) -> RunSpec:
         """The run with the values of a trial."""
         return spec_of(self.source, {**self.settings, **(values or {})})
@@ -57,7 +60,9 @@ class Trials:
 
     def __init__(self, search: Search, load: Loader | None = None):
         self.search = search
-        self.graphs: PreparedRun = without_test_graphs(prepare(search.spec(), load or Loader(search.data_root)))
+        first = {row.name: row.choices[0] for row in search.parameters if row.divides}  # 8 heads may not divide
+        run = prepare(search.spec(first), load or Loader(search.data_root))
+        self.graphs: PreparedRun = without_test_graphs(run)
         self.fingerprint = self.graphs.fingerprint
 
     @property
