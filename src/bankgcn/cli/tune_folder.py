@@ -58,7 +58,7 @@ class TuneFolder:
             ValueError: What is typed contradicts the search that the folder holds.
         """
         if not self.config.exists():
-            if self.path.is_dir() and any(self.path.iterdir()):
+            if self.path.is_dir() and any(not path.name.startswith(".") for path in self.path.iterdir()):
                 raise FileError("holds something else than a search: name another folder by --out", self.path)
             return dict(typed)
         kept = {name: value for name, value in read_toml(self.config).items() if name != GRAPHS}

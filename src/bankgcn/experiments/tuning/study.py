@@ -26,6 +26,7 @@ from bankgcn.metrics import Metric
 from bankgcn.settings import Plain
 
 NAME = "bankgcn"
+LOCK_FILE_SUFFIX = ".lock"  # Optuna's
 RANDOM_TRIALS = 10
 """Trials with random settings, before earlier scores guide the choice."""
 FIRST_PRUNED = 5
@@ -69,7 +70,7 @@ def open_study(folder: Path, search: Search, metric: Metric) -> optuna.Study:
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     journal = journal_of(folder)
-    _remove_partial_line(journal)
+    _repair(journal)
     study = optuna.create_study(
         study_name=NAME,
         storage=_storage(journal),
@@ -206,8 +207,9 @@ def _derived(seed: int, trial: int, worker: int) -> int:
     return int.from_bytes(digest[:4], "big")
 
 
-def _remove_partial_line(journal: Path) -> None:
-    """Remove the line that a killed process did not write to its end; what follows it could not be read."""
+def _repair(journal: Path) -> None:
+    """Remove what a killed process left: its lock, and a line that it did not write to its end."""
+    journal.with_name(f"{journal.name}{LOCK_FILE_SUFFIX}").unlink(missing_ok=True)
     if not journal.exists():
         return
     content = journal.read_bytes()
