@@ -51,6 +51,8 @@ def test_a_dataset_from_end_to_end_and_its_table_from_the_store_alone(command: C
     more = command("compare", "--store", "s", "--models", "bank,mlp", "--runs", 3, *SERIAL)
     assert "comparison: 9 of 9 runs done" in more[2]
     assert {name: time for name, time in times(folder / "s").items() if name in before} == before
+    other = command("compare", "--store", "s", "--models", "mlp", "--order", 3, *SERIAL)
+    assert "order is no option of the models mlp" in other[2]
     for form in ("markdown", "latex", "csv"):
         assert "GCN" in command("table", "comparison", "--store", "s", "--format", form, "--notes")[1]
 
@@ -82,6 +84,14 @@ def test_a_changed_file_is_reported_and_its_records_are_not_mixed_with_others(co
     assert second != first
     assert len(list((folder / "s").glob("*.outdated-1"))) == 2
     assert "INCOMPLETE" not in second
+
+
+def test_options_that_no_model_has_any_more_are_forgotten(command: Command, folder: Path) -> None:
+    tiny = ("--runs", 1, "--epochs", 1, "--hidden", 8, "--weight-decays", "0", *SERIAL, "--store", "s")
+    assert command("compare", "MUTAG", "--models", "bank", "--order", 1, "--gammas", "0", *tiny)[0] == 0
+    code, _, err = command("compare", "--store", "s", "--models", "mlp", *SERIAL)
+    assert code == 0, err
+    assert "order" not in (folder / "s" / "comparison.toml").read_text()
 
 
 def test_a_store_holds_one_dataset_with_one_split(command: Command, folder: Path) -> None:
@@ -155,19 +165,19 @@ def test_ctrl_c_says_how_to_resume(command: Command, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_killed_in_the_middle_it_repeats_no_run_that_has_a_record(tmp_path: Path) -> None:
-    options = ["--models", "bank,mlp", "--runs", "6", "--search-runs", "2", "--epochs", "3", "--workers", "1"]
-    command = [sys.executable, "-m", "bankgcn", "compare", "MUTAG", *options, "--store"]
+    options = ["--models", "bank,mlp", "--runs", "5", "--weight-decays", "0", "--gammas", "0", "--epochs", "3"]
+    command = [sys.executable, "-m", "bankgcn", "compare", "MUTAG", *options, "--workers", "1", "--store"]
     here = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}}
     store = tmp_path / "killed"
     with subprocess.Popen([*command, "killed"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **here) as run:
-        while len(times(store)) < 5:
+        while len(times(store)) < 3:
             assert run.poll() is None
             time.sleep(0.01)
         run.kill()
     assert run.returncode == -signal.SIGKILL
     before = times(store)
     resumed = subprocess.run([*command, "killed"], capture_output=True, check=True, **here)
-    assert len(before) < len(times(store)) == 2 * (9 + 3) + 2 * 4
+    assert len(before) < len(times(store)) == 10
     assert {name: written for name, written in times(store).items() if name in before} == before
     whole = subprocess.run([*command, "whole"], capture_output=True, check=True, **here)
     assert resumed.stdout == whole.stdout

@@ -113,7 +113,7 @@ def _resolve(typed: dict[str, Any], store: Path | None) -> tuple[ComparisonSetti
     if kept is None:
         _ = settings.table  # raises if a setting is wrong
         return settings, folder
-    settings = kept.with_(**typed)
+    settings = kept.overridden(typed)
     _ = settings.table
     for name, value in kept.data.items():
         if settings.data[name] != value:
@@ -121,7 +121,7 @@ def _resolve(typed: dict[str, Any], store: Path | None) -> tuple[ComparisonSetti
                 f"{folder} holds a comparison with {name} = {value}, not {settings.data[name]}: name another folder by "
                 "--store"
             )
-    reused = {name: value for name, value in kept.given.items() if name not in (*typed, GRAPHS)}
+    reused = {name: value for name, value in settings.given.items() if name not in (*typed, GRAPHS)}
     if reused:
         words = ", ".join(f"{name} = {value}" for name, value in reused.items())
         say(f"from {folder / FILE}: {words}", stderr=True)

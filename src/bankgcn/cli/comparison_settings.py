@@ -78,6 +78,24 @@ class ComparisonSettings:
         """The same settings, but for these."""
         return ComparisonSettings({**self.given, **given})
 
+    def overridden(self, typed: Mapping[str, Plain]) -> ComparisonSettings:
+        """These settings with the typed ones in their place; options that none of the models has are forgotten."""
+        merged = self.with_(**typed)
+        unused = set.intersection(*map(unused_settings, merged.models))
+        return ComparisonSettings(_without(merged.given, unused - set(typed)))
+
+    @cached_property
+    def models(self) -> list[str]:
+        """The models, in their order; the first is the reference.
+
+        Raises:
+            ValueError: A model is unknown.
+        """
+        models = list(dict.fromkeys(names_in(self["models"], "models") or []))
+        for model in models:
+            pick(CONVS, model, "model")
+        return models
+
     def __getitem__(self, name: str) -> Any:
         return self.given.get(name, PROTOCOL.get(name, DEFAULTS.get(name)))
 
@@ -93,9 +111,7 @@ class ComparisonSettings:
         Raises:
             ValueError: A model or a setting is unknown, or no model has an option.
         """
-        models = list(dict.fromkeys(names_in(self["models"], "models") or []))
-        for model in models:
-            pick(CONVS, model, "model")
+        models = self.models
         unused = {model: unused_settings(model) for model in models}
         shared = {name: value for name, value in self.given.items() if name not in PROTOCOL}
         for name in shared:

@@ -111,13 +111,8 @@ def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
 
 def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int) -> optuna.Study:
     """Run the trials that are missing; an interrupt ends the command."""
-    from bankgcn.experiments.tuning.study import (
-        best_trial,
-        ended_trials,
-        open_study,
-        run_trials,
-        run_trials_in_processes,
-    )
+    from bankgcn.experiments.tuning.processes import run_trials_in_processes
+    from bankgcn.experiments.tuning.study import best_trial, ended_trials, open_study, run_trials
 
     study = open_study(folder.path, runner.search, runner.metric)
     before = len(ended_trials(study))
@@ -136,9 +131,9 @@ def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int
             elif before < total:
                 run_trials_in_processes(study, folder.path, runner.search, total, seed, workers, show)
         except KeyboardInterrupt:
-            done = len(ended_trials(study))
+            ended = len(ended_trials(study))
             again = f"bankgcn tune --out {shlex.quote(str(folder.path))} --trials {total} --workers {workers}"
-            say(f"interrupted after {done:,} of {total:,} trials; to resume: {again}", stderr=True)
+            say(f"interrupted after {ended:,} of {total:,} trials; to resume: {again}", stderr=True)
             raise typer.Exit(INTERRUPTED) from None
     return study
 

@@ -3,119 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import replace
 
 from bankgcn.choices import pick
-from bankgcn.experiments.paper.layout import Column, Table
-from bankgcn.experiments.significance import Comparison, Spread, compare, corrected_interval, holm
+from bankgcn.experiments.paper.layout import Table
+from bankgcn.experiments.significance import corrected_interval
 from bankgcn.metrics import Metric
 from bankgcn.report.cells import choice, runs, score
-from bankgcn.report.compact import LEVEL
+from bankgcn.report.compared import ComparedModels, Line
+from bankgcn.report.comparison_notes import footer, notes_of
 from bankgcn.report.fields import MISSING, count, difference, exact, mean_std, number, p_value, unit
-from bankgcn.report.notes import diverged_notes, incomplete, provenance, search_rule, training_notes, value_set
-from bankgcn.report.results import Records, Result, Results, collect
+from bankgcn.report.results import Records, collect
 from bankgcn.report.sheet import WRITERS, Block, Cell, Sheet, write_sheet
-
-BASELINES: dict[str, tuple[str, str]] = {
-    "classes": ("largest class", "always predicts the largest class of the training graphs"),
-    "values": ("mean value", "always predicts the mean of the training graphs"),
-    "labels": ("label shares", "always predicts the share of each label in the training graphs"),
-}
-"""The constant prediction for each kind of task: its label, and what it does."""
 
 LONG_HEADER = (
     *("dataset", "metric", "unit", "model", "mean", "std", "interval_low", "interval_high"),
     *("runs", "runs_wanted", "diverged", "weight_decay", "gamma", "layer_parameters"),
     *("reference", "difference", "p_holm", "p_t_test", "p_wilcoxon", "wins", "ties", "losses"),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A model, or the constant prediction.
-
-    Args:
-        label: Name in the table.
-        scores: Test score of each seed; NaN where it is unknown.
-        cell: The cell of a model; ``None`` for the constant prediction.
-        versus: The paired comparison with the reference; ``None`` for the reference itself.
-    """
-
-    label: str
-    scores: tuple[float, ...]
-    cell: Result | None
-    versus: Comparison | None
-
-    @property
-    def spread(self) -> Spread:
-        """Mean and standard deviation of the scores."""
-        return Spread.of(self.scores)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ComparedModels:
-    """The results of a comparison: a table of one column, and the constant prediction beside it."""
-
-    results: Results
-
-    @property
-    def column(self) -> Column:
-        """The dataset."""
-        return self.results.table.columns[0]
-
-    @property
-    def cells(self) -> list[Result]:
-        """The models, in their order."""
-        return [self.results.at(row, self.column) for row in self.results.table.rows]
-
-    @property
-    def reference(self) -> Result:
-        """The first model, which the others are compared with."""
-        return self.cells[0]
-
-    @property
-    def metric(self) -> Metric:
-        """The metric of the scores."""
-        return self.reference.metric
-
-    @cached_property
-    def lines(self) -> list[Line]:
-        """The models, and the constant prediction at the end, if it is known."""
-        models = [
-            Line(
-                label=cell.row.label,
-                scores=cell.scores,
-                cell=cell,
-                versus=self.results.comparison(cell.row, self.column),
-            )
-            for cell in self.cells
-        ]
-        return [*models, *self._baseline()]
-
-    @cached_property
-    def adjusted(self) -> list[float]:
-        """P-value of each line, adjusted for their number; NaN for the reference."""
-        return holm([line.versus.t_test if line.versus else math.nan for line in self.lines])
-
-    @property
-    def task(self) -> str | None:
-        """The kind of the task; ``None`` without records."""
-        kinds = (record.task.get("kind") for cell in self.cells for record in cell.records if record is not None)
-        return next((kind for kind in kinds if kind in BASELINES), None)
-
-    def _baseline(self) -> Iterator[Line]:
-        """The constant prediction of each split, which every record of the split knows."""
-        factor = 100 if self.metric.percent else 1
-        scores = []
-        for records in zip(*(cell.records for cell in self.cells), strict=True):
-            found = (record.assessment.get("baseline_score") for record in records if record is not None)
-            score = next((score for score in found if score is not None), None)
-            scores.append(math.nan if score is None else factor * score)
-        if self.task is not None and not all(map(math.isnan, scores)):
-            versus = compare(scores, self.reference.scores, self.column.overlap, self.metric.higher_is_better)
-            yield Line(label=BASELINES[self.task][0], scores=tuple(scores), cell=None, versus=versus)
 
 
 def render_comparison(table: Table, records: Records, form: str = "text", notes: bool = False) -> str:
@@ -147,9 +53,9 @@ def sheet(compared: ComparedModels) -> Sheet:
     return Sheet(
         title=compared.results.table.title,
         blocks=(Block(title=title, header=header, rows=tuple(rows)),),
-        footer=tuple(_footer(compared)),
+        footer=tuple(footer(compared)),
         details=(_details(compared),),
-        notes=tuple(_notes(compared)),
+        notes=tuple(notes_of(compared)),
     )
 
 
@@ -159,7 +65,7 @@ def long(compared: ComparedModels) -> Sheet:
     for line, p in zip(compared.lines, compared.adjusted, strict=True):
         rows.append(tuple(Cell(exact(value)) for value in _long_line(compared, line, p)))
     block = Block(title="", header=LONG_HEADER, rows=tuple(rows))
-    return Sheet(title="", blocks=(block,), footer=tuple(_footer(compared)), notes=tuple(_notes(compared)))
+    return Sheet(title="", blocks=(block,), footer=tuple(footer(compared)), notes=tuple(notes_of(compared)))
 
 
 SHEETS: dict[str, Callable[[ComparedModels], Sheet]] = {"csv": long}
@@ -209,78 +115,6 @@ def _details(compared: ComparedModels) -> Block:
         rows.append(tuple(map(Cell, (line.label, chosen, *tests, wins, parameters))))
     header = ("", "chosen", "p (t)", "p (W)", "w/t/l", "para/layer")
     return Block(title="Choices and further statistics", header=header, rows=tuple(rows))
-
-
-def _footer(compared: ComparedModels) -> Iterator[str]:
-    """The rule of the choice, what is missing, what the tests show, and what the constant prediction is."""
-    limit = compared.results.table.search_runs
-    rule = "mean validation score over the seeds" if limit is None else search_rule(limit)
-    yield f"Hyper-parameters chosen by {rule}; each run scores its test graphs once."
-    yield from (f"{sentence}." for sentence in incomplete(compared.results))
-    if len(compared.lines) > 1:
-        yield _verdict(compared)
-    if compared.task is not None:
-        label, sentence = BASELINES[compared.task]
-        yield f"{label}: {sentence}."
-
-
-def _verdict(compared: ComparedModels) -> str:
-    """Which lines differ from the reference by the adjusted test, in one sentence."""
-    words = []
-    for line, p in zip(compared.lines, compared.adjusted, strict=True):
-        if line.versus is not None and p < LEVEL:
-            better = (line.versus.difference > 0) == compared.metric.higher_is_better
-            words.append(f"{line.label} ({'better' if better else 'worse'})")
-    name = compared.reference.row.label
-    if not words:
-        return f"No difference from {name} is shown (p < {LEVEL:g}, adjusted for {_num_tests(compared)})."
-    return f"Different from {name} (p < {LEVEL:g}, adjusted for {_num_tests(compared)}): {', '.join(words)}."
-
-
-def _num_tests(compared: ComparedModels) -> str:
-    tests = sum(not math.isnan(p) for p in compared.adjusted)
-    return f"{tests} test{'s' if tests != 1 else ''}"
-
-
-def _notes(compared: ComparedModels) -> Iterator[str]:
-    results, column = compared.results, compared.column
-    if not all(cell.complete for cell in compared.cells):
-        yield (
-            "*: runs are missing, and the choice of hyper-parameters may change with them. 'bankgcn compare' with the "
-            "same store runs what is missing."
-        )
-    yield "score: mean ± sample standard deviation (ddof = 1) over seeds."
-    grid = results.table.grid
-    banks = any(cell.row.has_pairs for cell in compared.cells)
-    gammas = f", gamma in {value_set(grid.gammas)} for filter banks" if banks else ""
-    yield f"Grid: weight decay in {value_set(grid.weight_decays)}{gammas}."
-    yield from training_notes(results)
-    records = [record for cell in compared.cells for record in cell.records if record is not None]
-    for split_from in sorted({record.split_from for record in records if record.split_from}):
-        yield f"Splits: by {split_from}; all models share them."
-    yield from _test_notes(column, compared.reference.row.label)
-    yield from diverged_notes(results)
-    yield from dict.fromkeys(note for row in results.table.rows for note in row.notes)
-    yield from provenance(results)
-
-
-def _test_notes(column: Column, reference: str) -> Iterator[str]:
-    if column.drawn_splits:
-        ratio = f"n_test/n_train = {column.test_to_train:.3g}"
-        yield (
-            f"95 % interval and p correct for the overlap of the splits (Nadeau and Bengio, {ratio}). p (W): the "
-            "signed-rank test of Wilcoxon, exact, but without this correction."
-        )
-    else:
-        yield (
-            "All seeds have the same test graphs: 95 % interval and p refer to what the seed changes in the training "
-            "alone, not to other test graphs. p (W): Wilcoxon's signed-rank test, exact."
-        )
-    yield (
-        f"difference: to {reference} with the same seeds, in the unit of the scores. p: two-sided paired t-test, "
-        "adjusted for the number of lines by Holm's method; p (t): the same without the adjustment. w/t/l: number of "
-        "seeds with a better, an equal and a worse score."
-    )
 
 
 def _long_line(compared: ComparedModels, line: Line, p: float) -> list[object]:

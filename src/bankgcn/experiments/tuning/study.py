@@ -1,22 +1,14 @@
-"""A study: trials one after another, or in several processes, kept in a journal that survives a kill at any moment."""
+"""A study: many trials, kept in a journal that survives a kill at any moment."""
 
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import os
-import signal
-import sys
-import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from multiprocessing.context import SpawnProcess
-from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
 import optuna
-import torch
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
@@ -33,7 +25,6 @@ FIRST_PRUNED = 5
 """Trials that are never stopped early, because there is too little to compare them with."""
 WARM_UP = 20
 """Epochs before a trial may be stopped early."""
-POLL_SECONDS = 0.5
 
 OnChange = Callable[[optuna.Study], None]
 
@@ -85,6 +76,12 @@ def open_study(folder: Path, search: Search, metric: Metric) -> optuna.Study:
     return study
 
 
+def load_study(folder: Path) -> optuna.Study:
+    """The study that another process has opened in a folder."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna.load_study(study_name=NAME, storage=_storage(journal_of(folder)), pruner=_pruner())
+
+
 def run_trials(
     study: optuna.Study, trials: Trials, total: int, seed: int, worker: int = 0, on_change: OnChange | None = None
 ) -> None:
@@ -112,34 +109,6 @@ def run_trials(
         trials.run(study, trial)
         if on_change is not None:
             on_change(study)
-
-
-def run_trials_in_processes(
-    study: optuna.Study, folder: Path, search: Search, total: int, seed: int, workers: int, on_change: OnChange
-) -> None:
-    """The same in several processes; the order in which they end decides what later trials choose.
-
-    Raises:
-        ValueError: A process ended with an error.
-    """
-    context = multiprocessing.get_context("spawn")
-    errors: SimpleQueue[str] = context.SimpleQueue()
-    processes = [
-        context.Process(target=_work, args=(str(folder), search, total, seed, number, errors), daemon=True)
-        for number in range(workers)
-    ]
-    for process in processes:
-        process.start()
-    try:
-        while any(process.is_alive() for process in processes):
-            time.sleep(POLL_SECONDS)
-            on_change(study)
-            _check_processes(processes, errors)
-        _check_processes(processes, errors)
-    finally:
-        for process in processes:
-            process.kill()
-            process.join()
 
 
 def valid_trials(study: optuna.Study) -> list[FrozenTrial]:
@@ -172,28 +141,6 @@ def importances(study: optuna.Study) -> dict[str, float]:
     return optuna.importance.get_param_importances(study, evaluator=evaluator)
 
 
-def _work(folder: str, search: Search, total: int, seed: int, worker: int, errors: SimpleQueue[str]) -> None:
-    """What a process does."""
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the command, which then ends its processes
-    torch.set_num_threads(1)
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        study = optuna.load_study(study_name=NAME, storage=_storage(journal_of(Path(folder))), pruner=_pruner())
-        run_trials(study, Trials(search), total, seed, worker)
-    except (ValueError, OSError, ImportError) as error:  # the message is enough
-        errors.put(str(error))
-        sys.exit(1)
-
-
-def _exit_with_parent() -> None:
-    """End this process when the command is killed: it must not write to the journal of the next command."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
 def _storage(journal: Path) -> JournalStorage:
     return JournalStorage(JournalFileBackend(str(journal)))
 
@@ -215,14 +162,6 @@ def _repair(journal: Path) -> None:
     content = journal.read_bytes()
     if not content.endswith(b"\n"):
         os.truncate(journal, content.rfind(b"\n") + 1)
-
-
-def _check_processes(processes: list[SpawnProcess], errors: SimpleQueue[str]) -> None:
-    if not errors.empty():
-        raise ValueError(errors.get())
-    codes = [process.exitcode for process in processes if process.exitcode]
-    if codes:
-        raise ValueError(f"a process that ran trials ended with exit code {codes[0]}; the same command resumes")
 
 
 def _result(number: int, trial: FrozenTrial) -> TrialResult:
