@@ -42,7 +42,7 @@ def test_a_search_from_end_to_end_and_the_command_that_it_prints(
     best = re.search(r"best validation accuracy  (\d\.\d{4})  \(trial", out)
     assert best is not None
     assert f"{record['valid_score']:.4f}" == best[1]
-    again = command("tune", "--out", "s", "--trials", 3, "--picture", "none")
+    again = command("tune", "--out", "s", "--picture", "none")
     assert again[:2] == (0, out)
     repeated = command("train", "--config", "s/best.toml", "--out", "other")[1].splitlines()
     assert repeated[:2] == command("train", "--out", "s/best")[1].splitlines()[:2]
@@ -99,7 +99,7 @@ def test_ctrl_c_says_how_to_resume(command: Command, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(study, "run_trials", interrupted)
     code, _, err = command("tune", "MUTAG", "--out", "s", "--trials", 4)
     assert code == 130
-    assert "interrupted after 0 of 4 trials; to resume: bankgcn tune --out s --trials 4 --workers 1" in err
+    assert "interrupted after 0 of 4 trials; to resume: bankgcn tune --out s --workers 1" in err
 
 
 @pytest.mark.slow

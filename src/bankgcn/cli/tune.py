@@ -17,7 +17,7 @@ from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.run_report import show_graphs
 from bankgcn.cli.settings import DATA_ROOT, SOURCE, Settings, translate_option_names
 from bankgcn.cli.train import Source
-from bankgcn.cli.tune_folder import TuneFolder, train_command
+from bankgcn.cli.tune_folder import USUAL_TRIALS, TuneFolder, train_command
 from bankgcn.cli.tune_progress import TuneProgress
 from bankgcn.experiments.tuning.space import names_of, parameters_for
 from bankgcn.extras import require
@@ -39,9 +39,14 @@ if TYPE_CHECKING:
 TUNING = Path("tuning")
 OFFERED = {name: place for name, place in PLACES.items() if name not in ("folds", "fold")}
 NO_PICTURE = "none"
-SHOWN = 5  # settings whose importance is printed
+SHOWN = 4  # settings whose importance is printed
 
-NumTrials = Annotated[int, typer.Option(help="Number of trials in all, with those of an earlier command.", min=1)]
+NumTrials = Annotated[
+    int | None,
+    typer.Option(
+        help="Number of trials in all, with those of an earlier command.", min=1, show_default=str(USUAL_TRIALS)
+    ),
+]
 Workers = Annotated[int, typer.Option(help="Number of trials at the same time, each in a process of its own.", min=1)]
 Out = Annotated[
     Path | None,
@@ -57,7 +62,7 @@ Picture = Annotated[
 @with_settings(OFFERED)
 def tune(
     source: Source = None,
-    trials: NumTrials = 50,
+    trials: NumTrials = None,
     workers: Workers = 1,
     out: Out = None,
     picture: Picture = "png",
@@ -88,8 +93,9 @@ def tune(
     runner = _prepare(settings, fixed)
     with lock_folder(folder.path):
         folder.check_graphs(runner.fingerprint, settings[SOURCE])
-        folder.write_config(fixed, settings, runner.fingerprint)
-        study = _run(runner, folder, trials, workers, settings["seed"])
+        total = trials or folder.num_trials
+        folder.write_config(fixed, settings, total, runner.fingerprint)
+        study = _run(runner, folder, total, workers, settings["seed"])
         _show_outcome(study, runner, folder, settings, picture)
 
 
@@ -132,7 +138,7 @@ def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int
                 run_trials_in_processes(study, folder.path, runner.search, total, seed, workers, show)
         except KeyboardInterrupt:
             ended = len(ended_trials(study))
-            again = f"bankgcn tune --out {shlex.quote(str(folder.path))} --trials {total} --workers {workers}"
+            again = f"bankgcn tune --out {shlex.quote(str(folder.path))} --workers {workers}"
             say(f"interrupted after {ended:,} of {total:,} trials; to resume: {again}", stderr=True)
             raise typer.Exit(INTERRUPTED) from None
     return study
@@ -157,7 +163,7 @@ def _show_outcome(study: optuna.Study, runner: Trials, folder: TuneFolder, setti
         with atomic_write(folder.picture(picture)) as file:
             file.write(image)
     say(f"files: {folder.path}")
-    say("no test graph has been used; this trains the winner again and scores the test graphs, once:")
+    say("no test graph has been used; to train the winner and score the test graphs once:")
     say(shlex.join(train_command(winner, folder.path / "best")))
 
 
@@ -170,8 +176,7 @@ def _show_winner(best: TrialResult, ended: list[TrialResult], weights: dict[str,
     for name, value in best.values.items():
         say(f"  {name:<14} {value}")
     if weights:
-        shown = list(weights.items())[:SHOWN]
-        say(f"what mattered most: {', '.join(f'{name} {weight:.2f}' for name, weight in shown)} (importance, sum 1)")
+        say(f"importance: {', '.join(f'{name} {weight:.2f}' for name, weight in list(weights.items())[:SHOWN])}")
     say(
         "note: the best of many validation scores is optimistic; the test score of the winner is not",
         stderr=True,

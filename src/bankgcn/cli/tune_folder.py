@@ -18,8 +18,9 @@ from bankgcn.settings import Plain
 if TYPE_CHECKING:
     from bankgcn.experiments.tuning.study import TrialResult
 
-GRAPHS = "graphs"
-"""The fingerprint of the graphs, in the file of the settings."""
+GRAPHS, TRIALS = "graphs", "trials"
+"""Fingerprint of the graphs, and number of trials, in the file of the settings."""
+USUAL_TRIALS = 50
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class TuneFolder:
 
     @property
     def config(self) -> Path:
-        """The settings that are fixed, in TOML, and the fingerprint of the graphs."""
+        """The settings that are fixed, in TOML, with the number of trials and the fingerprint of the graphs."""
         return self.path / "tune.toml"
 
     @property
@@ -61,7 +62,7 @@ class TuneFolder:
             if self.path.is_dir() and any(not path.name.startswith(".") for path in self.path.iterdir()):
                 raise FileError("holds something else than a search: name another folder by --out", self.path)
             return dict(typed)
-        kept = {name: value for name, value in read_toml(self.config).items() if name != GRAPHS}
+        kept = {name: value for name, value in read_toml(self.config).items() if name not in (GRAPHS, TRIALS)}
         for row in SPACE:
             if row.name in typed and row.name not in kept:
                 raise ValueError(f"{self.path} holds a search that varies {row.name}: name another folder by --out")
@@ -73,6 +74,11 @@ class TuneFolder:
             )
         return {**kept, **{name: value for name, value in typed.items() if name == DATA_ROOT}}
 
+    @property
+    def num_trials(self) -> int:
+        """The number of trials of the last command; the default without one."""
+        return int(read_toml(self.config).get(TRIALS, USUAL_TRIALS)) if self.config.exists() else USUAL_TRIALS
+
     def check_graphs(self, fingerprint: str, source: str) -> None:
         """Raise if the graphs have changed since the first trial."""
         if self.config.exists() and read_toml(self.config).get(GRAPHS) != fingerprint:
@@ -81,11 +87,11 @@ class TuneFolder:
                 "scores on other graphs cannot be compared"
             )
 
-    def write_config(self, fixed: Mapping[str, Plain], settings: Settings, fingerprint: str) -> None:
+    def write_config(self, fixed: Mapping[str, Plain], settings: Settings, trials: int, fingerprint: str) -> None:
         """Write the settings that are fixed, with full paths."""
         paths = {name: settings[name] for name in (SOURCE, "test") if settings[name]}
         comment = "bankgcn tune --out FOLDER resumes this search"
-        write_toml(self.config, {**fixed, **paths, GRAPHS: fingerprint}, comment)
+        write_toml(self.config, {**fixed, **paths, TRIALS: trials, GRAPHS: fingerprint}, comment)
 
     def write_best(self, settings: Settings) -> None:
         """Write the settings of the winner."""
