@@ -107,6 +107,11 @@ def test_missing_runs_are_marked_and_a_lone_model_has_no_tests() -> None:
     assert "reference" in text
 
 
+def test_a_single_run_has_no_p_values() -> None:
+    table = comparison_table(SPECS, runs=1, grid=GRID)
+    assert "There are no p-values" in render_comparison(table, records_of(table))
+
+
 def test_records_without_a_baseline_have_no_such_line() -> None:
     records = records_of(TABLE, assessment={})
     assert list(lines(TABLE, records)) == ["BankGCN", "GCN", "MLP"]

@@ -32,7 +32,7 @@ class TuneProgress:
     def __init__(self, total: int, before: int, metric: Metric):
         self.total, self.before, self.metric = total, before, metric
         self.console = Console(stderr=True, highlight=False)
-        columns = (TextColumn("trial {task.completed}/{task.total}"), BarColumn(20), TextColumn("{task.description}"))
+        columns = (TextColumn("trial {task.completed}/{task.total}"), BarColumn(10), TextColumn("{task.description}"))
         self.bar = Progress(*columns, console=self.console, transient=True, disable=not self.console.is_terminal)
         self.task = self.bar.add_task("", total=total, completed=before)
         self.started = self.printed = time.monotonic()
@@ -52,19 +52,22 @@ class TuneProgress:
         if len(trials) == self.done:
             return
         self.done = len(trials)
-        line = self._line(trials, best)
-        self.bar.update(self.task, completed=self.done, description=line)
+        score = f"best {self.metric.label} {best.score:.4f}" if best else ""
+        time_left = self._time_left()
+        self.bar.update(self.task, completed=self.done, description=", ".join(filter(None, (score, time_left))))
         now = time.monotonic()
         if not self.console.is_terminal and (now - self.printed > SECONDS_BETWEEN_LINES or self.done >= self.total):
             self.printed = now
-            self.console.print(Text(f"trial {self.done}/{self.total}: {line}"), soft_wrap=True)
+            number = f"{score} (trial {best.number})" if best else ""
+            stopped = sum(trial.stopped for trial in trials)
+            parts = (number, f"{stopped} stopped early" if stopped else "", time_left)
+            line = f"trial {self.done}/{self.total}: {', '.join(filter(None, parts))}"
+            self.console.print(Text(line), soft_wrap=True)
 
-    def _line(self, trials: Sequence[TrialResult], best: TrialResult | None) -> str:
-        stopped = sum(trial.stopped for trial in trials)
-        words = [f"best {self.metric.label} {best.score:.4f} (trial {best.number})"] if best else []
-        words += [f"{stopped} stopped early"] if stopped else []
+    def _time_left(self) -> str:
+        """The time left, by the mean time of the trials of this command; empty if it is unknown or over."""
         new = self.done - self.before
-        if new > 0 and self.done < self.total:
-            left = (time.monotonic() - self.started) / new * (self.total - self.done)
-            words.append(f"about {timedelta(seconds=round(left))} left")
-        return ", ".join(words)
+        if new <= 0 or self.done >= self.total:
+            return ""
+        seconds = (time.monotonic() - self.started) / new * (self.total - self.done)
+        return f"about {timedelta(seconds=round(seconds))} left"

@@ -26,6 +26,8 @@ def footer(compared: ComparedModels) -> Iterator[str]:
 
 def _verdict(compared: ComparedModels) -> str:
     """Which lines differ from the reference by the adjusted test, in one sentence."""
+    if all(map(math.isnan, compared.adjusted)):
+        return "There are no p-values: they need two runs of each model (--runs)."
     words = []
     for line, p in zip(compared.lines, compared.adjusted, strict=True):
         if line.versus is not None and p < LEVEL:
