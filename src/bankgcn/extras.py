@@ -27,6 +27,7 @@ OPTIONAL: dict[str, Library] = {
     "skimage": Library("scikit-image", "bankgcn[images]"),
     "sklearn": Library("scikit-learn", "bankgcn[sklearn]"),
     "ray": Library("Ray", "bankgcn[ray]"),
+    "optuna": Library("Optuna", "bankgcn[tune]"),
     "pyarrow": Library("pyarrow", "bankgcn[parquet]"),
     "tensorboard": Library("TensorBoard", "bankgcn[tensorboard]"),
     "onnx": Library("ONNX", "bankgcn[onnx]"),

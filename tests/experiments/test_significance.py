@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bankgcn.experiments.significance import Spread, compare, corrected_t_test, signed_rank_test, two_sided_t
+from bankgcn.experiments.significance import (
+    Spread,
+    compare,
+    corrected_interval,
+    corrected_t_test,
+    holm,
+    signed_rank_test,
+    t_quantile,
+    two_sided_t,
+)
 
 scores = st.lists(st.integers(-40, 40), min_size=2, max_size=20)
 
@@ -115,3 +124,31 @@ def test_the_spread_is_that_of_a_sample_and_leaves_nan_out() -> None:
     assert (spread.mean, spread.std, spread.count) == (pytest.approx(0.7), pytest.approx(0.2), 3)
     assert math.isnan(Spread.of([0.5]).std)
     assert math.isnan(Spread.of([]).mean)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 5, 19])
+def test_the_quantile_of_t_is_scipys(freedom: int) -> None:
+    assert t_quantile(0.95, freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-9)
+
+
+def test_the_interval_is_the_plain_one_without_overlap_and_wider_with_it() -> None:
+    scores = [0.61, 0.7, 0.55, 0.68, math.nan]
+    known = scores[:-1]
+    plain = stats.t.interval(0.95, len(known) - 1, np.mean(known), stats.sem(known))
+    assert corrected_interval(scores, test_to_train=0) == pytest.approx(plain)
+    low, high = corrected_interval(scores, test_to_train=1 / 8)
+    assert high - low == pytest.approx((plain[1] - plain[0]) * math.sqrt(1 + len(known) / 8))
+    assert all(map(math.isnan, corrected_interval([0.5])))
+
+
+def test_an_interval_contains_a_mean_exactly_where_the_test_finds_no_difference() -> None:
+    differences = np.array([0.1, 0.02, 0.07, 0.05, 0.11])
+    for shift in np.linspace(-0.3, 0.3, 31):
+        low, high = corrected_interval(differences - shift)
+        assert (low <= 0 <= high) == (corrected_t_test(differences - shift) >= 0.05)
+
+
+def test_holm_adjusts_by_the_number_of_tests_and_keeps_the_order() -> None:
+    assert holm([0.04, math.nan, 0.01, 0.03]) == [pytest.approx(0.06), pytest.approx(math.nan, nan_ok=True), 0.03, 0.06]
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []

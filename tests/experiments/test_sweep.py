@@ -107,6 +107,26 @@ def test_a_file_that_has_changed_is_trained_on_again(
     assert sweep([config], store, SerialEngine()).records == again.records  # there is nothing to compare with
 
 
+def test_a_column_that_splits_otherwise_is_trained_on_again(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.set_default_dtype(torch.float32)
+    monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "own.csv"
+    lines = [f"{'C' * (1 + n % 5)}O,{n % 2},{'train' if n < 20 else 'valid' if n < 25 else 'test'}" for n in range(30)]
+    file.write_text("\n".join(["smiles,y,part", *lines]))
+    options = {"max_epochs": 1, "hidden_channels": 8, "num_layers": 1, "split_column": "part", "target": "y"}
+    config = RunSpec(dataset=str(file)).with_(**options)
+    first = sweep([config], store, SerialEngine())
+    assert sweep([config], store, SerialEngine()).ran == 0
+    file.write_text("\n".join(["smiles,y,part", *(line.replace("valid", "train") for line in lines[:21]), *lines[21:]]))
+    again = sweep([config], store, SerialEngine())
+    assert again.ran == 1
+    assert again.records[0].fingerprint == first.records[0].fingerprint
+    assert again.records[0].split_sizes == (21, 4, 5)
+    assert len(list(store.folder.glob("*.outdated-1"))) == 1
+
+
 def test_what_a_killed_sweep_left_of_a_write_is_removed_when_it_is_old(store: Store, engine: SerialEngine) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         ended.wait()

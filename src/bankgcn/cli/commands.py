@@ -42,12 +42,20 @@ COMMANDS: dict[str, Row] = {
         "predict", "embed", "Write the vector by which the network represents each graph, before its last layer."
     ),
     "export": Row("export", "export", "Write a trained model to an ONNX file, which runs without this package."),
+    "tune": Row("tune", "tune", "Search for good settings by validation scores alone; the test graphs are never used."),
+    "compare": Row(
+        "compare",
+        "compare",
+        "Compare models on your own graphs: shared splits, values chosen by validation, paired tests.",
+    ),
     "data": Row("data", "app", "Datasets: list, describe, fetch."),
     "reproduce": Row(
         "reproduce", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."
     ),
     "table": Row(
-        "reproduce", "print_table", "Print a table of the paper from the records in the store; nothing is run."
+        "reproduce",
+        "print_table",
+        "Print a table of the paper, or a comparison, from the records in the store; nothing is run.",
     ),
     "figure": Row(
         "figure",

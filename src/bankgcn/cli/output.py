@@ -32,6 +32,16 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
             yield file
 
 
+def print_text(text: str, path: Path) -> None:
+    """Print a text, or write it to a file and say so."""
+    if is_standard_output(path):
+        typer.echo(text, nl=False)
+        return
+    with atomic_write(path) as file:
+        file.write(text.encode())
+    typer.echo(f"written to {path}")
+
+
 def named(path: Path) -> str:
     """The name of the output in messages."""
     return "standard output" if is_standard_output(path) else str(path)

@@ -10,10 +10,12 @@ from typing import Annotated
 import typer
 
 from bankgcn.choices import pick
+from bankgcn.cli.output import OR_STANDARD_OUTPUT
 from bankgcn.experiments.paper.layout import DRAWN, Figure, Grid, Table, stand_ins
 from bankgcn.experiments.paper.settings import SETTINGS
 from bankgcn.experiments.paper.tables import FIGURE_3_DATASETS, TABLES, figure3
 from bankgcn.nn.activation import ACTIVATIONS
+from bankgcn.report.sheet import WRITERS
 from bankgcn.training import ModelConfig
 
 Datasets = Annotated[str | None, typer.Option(help="Only these datasets, separated by commas.", metavar="NAMES")]
@@ -67,6 +69,8 @@ Notes = Annotated[
 Layout = Annotated[
     str, typer.Option(help="'full': with differences, p-values and runs. 'paper': one block like the paper's table.")
 ]
+Format = Annotated[str, typer.Option("--format", help=f"One of {', '.join(WRITERS)}.")]
+Out = Annotated[Path, typer.Option(help=f"Output file; {OR_STANDARD_OUTPUT}")]
 StoreFolder = Annotated[Path, typer.Option(help="Folder with the records of the runs, one file each.", metavar="DIR")]
 
 DEFAULT_STORE = Path("bankgcn-records")
@@ -135,9 +139,9 @@ class TableSelection:
             raise ValueError("--setting and --normalize both say where the l2 normalisation stands: leave out one")
         grid = table.grid if self.setting is None else pick(SETTINGS, self.setting, "setting").grid
         if self.weight_decays is not None:
-            grid = replace(grid, weight_decays=_numbers(self.weight_decays, "weight-decays"))
+            grid = replace(grid, weight_decays=numbers_in(self.weight_decays, "weight-decays"))
         if self.gammas is not None:
-            grid = replace(grid, gammas=_numbers(self.gammas, "gammas"))
+            grid = replace(grid, gammas=numbers_in(self.gammas, "gammas"))
         if self.normalize is not None:
             places = names_in(self.normalize, "normalize") or []
             grid = replace(grid, normalize=tuple(_place(name) for name in places))
@@ -166,7 +170,8 @@ def _place(name: str) -> str:
     return name
 
 
-def _numbers(typed: str, option: str) -> tuple[float, ...]:
+def numbers_in(typed: str, option: str) -> tuple[float, ...]:
+    """The numbers in a list that is separated by commas."""
     try:
         return tuple(float(number) for number in names_in(typed, option) or ())
     except ValueError as error:

@@ -6,22 +6,23 @@ from pathlib import Path
 from typing import Annotated, cast
 
 import typer
-from rich.console import Console
 
 from bankgcn.choices import pick
-from bankgcn.cli.errors import FAILED, INTERRUPTED
+from bankgcn.cli.comparison_settings import stored_comparison
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output
+from bankgcn.cli.output import print_text
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
     Datasets,
     Epochs,
+    Format,
     Gammas,
     Layout,
     Models,
     Normalize,
     Notes,
+    Out,
     Runs,
     SearchRuns,
     Select,
@@ -32,19 +33,18 @@ from bankgcn.cli.paper_options import (
     names_in,
 )
 from bankgcn.cli.stored import check_store, read_records, stored_part
-from bankgcn.cli.sweep_grid import SweepGrid
+from bankgcn.cli.sweeping import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.data.sources import find_dataset
 from bankgcn.experiments import RunRecord
+from bankgcn.experiments.comparison import NAME as COMPARISON
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.paper.datasets import PAPER_DATASETS, describe, is_here
 from bankgcn.experiments.paper.layout import Figure, Table, stand_ins
-from bankgcn.experiments.paper.search import check_rule, expected_configs, run_experiment
+from bankgcn.experiments.paper.search import check_rule, expected_configs
 from bankgcn.experiments.selection import RULES, SelectionRule
-from bankgcn.experiments.store import Store
-from bankgcn.experiments.sweep import SweepResult
 from bankgcn.extras import require
-from bankgcn.files.atomic import atomic_write
 from bankgcn.nn.network import check_available
+from bankgcn.report.comparison import render_comparison
 from bankgcn.report.datasets import dataset_sheet
 from bankgcn.report.figures import omegas
 from bankgcn.report.sheet import WRITERS, write_sheet
@@ -65,11 +65,9 @@ def run_experiments(
     select: Select = "validation",
     notes: Notes = False,
     layout: Layout = "full",
-    engine: Annotated[
-        str, typer.Option(help="Where to run: 'local' processes, a 'ray' cluster, or 'serial' in this process.")
-    ] = "local",
-    workers: Annotated[int | None, typer.Option(help="Number of parallel runs; all cores by default.", min=1)] = None,
-    address: Annotated[str | None, typer.Option(help="Address of the Ray cluster, for --engine ray.")] = None,
+    engine: EngineName = "local",
+    workers: Workers = None,
+    address: Address = None,
     store: StoreFolder = DEFAULT_STORE,
     known_folder: Annotated[
         Path | None,
@@ -113,20 +111,17 @@ def run_experiments(
     check_store(store)
     known = read_records(known_folder) if known_folder is not None else {}
     runner = make_engine(engine, workers=workers, data_root=data_root, address=address)
-    console = Console(stderr=True, highlight=False)
-    try:
-        with SweepGrid(experiment, configs, console) as grid:
-            grid.say(f"{what}: {len(configs):,} runs; their records are in {store}")
-            outcome = run_experiment(experiment, Store(store), runner, grid.on_event, known)
-            grid.say(grid.summary())
-    except KeyboardInterrupt:
-        say(f"interrupted: finished runs are in {store}; the same command resumes", stderr=True)
-        raise typer.Exit(INTERRUPTED) from None
-    _print_outcome(experiment, outcome, rule, notes, layout)
+    outcome = run_missing(experiment, store, runner, known)
+    records = {record.config.key: record for record in outcome.records}
+    typer.echo(_render(experiment, records, rule, "text", notes, layout), nl=False)
+    check_failed(outcome)
 
 
 def print_table(
-    what: Annotated[str, typer.Argument(help="table0, table1, ..., table4, or figure3.", metavar="TABLE")],
+    what: Annotated[
+        str,
+        typer.Argument(help="table0, table1, ..., table4, figure3, or comparison.", metavar="TABLE"),
+    ],
     datasets: Datasets = None,
     models: Models = None,
     runs: Runs = None,
@@ -140,14 +135,14 @@ def print_table(
     notes: Notes = False,
     layout: Layout = "full",
     store: StoreFolder = DEFAULT_STORE,
-    form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(WRITERS)}.")] = "text",
-    out: Annotated[Path, typer.Option(help=f"Output file; {OR_STANDARD_OUTPUT}")] = Path("-"),
+    form: Format = "text",
+    out: Out = Path("-"),
     data_root: DataRoot = None,
 ) -> None:
-    """Print a table of the paper from the records in the store; nothing is run.
+    """Print a table of the paper, or a comparison, from the records in the store; nothing is run.
 
     Without --models and --datasets, the table has the rows and columns with at least one record. table0 describes the
-    datasets; it reads them instead of records.
+    datasets; it reads them instead of records. comparison is the table of 'bankgcn compare'.
     """
     rule = _rule(select)
     pick(WRITERS, form, "format")
@@ -165,23 +160,14 @@ def print_table(
     )
     if what == "table0":
         text = write_sheet(dataset_sheet(describe(_datasets(selection, data_root), data_root)), form, notes)
+    elif what == COMPARISON:
+        if selection != TableSelection() or rule != "validation" or layout != "full":
+            raise ValueError("comparison has its options in the store: here it takes --store, --format, --notes, --out")
+        text = render_comparison(*stored_comparison(store), form, notes)
     else:
         experiment, records = stored_part(what, selection, store)
         text = _render(experiment, records, rule, form, notes, layout)
-    if is_standard_output(out):
-        typer.echo(text, nl=False)
-    else:
-        _write(out, text.encode())
-
-
-def _print_outcome(
-    experiment: Table | Figure, outcome: SweepResult, rule: SelectionRule, notes: bool, layout: str
-) -> None:
-    records = {record.config.key: record for record in outcome.records}
-    typer.echo(_render(experiment, records, rule, "text", notes, layout), nl=False)
-    if outcome.failed:
-        say(f"error: {len(outcome.failed):,} runs failed; the same command tries them again", stderr=True)
-        raise typer.Exit(FAILED)
+    print_text(text, out)
 
 
 def _render(
@@ -205,9 +191,3 @@ def _rule(select: str) -> SelectionRule:
     rule = cast(SelectionRule, select)
     pick(RULES, rule, "selection")
     return rule
-
-
-def _write(path: Path, content: bytes) -> None:
-    with atomic_write(path) as file:
-        file.write(content)
-    typer.echo(f"written to {path}")

@@ -23,6 +23,12 @@ def show_start(run: PreparedRun, folder: RunFolder, epochs: int) -> None:
         folder: Its folder.
         epochs: Number of epochs before an interruption.
     """
+    show_graphs(run)
+    say(f"resuming after epoch {epochs} in {folder.path}" if epochs else f"training in {folder.path}", stderr=True)
+
+
+def show_graphs(run: PreparedRun) -> None:
+    """Print notes on the graphs, and their numbers."""
     graphs, task = run.graphs, run.task
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
     for note in (*graphs.notes, *class_notes(graphs)):
@@ -38,7 +44,6 @@ def show_start(run: PreparedRun, folder: RunFolder, epochs: int) -> None:
         f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}",
         stderr=True,
     )
-    say(f"resuming after epoch {epochs} in {folder.path}" if epochs else f"training in {folder.path}", stderr=True)
 
 
 def show_outcome(record: RunRecord, folder: RunFolder) -> None:

@@ -66,7 +66,7 @@ class Settings:
         if given.get("test"):
             given["test"] = _canonical_source(str(given["test"]))
         model = str(given.get("model", DEFAULTS["model"]))
-        unused = _unused(model)
+        unused = unused_settings(model)
         for key in given:
             if key in unused:
                 raise ValueError(f"{key} is no option of the model {model}, which has {_options(model)}")
@@ -141,7 +141,8 @@ def _is_of_model(key: str) -> bool:
     return key in BANK_ONLY or (key in PLACES and PLACES[key].part == "conv_options")
 
 
-def _unused(model: str) -> set[str]:
+def unused_settings(model: str) -> set[str]:
+    """Names of the settings that mean nothing to a model."""
     options = pick(CONVS, model, "model").options
     unused = {key for key, place in PLACES.items() if place.part == "conv_options" and place.field not in options}
     return unused if model == "bank" else unused | set(BANK_ONLY)

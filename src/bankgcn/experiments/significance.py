@@ -17,6 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 TEST_TO_TRAIN = 1 / 8
 """Test graphs per training graph in a split of 8:1:1."""
 
+COVERAGE = 0.95
+"""Of the intervals of mean scores."""
+
+BISECTIONS = 60  # more than the digits of a number
+
 SAME = 1e-12
 """Scores that differ by less count as equal: in floating point, 0.9 - 0.8 is not 0.8 - 0.7."""
 
@@ -119,6 +124,57 @@ def corrected_t_test(differences: NDArray[np.float64], test_to_train: float = TE
         return 1.0 if abs(differences[0]) < SAME else 0.0
     error = math.sqrt((1 / count + test_to_train) * float(differences.var(ddof=1)))
     return two_sided_t(float(differences.mean()) / error, count - 1)
+
+
+def corrected_interval(
+    scores: ArrayLike, test_to_train: float = TEST_TO_TRAIN, coverage: float = COVERAGE
+) -> tuple[float, float]:
+    """The interval of a mean score over splits that overlap, with the variance of :func:`corrected_t_test`.
+
+    Args:
+        scores: One for each split; NaN entries are left out.
+        test_to_train: As for :func:`corrected_t_test`.
+        coverage: Probability that such an interval contains the mean.
+
+    Returns:
+        Both bounds; NaN for fewer than two scores.
+
+    Example:
+        >>> low, high = corrected_interval([0.7, 0.8, 0.9], test_to_train=0)
+        >>> round(low, 3), round(high, 3)
+        (0.552, 1.048)
+    """
+    spread = Spread.of(scores)
+    if spread.count < 2:
+        return math.nan, math.nan
+    reach = t_quantile(coverage, spread.count - 1) * spread.std * math.sqrt(1 / spread.count + test_to_train)
+    return spread.mean - reach, spread.mean + reach
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values adjusted for their number by Holm's method; NaN entries stay and do not count.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03])
+        [0.03, 0.06, 0.06]
+    """
+    order = sorted((p, place) for place, p in enumerate(p_values) if not math.isnan(p))
+    adjusted, largest = list(p_values), 0.0
+    for rank, (p, place) in enumerate(order):
+        largest = max(largest, min(1.0, p * (len(order) - rank)))
+        adjusted[place] = largest
+    return adjusted
+
+
+def t_quantile(coverage: float, freedom: int) -> float:
+    """The number that Student's ``|T|`` exceeds with probability ``1 - coverage``, by bisection."""
+    low, high = 0.0, 1.0
+    while two_sided_t(high, freedom) > 1 - coverage:
+        high *= 2
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if two_sided_t(middle, freedom) > 1 - coverage else (low, middle)
+    return (low + high) / 2
 
 
 def two_sided_t(t: float, freedom: int) -> float:

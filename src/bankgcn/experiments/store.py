@@ -137,7 +137,7 @@ class Store:
         self._identity = found
 
     def _set_aside(self, path: Path, record: RunRecord) -> None:
-        """Rename a file that a new record must not overwrite: a damaged record, or one of other graphs."""
+        """Rename a file that a new record must not overwrite: it is damaged, or of other graphs or another split."""
         existing = None
         try:
             existing = _read(path)
@@ -147,7 +147,8 @@ class Store:
             raise ValueError(f"{path} {error}, or use another store") from error
         except (OSError, ValueError):
             pass  # it is damaged, but must not be lost
-        if existing is not None and existing.fingerprint == record.fingerprint:
+        data = (record.fingerprint, record.split_hash)
+        if existing is not None and (existing.fingerprint, existing.split_hash) == data:
             return
         label = "corrupt" if existing is None else "outdated"
         aside = next(name for n in count(1) if not (name := path.with_name(f"{path.name}.{label}-{n}")).exists())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
@@ -16,6 +16,7 @@ from bankgcn.files.folder_lock import Claims
 from bankgcn.training.prepare import Loader
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
+from bankgcn.training.splitting import draw_split
 
 POLL_SECONDS = 1.0
 """How long a sweep waits before it looks again for the records of another one."""
@@ -61,13 +62,13 @@ def sweep(
         OSError: A record cannot be written. All earlier ones are stored.
     """
     wanted = {config.key: config for config in configs}
-    load = Loader()
+    data = _CurrentData()
     before: dict[str, RunRecord | None] = {}
     done: dict[str, RunRecord] = {}
     for key, config in wanted.items():
         before[key] = _stored(store, config, on_event)
         record = before[key] or (known or {}).get(key)
-        if record is not None and _is_current(record, load, on_event):
+        if record is not None and _is_current(record, data, on_event):
             done[key] = record
     missing = {key: config for key, config in wanted.items() if key not in done}
     failed: list[RunRecord] = []
@@ -157,24 +158,44 @@ def _stored(store: Store, config: RunSpec, on_event: OnEvent) -> RunRecord | Non
     return record
 
 
-def _is_current(record: RunRecord, load: Loader, on_event: OnEvent) -> bool:
+def _is_current(record: RunRecord, data: _CurrentData, on_event: OnEvent) -> bool:
     """Whether a record is of the graphs as they are now."""
     config = record.config
-    if _fingerprint_now(load, config) not in (None, record.fingerprint):
+    if data.differs_from(record):
         on_event(Event("outdated", config, message=f"{config.dataset} has changed since this run: the run is repeated"))
         return False
     on_event(Event("kept", config, record))
     return True
 
 
-def _fingerprint_now(load: Loader, config: RunSpec) -> str | None:
-    """That of the graphs in a file or folder of the user's own; ``None`` where there is nothing to compare with.
+class _CurrentData:
+    """The graphs in files and folders of the user's own, as they are now. Each is read once for all runs."""
 
-    A dataset of the catalogue is not compared: its name alone fixes its graphs.
-    """
-    if config.dataset in CATALOG or not Path(config.dataset).expanduser().exists():
-        return None
-    try:
-        return load.with_test_graphs(config).fingerprint
-    except (ValueError, OSError, ImportError):
-        return "unreadable"  # the run reports the reason
+    def __init__(self) -> None:
+        self._load = Loader()
+        self._known: dict[Hashable, tuple[str, str | None]] = {}
+
+    def differs_from(self, record: RunRecord) -> bool:
+        """Whether a run would use other graphs than its record did, or split them otherwise.
+
+        A dataset of the catalogue is not compared: its name alone fixes its graphs.
+        """
+        config = record.config
+        if config.dataset in CATALOG or not Path(config.dataset).expanduser().exists():
+            return False
+        key = (config.dataset, config.reader, config.task, config.split)
+        if key not in self._known:
+            self._known[key] = self._read(config)
+        fingerprint, split_hash = self._known[key]
+        return fingerprint != record.fingerprint or split_hash not in (None, record.split_hash)
+
+    def _read(self, config: RunSpec) -> tuple[str, str | None]:
+        """The fingerprint of the graphs; and the hash of the split, if a column of the file holds the whole split."""
+        try:
+            fingerprint = self._load.with_test_graphs(config).fingerprint
+            if config.split.split_column is None or config.split.test is not None or config.train_per_class is not None:
+                return fingerprint, None
+            source, graphs = self._load(config)
+            return fingerprint, draw_split(source, graphs, config.split, config.seeds.split)[0].hash
+        except (ValueError, OSError, ImportError):
+            return "unreadable", None  # the run reports the reason

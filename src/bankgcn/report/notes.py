@@ -24,11 +24,11 @@ def footer(results: Results) -> tuple[str, str]:
     """The selection rule, and everything that is missing or differs from the paper's protocol."""
     rule = f"Hyper-parameters chosen by {RULES[results.rule]}"
     if results.table.search_runs is not None:
-        rule = f"Hyper-parameters chosen by {_search_rule(results.table.search_runs)}"
+        rule = f"Hyper-parameters chosen by {search_rule(results.table.search_runs)}"
     warning = "; p-values prove nothing" if results.rule == "paper" else ""
     places = results.table.grid.normalize
     setting = "" if places == Grid.normalize else f"; {places_in_words(places)}"
-    exceptions = [*_incomplete(results), *shortened(results.table.max_epochs), *_changed(results), *_mixed(results)]
+    exceptions = [*incomplete(results), *shortened(results.table.max_epochs), *_changed(results), *_mixed(results)]
     return f"{rule}{warning}{setting}.", f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}."
 
 
@@ -39,14 +39,14 @@ def notes_of(results: Results) -> tuple[str, ...]:
         "ours: mean ± sample standard deviation (ddof = 1) over seeds. paper: as published, over its own runs.",
         *_selection(results),
         *_grid(results),
-        *_training(results),
+        *training_notes(results),
         *_splits(results),
         *_comparison(results),
-        *_diverged(results),
+        *diverged_notes(results),
         *dict.fromkeys(note for row in results.table.rows for note in row.notes),
         *_parameters(results),
         *(f"{column.label}: {note}." for column in results.table.columns for note in column.notes),
-        *_provenance(results),
+        *provenance(results),
     )
 
 
@@ -55,15 +55,17 @@ def shortened(max_epochs: int | None) -> list[str]:
     return [f"SHORTENED to {max_epochs} epoch{'s' if max_epochs > 1 else ''}"] if max_epochs else []
 
 
-def _search_rule(search_runs: int) -> str:
+def search_rule(search_runs: int) -> str:
+    """The rule of a choice by the first seeds."""
     seeds = f"first {search_runs} seeds" if search_runs > 1 else "first seed"
     return f"mean validation score over the {seeds}; only the winner runs all seeds"
 
 
-def _incomplete(results: Results) -> Iterator[str]:
-    incomplete = [cell for cell in results.cells.values() if not cell.complete]
-    if incomplete:
-        done, total = (sum(getattr(cell, name) for cell in incomplete) for name in ("done", "total"))
+def incomplete(results: Results) -> Iterator[str]:
+    """How many runs are missing, if some are."""
+    cells = [cell for cell in results.cells.values() if not cell.complete]
+    if cells:
+        done, total = (sum(getattr(cell, name) for cell in cells) for name in ("done", "total"))
         yield f"INCOMPLETE: entries with * have {done:,} of {total:,} runs"
 
 
@@ -100,11 +102,11 @@ def _selection(results: Results) -> Iterator[str]:
 
 def _grid(results: Results) -> Iterator[str]:
     grid, paper = results.table.grid, Grid()
-    values = f"weight decay in {_set(grid.weight_decays)}"
+    values = f"weight decay in {value_set(grid.weight_decays)}"
     if any(row.has_pairs and row.gamma is None for row in results.table.rows):
-        values += f", gamma in {_set(grid.gammas)} for filter banks"
+        values += f", gamma in {value_set(grid.gammas)} for filter banks"
     values += f"; {places_in_words(grid.normalize)}"
-    papers = f" The paper's grid: weight decay in {_set(paper.weight_decays)}, gamma in {_set(paper.gammas)}."
+    papers = f" The paper's grid: weight decay in {value_set(paper.weight_decays)}, gamma in {value_set(paper.gammas)}."
     yield f"Grid: {values}.{'' if _is_papers(grid) else papers} The paper does not say where its l2 stands."
 
 
@@ -113,7 +115,8 @@ def _is_papers(grid: Grid) -> bool:
     return replace(grid, normalize=Grid.normalize) == Grid()
 
 
-def _training(results: Results) -> Iterator[str]:
+def training_notes(results: Results) -> Iterator[str]:
+    """How the networks are trained."""
     table = results.table
     irrelevant = {"gamma": 0.0, "metric": "accuracy"}  # other notes give them
     trainings = {table.candidates(table.rows[0], column)[0].with_(**irrelevant).train for column in table.columns}
@@ -154,12 +157,14 @@ def _parameters(results: Results) -> Iterator[str]:
     yield from dict.fromkeys(COUNTS[row.conv] for row in rows if row.conv in COUNTS)
 
 
-def _diverged(results: Results) -> Iterator[str]:
+def diverged_notes(results: Results) -> Iterator[str]:
+    """How diverged runs count, if there are some."""
     if any(cell.diverged for cell in results.cells.values()):
         yield "Diverged runs are left out of mean and std; the selection counts them as the worst score."
 
 
-def _provenance(results: Results) -> Iterator[str]:
+def provenance(results: Results) -> Iterator[str]:
+    """Notes on the data, their fingerprints, and the versions that made the records."""
     for column in results.table.columns:
         used = _records(results, column.dataset)
         yield from (f"{column.label}: {note}." for note in sorted({note for record in used for note in record.notes}))
@@ -180,5 +185,6 @@ def _versions(record: RunRecord) -> str:
     return f"{versions}; {record.threads} thread{'s' if record.threads > 1 else ''} per run"
 
 
-def _set(values: tuple[float, ...]) -> str:
+def value_set(values: tuple[float, ...]) -> str:
+    """The values of a hyper-parameter that are chosen from."""
     return "{" + ", ".join(f"{value:g}" for value in values) + "}"

@@ -12,7 +12,7 @@ from bankgcn.experiments.paper.layout import Column, Row, Table
 from bankgcn.experiments.paper.published import Published
 from bankgcn.experiments.paper.search import check_rule, choose, needed_configs, num_needed, with_seed
 from bankgcn.experiments.selection import SelectionRule
-from bankgcn.experiments.significance import TEST_TO_TRAIN, Comparison, Spread, compare
+from bankgcn.experiments.significance import Comparison, Spread, compare
 from bankgcn.metrics import METRICS, Metric
 from bankgcn.report.fields import number
 
@@ -106,8 +106,7 @@ class Results:
         if not any(shared):
             return None
         first = [score if same else math.nan for score, same in zip(cell.scores, shared, strict=True)]
-        overlap = TEST_TO_TRAIN if column.drawn_splits else 0.0
-        return compare(first, reference.scores, overlap, cell.metric.higher_is_better)
+        return compare(first, reference.scores, column.overlap, cell.metric.higher_is_better)
 
     def decrease(self, row: Row, column: Column) -> tuple[float, float] | None:
         """Change of the mean score from the whole dataset to the reduced one, in percent: here, and in the paper."""

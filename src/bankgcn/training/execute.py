@@ -74,11 +74,28 @@ def execute(
     started = time.perf_counter()
     group = group or ProcessGroup()
     run = run if isinstance(run, PreparedRun) else prepare(run, load)
+    fitted = fit_run(run, callbacks=callbacks, checkpoint=checkpoint, group=group)
+    if group.rank > 0:
+        return None
+    tested = score_held_out(run) if fitted.best else HeldOut()
+    record = _record(run, fitted, tested, group, time.perf_counter() - started)
+    return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None, tested.table)
+
+
+def fit_run(
+    run: PreparedRun,
+    *,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: Path | None = None,
+    group: ProcessGroup | None = None,
+) -> FitResult:
+    """Train the network of a prepared run by its training and validation graphs; for the rest see :func:`execute`."""
     spec, graphs, split = run.spec, run.graphs, run.split
+    group = group or ProcessGroup()
     net = run.net.to(group.device)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(spec.seeds.weights)
-        fitted = fit(
+        return fit(
             net,
             graphs[split.train],
             graphs[split.valid],
@@ -93,11 +110,6 @@ def execute(
             weights=_of_part(run.weights, split.train),
             valid_weights=_of_part(run.weights, split.valid),
         )
-    if group.rank > 0:
-        return None
-    tested = score_held_out(run) if fitted.best else HeldOut()
-    record = _record(run, fitted, tested, group, time.perf_counter() - started)
-    return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None, tested.table)
 
 
 def _of_part(weights: NDArray[np.float64] | None, part: NDArray[np.int64]) -> NDArray[np.float64] | None:

@@ -155,6 +155,15 @@ def prepare_graphs(
     )
 
 
+def without_test_graphs(run: PreparedRun) -> PreparedRun:
+    """The same run with its training and validation graphs alone: nothing that follows can see a test graph."""
+    kept = np.concatenate([run.split.train, run.split.valid])
+    first = len(run.split.train)
+    split = Split(np.arange(first), np.arange(first, len(kept)), np.arange(0))
+    weights = None if run.weights is None else run.weights[kept]
+    return replace(run, graphs=run.graphs[kept], split=split, weights=weights)
+
+
 def _check_no_test_graphs(split: Split, name: str) -> None:
     """Raise if a split has test graphs, though they come from a source of their own."""
     if len(split.test):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.paper.published import Published
-from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.experiments.significance import TEST_TO_TRAIN
+from bankgcn.training import ModelConfig
 from bankgcn.training.spec import RunSpec
 
 STAND_INS = {"FRANKENSTEIN": "FRANKENSTEIN-rebuilt"}
@@ -75,6 +77,8 @@ class Column:
         widths: Width of the hidden layers by row; rows that are not listed have 64.
         train_per_class: Number of training graphs of each class; all if not given.
         drawn_splits: Whether each seed draws a split of its own.
+        test_to_train: Number of test graphs for each training graph.
+        settings: What all runs of the column have in common, if it is not the paper's protocol for the dataset.
         relative_to: Name of the column with the whole dataset, if this one uses a part of it.
         notes: Notes for the reader about the column.
     """
@@ -86,18 +90,28 @@ class Column:
     widths: Mapping[str, int] = field(default_factory=dict)
     train_per_class: int | None = None
     drawn_splits: bool = True
+    test_to_train: float = TEST_TO_TRAIN
+    settings: RunSpec | None = None
     relative_to: str | None = None
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def base(self) -> RunSpec:
+        """What all runs of the column have in common."""
+        if self.settings is not None:
+            return self.settings
+        protocol = CATALOG[self.dataset].protocol
+        return RunSpec(dataset=self.dataset, train_per_class=self.train_per_class).with_(**protocol)
 
     @property
     def metric(self) -> str:
         """Name of the metric of the scores."""
-        return self.protocol.get("metric", TrainConfig.metric)
+        return self.base.train.metric
 
     @property
-    def protocol(self) -> Mapping[str, Any]:
-        """The settings that the paper changes for the dataset."""
-        return CATALOG[self.dataset].protocol
+    def overlap(self) -> float:
+        """Number of test graphs for each training graph; 0 if all seeds have the same test graphs."""
+        return self.test_to_train if self.drawn_splits else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,12 +155,12 @@ class Table:
 
     def candidates(self, row: Row, column: Column) -> list[RunSpec]:
         """The candidates of a cell, with seed 0: one for each point of its grid."""
-        width = column.widths.get(row.name, ModelConfig.hidden_channels)
-        base = RunSpec(
-            dataset=column.dataset,
-            model=ModelConfig(conv=row.conv, conv_options=row.options, hidden_channels=width),
-            train_per_class=column.train_per_class,
-        ).with_(**column.protocol, max_epochs=self.max_epochs or TrainConfig.max_epochs)
+        base = column.base.with_(
+            conv=row.conv,
+            conv_options=row.options,
+            hidden_channels=column.widths.get(row.name, column.base.model.hidden_channels),
+            max_epochs=self.max_epochs or column.base.train.max_epochs,
+        )
         grid = product(self.grid.normalize, self.grid.weight_decays, self._gammas(row))
         return [base.with_(normalize=place, weight_decay=decay, gamma=gamma) for place, decay, gamma in grid]
 

@@ -1,0 +1,165 @@
+"""``bankgcn compare``: models on a user's own data or a dataset, by the protocol of the paper's tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bankgcn.choices import pick
+from bankgcn.cli.comparison_settings import FILE, GRAPHS, OFFERED, PROTOCOL, ComparisonSettings, stored_comparison
+from bankgcn.cli.messages import say
+from bankgcn.cli.options import DataRoot, with_settings
+from bankgcn.cli.output import print_text
+from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
+from bankgcn.cli.reading import load_graphs
+from bankgcn.cli.run_report import show_graphs
+from bankgcn.cli.settings import DATA_ROOT, SOURCE, translate_option_names
+from bankgcn.cli.stored import check_store
+from bankgcn.cli.sweeping import Address, EngineName, Workers, check_failed, run_missing
+from bankgcn.cli.train import Source
+from bankgcn.experiments.engines import make_engine
+from bankgcn.experiments.store import Store
+from bankgcn.extras import require
+from bankgcn.nn.network import check_available
+from bankgcn.report.comparison import render_comparison
+from bankgcn.report.sheet import WRITERS
+from bankgcn.training.prepare import Loader, PreparedRun, prepare
+
+COMPARISONS = Path("comparisons")
+
+Models = Annotated[
+    str | None,
+    typer.Option(
+        help="Models, separated by commas; the others are tested against the first.",
+        metavar="NAMES",
+        show_default=str(PROTOCOL["models"]),
+    ),
+]
+Runs = Annotated[
+    int | None,
+    typer.Option(
+        help="Number of seeds: each draws a split, which all models share.",
+        min=1,
+        show_default=str(PROTOCOL["runs"]),
+    ),
+]
+StoreFolder = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder with the records of the runs. Resumes the comparison that it holds.",
+        metavar="DIR",
+        show_default=f"{COMPARISONS}/SOURCE",
+    ),
+]
+
+
+@with_settings(OFFERED)
+def compare(
+    source: Source = None,
+    models: Models = None,
+    runs: Runs = None,
+    search_runs: SearchRuns = None,
+    weight_decays: WeightDecays = None,
+    gammas: Gammas = None,
+    store: StoreFolder = None,
+    engine: EngineName = "local",
+    workers: Workers = None,
+    address: Address = None,
+    form: Format = "text",
+    notes: Notes = False,
+    out: Out = Path("-"),
+    data_root: DataRoot = None,
+    **flags: Any,
+) -> None:
+    """Compare models on your own graphs: shared splits, values chosen by validation, paired tests.
+
+    Each run scores its test graphs once. Runs with a record in the store are not repeated: after an interruption,
+    'bankgcn compare --store DIR' resumes. 'bankgcn table comparison --store DIR' prints the table again.
+
+    For example: bankgcn compare molecules.csv --target active --models bank,gcn,gin --runs 10 --store active
+
+    A quick look: bankgcn compare MUTAG --models bank,mlp --runs 5 --search-runs 2 --epochs 100
+    """
+    pick(WRITERS, form, "format")
+    if engine == "ray":
+        require("ray", "--engine ray")
+    flags |= {SOURCE: source, DATA_ROOT: None if data_root is None else str(data_root), "models": models}
+    flags |= {"runs": runs, "search_runs": search_runs, "weight_decays": weight_decays, "gammas": gammas}
+    typed = {name: value for name, value in flags.items() if value is not None}
+    settings, folder = _resolve(typed, store)
+    for model in settings.specs:
+        check_available(model)
+    runner = make_engine(engine, workers=workers, data_root=settings.data_root, address=address)
+    settings = _checked_by_data(settings, folder)
+    settings.write(folder)
+    outcome = run_missing(settings.table, folder, runner)
+    print_text(render_comparison(*stored_comparison(folder), form, notes), out)
+    check_failed(outcome)
+
+
+def _resolve(typed: dict[str, Any], store: Path | None) -> tuple[ComparisonSettings, Path]:
+    """The settings and the store. What is typed overrides the settings that the store keeps, but for the data.
+
+    Raises:
+        ValueError: A setting is wrong, or the store holds a comparison on other data.
+    """
+    settings = ComparisonSettings(typed)
+    folder = store or COMPARISONS / _name(settings)
+    check_store(folder)
+    kept = ComparisonSettings.read(folder)
+    if kept is None:
+        _ = settings.table  # raises if a setting is wrong
+        return settings, folder
+    settings = kept.overridden(typed)
+    _ = settings.table
+    for name, value in kept.data.items():
+        if settings.data[name] != value:
+            raise ValueError(
+                f"{folder} holds a comparison with {name} = {value}, not {settings.data[name]}: name another folder by "
+                "--store"
+            )
+    reused = {name: value for name, value in settings.given.items() if name not in (*typed, GRAPHS)}
+    if reused:
+        words = ", ".join(f"{name} = {value}" for name, value in reused.items())
+        say(f"from {folder / FILE}: {words}", stderr=True)
+    return settings, folder
+
+
+def _name(settings: ComparisonSettings) -> str:
+    """The name of the default store: that of the dataset or file."""
+    dataset = next(iter(settings.specs.values())).dataset
+    return re.sub(r"[^\w.=-]+", "_", Path(dataset).stem)
+
+
+def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSettings:
+    """Prepare the first run of each model: errors in the data are reported before anything is run or written.
+
+    Returns:
+        The settings with the fingerprint of the graphs; and with the task that the targets look like, if its metric is
+        not the default.
+    """
+    _check_records(settings, folder)
+    load = Loader(settings.data_root, load_graphs)
+    with translate_option_names():
+        prepared = [prepare(spec, load) for spec in settings.specs.values()]
+    run: PreparedRun = prepared[0]
+    show_graphs(run)
+    if not len(run.split.test):
+        raise ValueError("the split leaves no test graphs, so that models cannot be compared (--ratios)")
+    settings = settings.with_(**{GRAPHS: run.fingerprint})
+    return settings if run.task.metric == run.spec.train.metric else settings.with_(task=run.task.kind)
+
+
+def _check_records(settings: ComparisonSettings, folder: Path) -> None:
+    """Raise if a store without settings holds records of other datasets only."""
+    if settings[GRAPHS]:
+        return
+    found = {record.config.dataset for record in Store(folder).records()}
+    if found and settings.data[SOURCE] not in found:
+        raise ValueError(
+            f"{folder} holds records of {', '.join(sorted(found)[:3])}, not of {settings.data[SOURCE]}: name another "
+            "folder by --store"
+        )

@@ -1,0 +1,121 @@
+"""One trial: train with the settings of the trial, and score the validation graphs."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import optuna
+from optuna.trial import Trial, TrialState
+
+from bankgcn.experiments.tuning.space import Parameter
+from bankgcn.metrics import Metric
+from bankgcn.settings import Plain
+from bankgcn.training.callbacks import Callback
+from bankgcn.training.execute import fit_run
+from bankgcn.training.fitting import Epoch
+from bankgcn.training.prepare import Loader, PreparedRun, prepare, prepare_graphs, without_test_graphs
+from bankgcn.training.setting_names import spec_of
+from bankgcn.training.spec import RunSpec
+
+REPORT_EVERY = 5  # epochs: a report takes as long as an epoch of a small set
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """What all trials of a study have in common; plain values, which other processes can read.
+
+    Args:
+        source: What to learn from.
+        settings: The settings of a run, under the names of flags; trials replace some of them.
+        parameters: The settings that trials vary.
+        data_root: Where to look for datasets first.
+    """
+
+    source: str
+    settings: Mapping[str, Plain] = field(hash=False)
+    parameters: tuple[Parameter, ...]
+    data_root: str | None = None
+
+    @property
+    def usual(self) -> dict[str, Plain]:
+        """The settings of a run without a search, as far as trials may choose them."""
+        return {row.name: self.settings[row.name] for row in self.parameters if row.allows(self.settings[row.name])}
+
+    def spec(self, values: Mapping[str, Plain] | None = None) -> RunSpec:
+        """The run with the values of a trial."""
+        return spec_of(self.source, {**self.settings, **(values or {})})
+
+
+class Trials:
+    """Runs trials. Only training and validation graphs are kept, so that no trial can score a test graph.
+
+    Args:
+        search: What the trials have in common.
+        load: Where the graphs come from.
+    """
+
+    def __init__(self, search: Search, load: Loader | None = None):
+        self.search = search
+        first = {row.name: row.choices[0] for row in search.parameters if row.divides}  # 8 heads may not divide
+        run = prepare(search.spec(first), load or Loader(search.data_root))
+        self.graphs: PreparedRun = without_test_graphs(run)
+        self.fingerprint = self.graphs.fingerprint
+
+    @property
+    def metric(self) -> Metric:
+        """What validation scores are."""
+        return self.graphs.task.scoring
+
+    def run(self, study: optuna.Study, trial: Trial) -> None:
+        """Run a trial, and tell the study its score; a poor trial is stopped early, by the pruner of the study."""
+        values = {row.name: row.suggest(trial) for row in self.search.parameters}
+        trial.set_user_attr("values", values)
+        run = prepare_graphs(self.search.spec(values), self.graphs.graphs, self.graphs.split)
+        started = time.perf_counter()
+        try:
+            fitted = fit_run(run, callbacks=[_Reports(trial)])
+        except optuna.TrialPruned:
+            study.tell(trial, state=TrialState.PRUNED)
+            return
+        if fitted.status == "diverged" or fitted.best is None:
+            trial.set_user_attr("diverged", True)
+            study.tell(trial, state=TrialState.PRUNED)
+            return
+        best = fitted.best
+        _check_score(best.valid_score, self.metric, len(self.graphs.split.valid))
+        trial.set_user_attr("valid_loss", best.valid_loss)
+        trial.set_user_attr("epochs", len(fitted.epochs))
+        trial.set_user_attr("seconds", time.perf_counter() - started)
+        study.tell(trial, best.valid_score)
+
+
+class _Reports(Callback):
+    """Reports validation scores to the study, whose pruner may stop the trial."""
+
+    def __init__(self, trial: Trial):
+        self.trial = trial
+
+    def on_epoch_end(self, epoch: Epoch) -> None:
+        """Report the score, and abandon the training if the trial is poor."""
+        if epoch.number % REPORT_EVERY or not math.isfinite(epoch.valid_score):
+            return
+        self.trial.report(epoch.valid_score, epoch.number)
+        if self.trial.should_prune():
+            raise optuna.TrialPruned
+
+
+def _check_score(score: float, metric: Metric, graphs: int) -> None:
+    if not math.isfinite(score):
+        raise ValueError(
+            f"the {graphs:,} validation graphs have no {metric.label}, because their targets are all the same: choose "
+            "another metric (--metric), or draw another split (--seed)"
+        )
+
+
+def journal_of(folder: Path) -> Path:
+    """The file that keeps the trials of a folder."""
+    return folder / "journal.log"

@@ -1,0 +1,118 @@
+"""The table of a comparison, from records alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bankgcn.experiments import RunRecord, RunSpec
+from bankgcn.experiments.comparison import comparison_table
+from bankgcn.experiments.paper.layout import Grid, Table
+from bankgcn.experiments.significance import compare, corrected_interval, holm
+from bankgcn.report.comparison import render_comparison
+from bankgcn.report.sheet import WRITERS
+from fake_records import fake_record
+
+BASE = RunSpec(dataset="own.csv")
+GRID = Grid(weight_decays=(0.0, 1e-4), gammas=(0.0,))
+SPECS = {model: BASE.with_(conv=model) for model in ("bank", "gcn", "mlp")}
+TABLE = comparison_table(SPECS, runs=6, grid=GRID)
+
+
+def records_of(table: Table, **changes: Any) -> dict[str, RunRecord]:
+    values: dict[str, Any] = {
+        "split_sizes": (60, 20, 20),
+        "task": {"kind": "classes"},
+        "assessment": {"baseline_score": 0.4},
+        **changes,
+    }
+    return {config.key: fake_record(config, **values) for config in table.configs()}
+
+
+def lines(table: Table, records: dict[str, RunRecord]) -> dict[str, dict[str, str]]:
+    rows = csv.DictReader(io.StringIO(render_comparison(table, records, "csv")))
+    return {row["model"]: row for row in rows}
+
+
+def scores_of(records: dict[str, RunRecord], conv: str) -> list[float]:
+    """The test scores of the candidate with the best mean validation score, in percent."""
+    found: dict[float, list[RunRecord]] = {}
+    for record in sorted(records.values(), key=lambda record: record.config.seed):
+        if record.config.model.conv == conv:
+            found.setdefault(record.config.train.weight_decay, []).append(record)
+    best = max(found.values(), key=lambda runs: np.mean([run.valid_score for run in runs]))
+    return [100 * run.test_score for run in best if run.test_score is not None]
+
+
+def test_figures_are_those_of_the_choice_by_validation_with_the_real_share_of_test_graphs() -> None:
+    records = records_of(TABLE)
+    rows, ratio = lines(TABLE, records), 20 / 60
+    reference = scores_of(records, "bank")
+    raw = [compare(scores_of(records, conv), reference, ratio).t_test for conv in ("gcn", "mlp")]
+    raw.append(compare([40.0] * 6, reference, ratio).t_test)
+    for (label, scores), p, adjusted in zip(
+        (("GCN", scores_of(records, "gcn")), ("MLP", scores_of(records, "mlp")), ("largest class", [40.0] * 6)),
+        raw,
+        holm(raw),
+        strict=True,
+    ):
+        row = rows[label]
+        assert float(row["mean"]) == pytest.approx(np.mean(scores))
+        assert float(row["p_t_test"]) == pytest.approx(p)
+        assert float(row["p_holm"]) == pytest.approx(adjusted)
+        low, high = corrected_interval(scores, ratio)
+        assert (float(row["interval_low"]), float(row["interval_high"])) == pytest.approx((max(0, low), min(100, high)))
+    assert rows["BankGCN"]["p_holm"] == ""
+
+
+@pytest.mark.parametrize("form", list(WRITERS))
+def test_the_order_of_the_records_does_not_matter(form: str) -> None:
+    records = records_of(TABLE)
+    backwards = dict(reversed(records.items()))
+    assert render_comparison(TABLE, records, form, notes=True) == render_comparison(TABLE, backwards, form, notes=True)
+
+
+def test_the_text_fits_a_terminal_and_names_what_differs() -> None:
+    records = records_of(TABLE)
+    text = render_comparison(TABLE, records, notes=True)
+    assert max(map(len, text.splitlines())) <= 80 or "data graphs of" in text
+    flat = " ".join(text.split())
+    assert "Different from BankGCN (p < 0.05, adjusted for 3 tests):" in flat
+    assert "largest class (worse)" in flat
+    assert "n_test/n_train = 0.333" in flat
+    assert "always predicts the largest class" in flat
+
+
+def test_a_smaller_error_is_better() -> None:
+    specs = {model: BASE.with_(conv=model, task="values") for model in ("bank", "gcn")}
+    table = comparison_table(specs, runs=4, grid=GRID)
+    records = records_of(table, task={"kind": "values"}, assessment={"baseline_score": 9.0})
+    flat = " ".join(render_comparison(table, records).split())
+    assert "Test MAE, mean ± std" in flat
+    assert "mean value (worse)" in flat
+
+
+def test_missing_runs_are_marked_and_a_lone_model_has_no_tests() -> None:
+    records = records_of(TABLE)
+    records.pop(TABLE.configs()[-1].key)
+    assert "INCOMPLETE" in render_comparison(TABLE, records)
+    alone = comparison_table({"bank": BASE}, runs=2, grid=GRID)
+    text = render_comparison(alone, records_of(alone, assessment={}, task={}))
+    assert "Different" not in text
+    assert "reference" in text
+
+
+def test_a_single_run_has_no_p_values() -> None:
+    table = comparison_table(SPECS, runs=1, grid=GRID)
+    assert "There are no p-values" in render_comparison(table, records_of(table))
+
+
+def test_records_without_a_baseline_have_no_such_line() -> None:
+    records = records_of(TABLE, assessment={})
+    assert list(lines(TABLE, records)) == ["BankGCN", "GCN", "MLP"]
+    assert not math.isnan(float(lines(TABLE, records)["GCN"]["p_holm"]))
