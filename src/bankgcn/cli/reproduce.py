@@ -33,7 +33,6 @@ from bankgcn.cli.paper_options import (
 )
 from bankgcn.cli.stored import check_store, read_records, stored_part
 from bankgcn.cli.sweep_grid import SweepGrid
-from bankgcn.data.sources import find_dataset
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.paper.datasets import PAPER_DATASETS, describe, is_here
@@ -44,7 +43,6 @@ from bankgcn.experiments.store import Store
 from bankgcn.experiments.sweep import SweepResult
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
-from bankgcn.nn.network import check_available
 from bankgcn.report.datasets import dataset_sheet
 from bankgcn.report.figures import omegas
 from bankgcn.report.sheet import WRITERS, write_sheet
@@ -86,6 +84,9 @@ def run_experiments(
     Runs with a record in the store are not repeated: after an interruption, the same command resumes.
     With --search-runs, the other runs of the winners follow when all hyper-parameters are chosen.
     """
+    from bankgcn.data.sources import find_dataset
+    from bankgcn.nn.network import check_available
+
     rule = _rule(select)
     pick(LAYOUTS, layout, "layout")
     selection, left_out = TableSelection(

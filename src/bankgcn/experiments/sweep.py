@@ -8,14 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
 from bankgcn.experiments.store import Store
 from bankgcn.files.folder_lock import Claims
-from bankgcn.training.prepare import Loader
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
+
+if TYPE_CHECKING:  # with PyTorch, which a table of records does not need
+    from bankgcn.training.prepare import Loader
 
 POLL_SECONDS = 1.0
 """How long a sweep waits before it looks again for the records of another one."""
@@ -60,6 +63,8 @@ def sweep(
         OtherVersion: Only another version of bankgcn can read the record of one of the runs; nothing is run.
         OSError: A record cannot be written. All earlier ones are stored.
     """
+    from bankgcn.training.prepare import Loader
+
     wanted = {config.key: config for config in configs}
     load = Loader()
     before: dict[str, RunRecord | None] = {}
