@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bankgcn.choices import pick
 from bankgcn.metrics import METRICS, Metric
 
-if TYPE_CHECKING:  # the names of tasks, losses and metrics need no PyTorch
+if TYPE_CHECKING:  # the names of tasks, losses and metrics need no PyTorch and no NumPy
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor
 
 Loss = Callable[["Tensor", "Tensor", "Tensor | None"], "Tensor"]
@@ -175,12 +174,14 @@ class Task:
             raise ValueError(f"task={kind} needs {needed} as targets, but these are {found}")
         if kind == "classes":
             return cls(kind=kind, names=names, loss=loss or "", metric=metric)
-        columns = y.reshape(len(y), -1).astype(np.float64)
+        columns = y.reshape(len(y), -1).astype(float)
         names = names or tuple(f"y{column}" if columns.shape[1] > 1 else "y" for column in range(columns.shape[1]))
         _check_known(columns, names)
         if kind == "labels":
             _check_answers(columns, names)
             return cls(kind=kind, names=names, loss=loss or "", metric=metric)
+        import numpy as np
+
         center, spread = np.nanmean(columns, axis=0), np.nanstd(columns, axis=0)
         scale = np.where(spread > 0, spread, 1.0)
         return cls(kind=kind, names=names, loss=loss or "", metric=metric, center=tuple(center), scale=tuple(scale))
@@ -246,6 +247,8 @@ def kind_of(y: NDArray) -> str:
     """The kind of task that targets look like: integers are classes, columns of 0 and 1 are labels, others values."""
     if y.dtype.kind in "iu":
         return "classes"
+    import numpy as np
+
     known = y[~np.isnan(y)]
     return "labels" if y.ndim == 2 and y.shape[1] > 1 and bool(np.isin(known, (0, 1)).all()) else "values"
 
@@ -254,11 +257,11 @@ def _check_known(columns: NDArray[np.float64], names: tuple[str, ...]) -> None:
     if columns.shape[1] != len(names):
         raise ValueError(f"there are {columns.shape[1]} targets, but {len(names)} names: {', '.join(names)}")
     for column, name in zip(columns.T, names, strict=True):
-        if np.isnan(column).all():
+        if (column != column).all():  # NaN is not equal to itself
             raise ValueError(f"target {name!r} is unknown for every training graph")
 
 
 def _check_answers(columns: NDArray[np.float64], names: tuple[str, ...]) -> None:
     for column, name in zip(columns.T, names, strict=True):
-        for value in column[~np.isnan(column) & (column != 0) & (column != 1)][:1]:
+        for value in column[(column == column) & (column != 0) & (column != 1)][:1]:
             raise ValueError(f"label {name!r} is {value:g}, expected 0 or 1; task=values learns numbers")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from bankgcn.cli.messages import say
@@ -112,6 +111,7 @@ def embed(
 
     Rows are those of the input, as in predict.
     """
+    import numpy as np
     import torch
 
     from bankgcn.cli.model_input import read_input

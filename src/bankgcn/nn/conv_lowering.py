@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:  # numba and PyTorch are loaded when they are first used
     from torch import nn
 
@@ -64,6 +62,8 @@ def _gin_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
 
 
 def _gat_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
+    import numpy as np
+
     column = np.arange(conv.heads * conv.out_channels)
     # Channel by channel, all heads of a channel side by side: see bankgcn.kernels.ops.attention.
     places = column % conv.out_channels * conv.heads + column // conv.out_channels

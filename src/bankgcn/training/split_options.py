@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bankgcn.data.splits import shares
 from bankgcn.settings import check_settings, setting
 
 PANEL = "Split"
@@ -74,6 +73,8 @@ class SplitOptions:
         """Shares of training, validation and test."""
         if self.ratios is None:
             return (8, 1, 0) if self.test else (8, 1, 1)
+        from bankgcn.data.splits import shares
+
         try:
             numbers = tuple(float(part) for part in self.ratios.replace(":", ",").split(","))
             if len(numbers) != (2 if self.test else 3):
