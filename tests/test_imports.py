@@ -16,10 +16,11 @@ import bankgcn
 
 PACKAGE = Path(bankgcn.__file__).parent
 
-BASE = {"choices", "extras", "settings"}
+BASE = {"choices", "extras", "lazy", "settings"}
 MAY_IMPORT = {
     "choices": set(),
     "extras": set(),
+    "lazy": set(),
     "settings": {"choices"},
     "metrics": set(),
     "tasks": {"choices", "metrics"},

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bankgcn.predictor import load_model
     from bankgcn.spectral import GraphShift
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BankConv",

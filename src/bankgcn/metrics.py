@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:  # the names and directions of the metrics need no PyTorch
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ def balanced_accuracy(logits: Tensor, y: Tensor) -> float:
 def confusion_matrix(logits: Tensor, y: Tensor) -> Tensor:
     """Number of graphs of each class (row) that are predicted as each class (column)."""
     num_classes = logits.size(1)
-    return torch.bincount(y * num_classes + logits.argmax(1), minlength=num_classes**2).view(num_classes, num_classes)
+    pairs = y * num_classes + logits.argmax(1)
+    return pairs.bincount(minlength=num_classes**2).view(num_classes, num_classes)
 
 
 def mae(values: Tensor, y: Tensor) -> float:
@@ -132,6 +134,8 @@ def _ranking(score: Tensor, positive: Tensor) -> float:
 
 
 def _average_precision(logit: Tensor, true: Tensor) -> float:
+    import torch
+
     positive = true == 1
     if not positive.any() or positive.all():
         return math.nan

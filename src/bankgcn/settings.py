@@ -15,8 +15,6 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any
 
-import numpy as np
-
 from bankgcn.choices import pick
 
 Plain = str | int | float | bool
@@ -118,7 +116,7 @@ def check_settings(config: Any) -> None:
 
 def plain_value(value: Any) -> Any:
     """A number or an array of NumPy's as Python's own, which JSON can hold; anything else as it is."""
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _plain_type(hint: Any) -> type:

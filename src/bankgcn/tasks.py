@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from numpy.typing import NDArray
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from bankgcn.choices import pick
 from bankgcn.metrics import METRICS, Metric
 
-Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+if TYPE_CHECKING:  # the names of tasks, losses and metrics need no PyTorch and no NumPy
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+Loss = Callable[["Tensor", "Tensor", "Tensor | None"], "Tensor"]
 """From outputs, targets and the weight of each graph, shape ``(G,)``, to a mean; ``None`` weighs all graphs equally."""
 
 DEFAULT_METRIC = "accuracy"
@@ -27,6 +26,8 @@ DEFAULT_METRIC = "accuracy"
 
 def cross_entropy(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Mean cross-entropy of classes."""
+    import torch.nn.functional as F
+
     if weights is None:
         return F.cross_entropy(outputs, targets)
     return _weighted_mean(F.cross_entropy(outputs, targets, reduction="none"), weights)
@@ -44,11 +45,15 @@ def absolute_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = No
 
 def binary_cross_entropy(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Mean cross-entropy of yes/no labels over the known entries."""
+    import torch.nn.functional as F
+
     losses = F.binary_cross_entropy_with_logits(outputs, targets.nan_to_num(), reduction="none")
     return _mean_of_known(losses, targets, weights)
 
 
 def _mean_of_known(losses: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
+    import torch
+
     known = ~targets.isnan()
     if weights is None:
         return torch.where(known, losses, 0).sum() / known.sum().clamp(min=1)
@@ -57,6 +62,8 @@ def _mean_of_known(losses: Tensor, targets: Tensor, weights: Tensor | None) -> T
 
 def _weighted_mean(losses: Tensor, weights: Tensor) -> Tensor:
     r"""The mean :math:`\sum w \ell / \sum w`; 0 if all weights are 0."""
+    import torch
+
     total = weights.sum()
     return (losses * weights).sum() / torch.where(total > 0, total, 1)
 
@@ -85,8 +92,8 @@ TASKS: dict[str, TaskKind] = {
         "one class of several",
         {"cross_entropy": cross_entropy},
         ("accuracy", "roc_auc", "macro_f1", "balanced_accuracy"),
-        decode=lambda outputs: torch.softmax(outputs, 1),
-        encode=torch.log,
+        decode=lambda outputs: outputs.softmax(1),
+        encode=lambda probabilities: probabilities.log(),
     ),
     "values": TaskKind(
         "one or several real values",
@@ -99,8 +106,8 @@ TASKS: dict[str, TaskKind] = {
         "several yes/no labels",
         {"binary_cross_entropy": binary_cross_entropy},
         ("mean_roc_auc", "average_precision"),
-        decode=torch.sigmoid,
-        encode=torch.logit,
+        decode=lambda outputs: outputs.sigmoid(),
+        encode=lambda probabilities: probabilities.logit(),
     ),
 }
 
@@ -167,12 +174,14 @@ class Task:
             raise ValueError(f"task={kind} needs {needed} as targets, but these are {found}")
         if kind == "classes":
             return cls(kind=kind, names=names, loss=loss or "", metric=metric)
-        columns = y.reshape(len(y), -1).astype(np.float64)
+        columns = y.reshape(len(y), -1).astype(float)
         names = names or tuple(f"y{column}" if columns.shape[1] > 1 else "y" for column in range(columns.shape[1]))
         _check_known(columns, names)
         if kind == "labels":
             _check_answers(columns, names)
             return cls(kind=kind, names=names, loss=loss or "", metric=metric)
+        import numpy as np
+
         center, spread = np.nanmean(columns, axis=0), np.nanstd(columns, axis=0)
         scale = np.where(spread > 0, spread, 1.0)
         return cls(kind=kind, names=names, loss=loss or "", metric=metric, center=tuple(center), scale=tuple(scale))
@@ -189,6 +198,8 @@ class Task:
 
     def targets(self, y: NDArray | Tensor) -> Tensor:
         """What the loss compares outputs with: class numbers ``(G,)``, or numbers ``(G, T)`` in standard units."""
+        import torch
+
         known = torch.as_tensor(y)
         if self.kind == "classes":
             return known
@@ -206,6 +217,8 @@ class Task:
 
     def predictions(self, outputs: Tensor) -> Tensor:
         """Probabilities of classes or labels, or values in the user's units; in double precision."""
+        import torch
+
         decoded = TASKS[self.kind].decode(outputs.double())
         if self.kind != "values":
             return decoded
@@ -213,11 +226,15 @@ class Task:
 
     def score(self, outputs: Tensor, y: NDArray | Tensor, metric: str | None = None) -> float:
         """The metric, or another one of this kind of task, of outputs of the network."""
+        import torch
+
         in_units = self.predictions(outputs) if self.kind == "values" else outputs
         return METRICS[metric or self.metric].score(in_units, torch.as_tensor(y))
 
     def score_predictions(self, predictions: Tensor, y: NDArray | Tensor, metric: str | None = None) -> float:
         """The same of predictions, such as the mean of several networks'."""
+        import torch
+
         outputs = TASKS[self.kind].encode(predictions)
         return METRICS[metric or self.metric].score(outputs, torch.as_tensor(y))
 
@@ -230,6 +247,8 @@ def kind_of(y: NDArray) -> str:
     """The kind of task that targets look like: integers are classes, columns of 0 and 1 are labels, others values."""
     if y.dtype.kind in "iu":
         return "classes"
+    import numpy as np
+
     known = y[~np.isnan(y)]
     return "labels" if y.ndim == 2 and y.shape[1] > 1 and bool(np.isin(known, (0, 1)).all()) else "values"
 
@@ -238,11 +257,11 @@ def _check_known(columns: NDArray[np.float64], names: tuple[str, ...]) -> None:
     if columns.shape[1] != len(names):
         raise ValueError(f"there are {columns.shape[1]} targets, but {len(names)} names: {', '.join(names)}")
     for column, name in zip(columns.T, names, strict=True):
-        if np.isnan(column).all():
+        if (column != column).all():  # NaN is not equal to itself
             raise ValueError(f"target {name!r} is unknown for every training graph")
 
 
 def _check_answers(columns: NDArray[np.float64], names: tuple[str, ...]) -> None:
     for column, name in zip(columns.T, names, strict=True):
-        for value in column[~np.isnan(column) & (column != 0) & (column != 1)][:1]:
+        for value in column[(column == column) & (column != 0) & (column != 1)][:1]:
             raise ValueError(f"label {name!r} is {value:g}, expected 0 or 1; task=values learns numbers")

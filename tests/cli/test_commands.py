@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,10 @@ import pytest
 from bankgcn.cli.commands import COMMANDS, load_command
 
 Command = Callable[..., tuple[int, str, str]]
+
+LARGE = ("torch", "torch_geometric", "numba", "numpy", "matplotlib", "sklearn", "rdkit", "ray")
+HELP = [[*command, option] for command in ([name] for name in COMMANDS) for option in ("--help", "-h")]
+HELP += [["data", name, "--help"] for name in ("list", "describe", "fetch")]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -40,15 +45,37 @@ def test_a_wrong_command_names_the_one_that_was_meant(command: Command) -> None:
     assert "train" in err
 
 
-def test_help_and_version_load_no_pytorch() -> None:
-    for option in ("--help", "-h", "--version"):
-        code = (
-            "import sys; from bankgcn.cli import app\n"
-            f"try: app([{option!r}])\n"
-            "except SystemExit: print('torch' in sys.modules, 'numpy' in sys.modules, file=sys.stderr)"
-        )
-        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert result.stderr.split() == ["False", "False"]
+def run_each(calls: list[list[str]], width: int = 80) -> tuple[list[list[str]], str]:
+    """Call ``bankgcn`` several times in one process: the large libraries that are loaded after each, and the output."""
+    code = (
+        "import json, sys; from bankgcn.cli import app\n"
+        "for call in json.loads(sys.argv[1]):\n"
+        "    try: app(call)\n"
+        "    except SystemExit: pass\n"
+        f"    print(json.dumps([name for name in {LARGE} if name in sys.modules]), file=sys.stderr)"
+    )
+    words = [sys.executable, "-c", code, json.dumps(calls)]
+    environment = {**os.environ, "COLUMNS": str(width), "PYTHONUTF8": "1"}
+    result = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=True, env=environment)
+    return [json.loads(line) for line in result.stderr.splitlines()], result.stdout
+
+
+def test_help_and_version_load_no_large_library() -> None:
+    loaded, _ = run_each([["--help"], ["-h"], ["--version"]])
+    assert loaded == [[], [], []]
+
+
+def test_the_help_of_a_command_loads_no_pytorch() -> None:
+    loaded, _ = run_each(HELP)
+    assert {call[0] for call, names in zip(HELP, loaded, strict=True) if set(names) - {"numpy"}} == set()
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_the_help_of_a_command_fits_the_terminal(width: int) -> None:
+    _, out = run_each(HELP, width)
+    assert out.count("Usage: ") == len(HELP)
+    assert max(map(len, out.splitlines())) <= width
+    assert "…" not in out  # nothing is cut off
 
 
 @pytest.mark.slow

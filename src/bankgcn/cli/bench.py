@@ -11,7 +11,6 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
-import torch
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -70,6 +69,8 @@ def bench(
     Generated graphs of the same size replace datasets that are not on this machine.
     """
     require("torch_geometric", "bankgcn bench")
+    import torch
+
     from bankgcn.bench import growth
 
     numbers = {"threads": threads, "repetitions": repetitions, "max_steps": max_steps, "max_edges": max_edges}
@@ -140,6 +141,8 @@ def _bench_case(
 
 
 def _machine() -> dict[str, Any]:
+    import torch
+
     return {
         "platform": platform.platform(),
         "processor": platform.processor() or platform.machine(),

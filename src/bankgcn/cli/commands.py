@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import typer
 
 from bankgcn.cli.errors import ReportingGroup
+from bankgcn.cli.help_text import HelpCommand
 
 
 class Row(NamedTuple):
@@ -100,7 +101,9 @@ def load_command(name: str) -> Any:
     row = COMMANDS[name]
     found = getattr(import_module(f"bankgcn.cli.{row.module}"), row.name)
     if isinstance(found, typer.Typer):
+        for command in found.registered_commands:
+            command.cls = HelpCommand
         return typer.main.get_command(found)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name)(found)
+    single.command(name, cls=HelpCommand)(found)
     return typer.main.get_command(single)

@@ -14,8 +14,6 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, with_settings
 from bankgcn.cli.output import print_text
 from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
-from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.run_report import show_graphs
 from bankgcn.cli.settings import DATA_ROOT, SOURCE, translate_option_names
 from bankgcn.cli.stored import check_store
 from bankgcn.cli.sweeping import Address, EngineName, Workers, check_failed, run_missing
@@ -23,10 +21,8 @@ from bankgcn.cli.train import Source
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.store import Store
 from bankgcn.extras import require
-from bankgcn.nn.network import check_available
 from bankgcn.report.comparison import render_comparison
 from bankgcn.report.sheet import WRITERS
-from bankgcn.training.prepare import Loader, PreparedRun, prepare
 
 COMPARISONS = Path("comparisons")
 
@@ -83,6 +79,8 @@ def compare(
 
     A quick look: bankgcn compare MUTAG --models bank,mlp --runs 5 --search-runs 2 --epochs 100
     """
+    from bankgcn.nn.network import check_available  # with PyTorch, which --help does not need
+
     pick(WRITERS, form, "format")
     if engine == "ray":
         require("ray", "--engine ray")
@@ -141,11 +139,15 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
         The settings with the fingerprint of the graphs; and with the task that the targets look like, if its metric is
         not the default.
     """
+    from bankgcn.cli.reading import load_graphs
+    from bankgcn.cli.run_report import show_graphs
+    from bankgcn.training.prepare import Loader, prepare
+
     _check_records(settings, folder)
     load = Loader(settings.data_root, load_graphs)
     with translate_option_names():
         prepared = [prepare(spec, load) for spec in settings.specs.values()]
-    run: PreparedRun = prepared[0]
+    run = prepared[0]
     show_graphs(run)
     if not len(run.split.test):
         raise ValueError("the split leaves no test graphs, so that models cannot be compared (--ratios)")

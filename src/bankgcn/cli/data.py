@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,15 +14,16 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
-from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.settings import READING
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Dataset
-from bankgcn.data.graphs import GraphSet
-from bankgcn.data.sources import Source, fetch_dataset, find_source, locate
 from bankgcn.data.statistics import Statistics
 from bankgcn.training.setting_names import PLACES
 from bankgcn.training.spec import ReaderOptions
+
+if TYPE_CHECKING:  # PyTorch is loaded when a command is run
+    from bankgcn.data.graphs import GraphSet
+    from bankgcn.data.sources import Source
 
 app = typer.Typer(help="Datasets: list, describe, fetch.", no_args_is_help=True, add_completion=False)
 
@@ -51,6 +52,9 @@ def describe(
     **flags: Any,
 ) -> None:
     """Read a dataset and print its statistics, beside those of the paper."""
+    from bankgcn.cli.reading import load_graphs
+    from bankgcn.data.sources import find_source
+
     found = find_source(source, data_root)
     typed = {name: value for name, value in flags.items() if value is not None}
     options = ReaderOptions(**typed).keywords(task)
@@ -72,6 +76,8 @@ def fetch_by_name(
     data_root: DataRoot = None,
 ) -> None:
     """Download a dataset from its official address and verify it; into --data-root or the user's cache folder."""
+    from bankgcn.data.sources import fetch_dataset
+
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     console = Console(stderr=True)
     hidden = not console.is_terminal
@@ -82,6 +88,8 @@ def fetch_by_name(
 
 
 def _presence(entry: Dataset, data_root: Path | None) -> str:
+    from bankgcn.data.sources import locate
+
     if not entry.places:
         return "built in"
     if locate(entry, data_root) is not None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import torch
 import typer
 
-from bankgcn.cli.assessment_lines import assessment_lines, assessment_warnings
 from bankgcn.cli.messages import say
-from bankgcn.cli.model_input import ModelInput, read_input
 from bankgcn.cli.options import DataRoot, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
 from bankgcn.cli.predict import APPLYING, Part, RunArgument, SourceArgument
 from bankgcn.metrics import METRICS
-from bankgcn.training.assessment import Assessment, assess
-from bankgcn.training.ensemble import Ensemble
+
+if TYPE_CHECKING:  # PyTorch is loaded when the command is run
+    from bankgcn.cli.model_input import ModelInput
+    from bankgcn.training.assessment import Assessment
+    from bankgcn.training.ensemble import Ensemble
 
 Json = Annotated[Path | None, typer.Option("--json", help=f"File for the same figures as JSON; {OR_STANDARD_OUTPUT}")]
 
@@ -36,6 +36,11 @@ def evaluate(
 
     Graphs are read as for training, unless other options are given. Those without a target are left out.
     """
+    import torch
+
+    from bankgcn.cli.model_input import read_input
+    from bankgcn.training.ensemble import Ensemble
+
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
     found = read_input(ensemble, source, data_root, flags, part=part, need_targets=True)
@@ -58,6 +63,9 @@ def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_
     Raises:
         ValueError: No target is known, or targets do not fit the models.
     """
+    from bankgcn.cli.assessment_lines import assessment_lines, assessment_warnings
+    from bankgcn.training.assessment import assess
+
     known, y = found.truth(ensemble.task)
     if not len(known):
         raise ValueError(f"{found.graphs.name} has no targets to compare with (--target NAME names their column)")

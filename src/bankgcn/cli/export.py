@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bankgcn.cli.messages import say
-from bankgcn.cli.model_input import read_input
 from bankgcn.cli.options import DataRoot
-from bankgcn.data.graphs import GraphSet
-from bankgcn.export import ExportedModel, export_onnx
-from bankgcn.export.comparison import TOLERANCE
-from bankgcn.export.consumer import consumer
 from bankgcn.files.atomic import atomic_write
-from bankgcn.training.ensemble import Ensemble
+
+if TYPE_CHECKING:  # PyTorch is loaded when the command is run
+    from bankgcn.data.graphs import GraphSet
+    from bankgcn.export import ExportedModel
+    from bankgcn.training.ensemble import Ensemble
 
 GENERATED = "generated graphs (also edgeless, of one node)"
 OWN_GRAPHS = 64  # of the run, to compare predictions
@@ -35,6 +34,9 @@ def export(
     The file takes any number of graphs, nodes and edges. Its predictions are compared with those of the model, on
     generated graphs and on test graphs of the run, before the file is written.
     """
+    from bankgcn.export import export_onnx
+    from bankgcn.training.ensemble import Ensemble
+
     ensemble = Ensemble.load(run)
     if len(ensemble.members) > 1:
         raise ValueError(
@@ -52,6 +54,8 @@ def export(
 
 def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
     """Some test graphs of the run; ``None`` if its data is not there."""
+    from bankgcn.cli.model_input import read_input
+
     try:
         found = read_input(ensemble, None, data_root, {}, part="test", notes=False)
         return ensemble.first.conform(found.graphs[:OWN_GRAPHS])
@@ -62,6 +66,9 @@ def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
 
 def _describe(exported: ExportedModel, path: Path, own: int) -> None:
     """What the file holds, how it was checked, and how to use it."""
+    from bankgcn.export.comparison import TOLERANCE
+    from bankgcn.export.consumer import consumer
+
     about = exported.metadata
     names, columns = json.loads(about["names"]), json.loads(about["columns"])
     say(f"{path}  {len(exported.content) / 1e6:.1f} MB")

@@ -14,9 +14,9 @@ from bankgcn.cli.output import OR_STANDARD_OUTPUT
 from bankgcn.experiments.paper.layout import DRAWN, Figure, Grid, Table, stand_ins
 from bankgcn.experiments.paper.settings import SETTINGS
 from bankgcn.experiments.paper.tables import FIGURE_3_DATASETS, TABLES, figure3
-from bankgcn.nn.activation import ACTIVATIONS
+from bankgcn.nn.names import ACTIVATION_NAMES
 from bankgcn.report.sheet import WRITERS
-from bankgcn.training import ModelConfig
+from bankgcn.training.model_config import ModelConfig
 
 Datasets = Annotated[str | None, typer.Option(help="Only these datasets, separated by commas.", metavar="NAMES")]
 Models = Annotated[
@@ -166,7 +166,7 @@ def names_in(typed: str | None, option: str) -> list[str] | None:
 
 
 def _place(name: str) -> str:
-    pick(ACTIVATIONS, name, "place of the normalisation")
+    pick(dict.fromkeys(ACTIVATION_NAMES), name, "place of the normalisation")
     return name
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import torch
 import typer
 
 from bankgcn.cli.messages import say
-from bankgcn.cli.model_input import ModelInput, read_input, truth_columns
 from bankgcn.cli.options import DataRoot, IgnoreTargets, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
 from bankgcn.cli.settings import READING
@@ -18,9 +15,12 @@ from bankgcn.cli.table_output import FORMATS, check_output, write_columns
 from bankgcn.files.tables import Columns
 from bankgcn.metrics import METRICS
 from bankgcn.tasks import TASKS
-from bankgcn.training import embed as embeddings_of
-from bankgcn.training.ensemble import Ensemble
-from bankgcn.training.prediction_table import prediction_columns
+
+if TYPE_CHECKING:  # PyTorch is loaded when a command is run
+    from torch import Tensor
+
+    from bankgcn.cli.model_input import ModelInput
+    from bankgcn.training.ensemble import Ensemble
 
 RunArgument = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, or a folder of several, whose predictions are averaged.")
@@ -72,6 +72,12 @@ def predict(
     Graphs are read as for training, with the same columns and options, unless other options are given. Rows that cannot
     be read stay empty with --skip-unreadable, and the column "unreadable" holds the reason.
     """
+    import torch
+
+    from bankgcn.cli.model_input import read_input, truth_columns
+    from bankgcn.training.ensemble import Ensemble
+    from bankgcn.training.prediction_table import prediction_columns
+
     torch.set_num_threads(threads)
     check_output(out)
     ensemble = Ensemble.load(run)
@@ -105,6 +111,13 @@ def embed(
 
     Rows are those of the input, as in predict.
     """
+    import numpy as np
+    import torch
+
+    from bankgcn.cli.model_input import read_input
+    from bankgcn.training import embed as embeddings_of
+    from bankgcn.training.ensemble import Ensemble
+
     torch.set_num_threads(threads)
     check_output(out, (*FORMATS, ".npy"))
     ensemble = Ensemble.load(run)
@@ -145,7 +158,7 @@ def _reasons(found: ModelInput, ensemble: Ensemble, flags: dict[str, Any]) -> Co
     return [("unreadable", [found.reasons.get(row) for row in range(found.num_rows)])] if skips else []
 
 
-def _show_scores(found: ModelInput, ensemble: Ensemble, mean: torch.Tensor, to_stderr: bool) -> None:
+def _show_scores(found: ModelInput, ensemble: Ensemble, mean: Tensor, to_stderr: bool) -> None:
     """Every score of the task, for the graphs whose targets are known."""
     task = ensemble.task
     try:

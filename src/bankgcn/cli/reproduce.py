@@ -34,7 +34,6 @@ from bankgcn.cli.paper_options import (
 )
 from bankgcn.cli.stored import check_store, read_records, stored_part
 from bankgcn.cli.sweeping import Address, EngineName, Workers, check_failed, run_missing
-from bankgcn.data.sources import find_dataset
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.comparison import NAME as COMPARISON
 from bankgcn.experiments.engines import make_engine
@@ -43,7 +42,6 @@ from bankgcn.experiments.paper.layout import Figure, Table, stand_ins
 from bankgcn.experiments.paper.search import check_rule, expected_configs
 from bankgcn.experiments.selection import RULES, SelectionRule
 from bankgcn.extras import require
-from bankgcn.nn.network import check_available
 from bankgcn.report.comparison import render_comparison
 from bankgcn.report.datasets import dataset_sheet
 from bankgcn.report.figures import omegas
@@ -84,6 +82,9 @@ def run_experiments(
     Runs with a record in the store are not repeated: after an interruption, the same command resumes.
     With --search-runs, the other runs of the winners follow when all hyper-parameters are chosen.
     """
+    from bankgcn.data.sources import find_dataset
+    from bankgcn.nn.network import check_available
+
     rule = _rule(select)
     pick(LAYOUTS, layout, "layout")
     selection, left_out = TableSelection(

@@ -5,15 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
 import typer
 
 from bankgcn.cli.options import DataRoot, Threads, with_settings
-from bankgcn.cli.run_report import show_outcome
-from bankgcn.cli.train_many import Members, train_many
-from bankgcn.cli.train_one import train_one
 from bankgcn.extras import require
-from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.setting_names import PLACES
 
 Source = Annotated[
@@ -81,6 +76,13 @@ def train(
     """
     if tensorboard is not None:
         require("tensorboard", "--tensorboard")
+    import torch
+
+    from bankgcn.cli.run_report import show_outcome
+    from bankgcn.cli.train_many import Members, train_many
+    from bankgcn.cli.train_one import train_one
+    from bankgcn.training.parallel import ProcessGroup
+
     torch.set_num_threads(threads)
     group = ProcessGroup.from_environment()
     try:

@@ -6,15 +6,12 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import torch
 import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, with_settings
-from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.run_report import show_graphs
 from bankgcn.cli.settings import DATA_ROOT, SOURCE, Settings, translate_option_names
 from bankgcn.cli.train import Source
 from bankgcn.cli.tune_folder import USUAL_TRIALS, TuneFolder, train_command
@@ -23,11 +20,9 @@ from bankgcn.experiments.tuning.space import names_of, parameters_for
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.folder_lock import lock_folder
-from bankgcn.nn.network import check_available
 from bankgcn.report.canvas import IMAGES
 from bankgcn.report.trial_plot import draw_trials
 from bankgcn.settings import Plain
-from bankgcn.training.prepare import Loader
 from bankgcn.training.setting_names import PLACES
 
 if TYPE_CHECKING:
@@ -79,6 +74,10 @@ def tune(
 
     For example: bankgcn tune molecules.csv --target active --trials 50 --workers 4 --out search
     """
+    import torch  # --help does not need it
+
+    from bankgcn.nn.network import check_available
+
     pick(dict.fromkeys((*IMAGES, NO_PICTURE)), picture, "format of pictures")
     require("optuna", "bankgcn tune")
     if picture != NO_PICTURE:
@@ -101,7 +100,10 @@ def tune(
 
 def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
     """Read the graphs: errors in the data are reported before anything is written."""
+    from bankgcn.cli.reading import load_graphs
+    from bankgcn.cli.run_report import show_graphs
     from bankgcn.experiments.tuning.trial import Search, Trials
+    from bankgcn.training.prepare import Loader
 
     search = Search(
         source=settings[SOURCE],

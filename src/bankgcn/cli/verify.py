@@ -11,7 +11,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
 from rich.console import Console
 from rich.status import Status
@@ -51,6 +50,8 @@ def verify_records(
     They must be equal bit for bit if the versions of all libraries and the processor are those of the record.
     The exit code is 0 only if all records agree.
     """
+    import torch
+
     records = read_records(folder)
     drawn = draw_sample(records, sample, seed)
     if not drawn:

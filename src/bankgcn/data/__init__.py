@@ -1,8 +1,22 @@
 """Graphs in, batches out."""
 
-from bankgcn.data.batch import GraphBatch
-from bankgcn.data.errors import GraphError
-from bankgcn.data.graphs import GraphSet
+from typing import TYPE_CHECKING
+
 from bankgcn.files.errors import FileError
+from bankgcn.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from bankgcn.data.batch import GraphBatch
+    from bankgcn.data.errors import GraphError
+    from bankgcn.data.graphs import GraphSet
 
 __all__ = ["FileError", "GraphBatch", "GraphError", "GraphSet"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "batch": ("GraphBatch",),
+        "errors": ("GraphError",),
+        "graphs": ("GraphSet",),
+    },
+)

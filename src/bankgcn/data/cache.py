@@ -10,13 +10,16 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path
 
 import bankgcn
-from bankgcn.data.graphs import GraphSet
 from bankgcn.files.atomic import SHARED_AGE, remove_unfinished
 from bankgcn.files.errors import FileError
+
+if TYPE_CHECKING:
+    from bankgcn.data.graphs import GraphSet
 
 READERS_VERSION = 5  # raise it when a reader gives other graphs for the same file
 SETTLED = 2.0  # seconds; on some file systems two writes within this time leave the same time stamp
@@ -61,6 +64,8 @@ def cached(name: str, read: Callable[[], GraphSet], files: Sequence[Path], optio
         files: The files that it reads.
         options: Its options. Different options must have a different ``repr``.
     """
+    from bankgcn.data.graphs import GraphSet
+
     cache_file = _cache_file(name, files, options)
     if cache_file is None:
         return read()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bankgcn.choices import pick
-from bankgcn.data.readers.tu import TUFeatures
+from bankgcn.data.features.tu_features import TUFeatures
 from bankgcn.data.statistics import Statistics
 
 TU_ADDRESS = "https://www.chrsmrrs.com/graphkerneldatasets"

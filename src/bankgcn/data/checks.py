@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.targets import TargetError, encode_targets
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FEW_CLASSES = 100  # so many may be empty without a question: a few graphs of a larger set need not have all classes
 
 
 def as_array(values: ArrayLike | Tensor) -> NDArray:
     """A numpy array of a tensor, a list or an array."""
+    from torch import Tensor
+
     if isinstance(values, Tensor):
         return values.detach().cpu().numpy()
     try:

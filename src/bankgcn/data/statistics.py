@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
-from bankgcn.data.graphs import GraphSet
+if TYPE_CHECKING:
+    from bankgcn.data.graphs import GraphSet
 
 
 @dataclass(frozen=True, kw_only=True)

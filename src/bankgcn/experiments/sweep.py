@@ -13,10 +13,8 @@ from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
 from bankgcn.experiments.store import Store
 from bankgcn.files.folder_lock import Claims
-from bankgcn.training.prepare import Loader
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
-from bankgcn.training.splitting import draw_split
 
 POLL_SECONDS = 1.0
 """How long a sweep waits before it looks again for the records of another one."""
@@ -172,6 +170,8 @@ class _CurrentData:
     """The graphs in files and folders of the user's own, as they are now. Each is read once for all runs."""
 
     def __init__(self) -> None:
+        from bankgcn.training.prepare import Loader  # with PyTorch, which a table of records does not need
+
         self._load = Loader()
         self._known: dict[Hashable, tuple[str, str | None]] = {}
 
@@ -191,6 +191,8 @@ class _CurrentData:
 
     def _read(self, config: RunSpec) -> tuple[str, str | None]:
         """The fingerprint of the graphs; and the hash of the split, if a column of the file holds the whole split."""
+        from bankgcn.training.splitting import draw_split
+
         try:
             fingerprint = self._load.with_test_graphs(config).fingerprint
             if config.split.split_column is None or config.split.test is not None or config.train_per_class is not None:

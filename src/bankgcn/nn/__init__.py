@@ -1,14 +1,19 @@
 """What is learned: the convolution, its diversity, the network, and the convolutions that it is compared with."""
 
-from bankgcn.nn.atom_encoder import AtomEncoder
-from bankgcn.nn.bank_conv import BankConv
-from bankgcn.nn.budget import layer_parameters, width_for_budget
-from bankgcn.nn.convs import CONVS, ConvSpec
-from bankgcn.nn.diversity import mutual_coherence
-from bankgcn.nn.network import BankGCN, GraphNetwork, check_available
-from bankgcn.nn.norms import NORMS, GraphNorm
-from bankgcn.nn.pooling import POOLINGS
-from bankgcn.nn.readout import READOUT_PARTS, READOUTS
+from typing import TYPE_CHECKING
+
+from bankgcn.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from bankgcn.nn.atom_encoder import AtomEncoder
+    from bankgcn.nn.bank_conv import BankConv
+    from bankgcn.nn.budget import layer_parameters, width_for_budget
+    from bankgcn.nn.convs import CONVS, ConvSpec
+    from bankgcn.nn.diversity import mutual_coherence
+    from bankgcn.nn.network import BankGCN, GraphNetwork, check_available
+    from bankgcn.nn.norms import NORMS, GraphNorm
+    from bankgcn.nn.pooling import POOLINGS
+    from bankgcn.nn.readout import READOUT_PARTS, READOUTS
 
 __all__ = [
     "CONVS",
@@ -27,3 +32,18 @@ __all__ = [
     "mutual_coherence",
     "width_for_budget",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "atom_encoder": ("AtomEncoder",),
+        "bank_conv": ("BankConv",),
+        "budget": ("layer_parameters", "width_for_budget"),
+        "convs": ("CONVS", "ConvSpec"),
+        "diversity": ("mutual_coherence",),
+        "network": ("BankGCN", "GraphNetwork", "check_available"),
+        "norms": ("NORMS", "GraphNorm"),
+        "pooling": ("POOLINGS",),
+        "readout": ("READOUT_PARTS", "READOUTS"),
+    },
+)

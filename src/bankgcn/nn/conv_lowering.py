@@ -9,10 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from torch import nn
+if TYPE_CHECKING:  # numba and PyTorch are loaded when they are first used
+    from torch import nn
 
-if TYPE_CHECKING:  # numba is loaded when a kernel is first used
     from bankgcn.kernels.network.builder import Builder, InputSignal
     from bankgcn.kernels.network.tape import Signal
 
@@ -38,6 +37,8 @@ class Lowering:
 
 
 def _bank_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
+    from torch import nn
+
     first, *rest = [conv.project] if isinstance(conv.project, nn.Linear) else [conv.project[0], conv.project[2]]
     r = builder.linear(x, first.weight, first.bias)
     for linear in rest:
@@ -61,6 +62,8 @@ def _gin_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
 
 
 def _gat_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
+    import numpy as np
+
     column = np.arange(conv.heads * conv.out_channels)
     # Channel by channel, all heads of a channel side by side: see bankgcn.kernels.ops.attention.
     places = column % conv.out_channels * conv.heads + column // conv.out_channels
@@ -83,6 +86,8 @@ def _mlp_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
 
 
 def _bank_operator(conv: Any) -> tuple[str, float] | None:
+    from torch import nn
+
     project = conv.project
     linear = type(project) is nn.Linear or _is_mlp(project)
     return ("laplacian", 0.0) if linear and conv.in_channels != -1 else None
@@ -94,6 +99,8 @@ def _sage_operator(conv: Any) -> tuple[str, float] | None:
 
 
 def _gin_operator(conv: Any) -> tuple[str, float] | None:
+    from torch import nn
+
     if conv.aggr != "add" or isinstance(conv.eps, nn.Parameter) or not _is_mlp(conv.nn):
         return None
     return ("sum", 1 + conv.eps.item())
@@ -112,6 +119,8 @@ def _cheb_operator(conv: Any) -> tuple[str, float] | None:
 
 def _is_mlp(module: nn.Module) -> bool:
     """Whether a module is two linear layers with a ReLU between."""
+    from torch import nn
+
     return type(module) is nn.Sequential and [type(part) for part in module] == [nn.Linear, nn.ReLU, nn.Linear]
 
 
@@ -121,4 +130,4 @@ SAGE = Lowering("torch_geometric.nn.conv.sage_conv.SAGEConv", _sage_operator, _s
 GIN = Lowering("torch_geometric.nn.conv.gin_conv.GINConv", _gin_operator, _gin_steps, one_hop=True)
 GAT = Lowering("torch_geometric.nn.conv.gat_conv.GATConv", _gat_operator, _gat_steps)
 CHEB = Lowering("torch_geometric.nn.conv.cheb_conv.ChebConv", _cheb_operator, _cheb_steps)
-MLP = Lowering("bankgcn.nn.convs.NodewiseLinear", lambda conv: ("sum", 0.0), _mlp_steps, one_hop=True)
+MLP = Lowering("bankgcn.nn.nodewise.NodewiseLinear", lambda conv: ("sum", 0.0), _mlp_steps, one_hop=True)

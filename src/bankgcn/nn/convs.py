@@ -1,7 +1,7 @@
 """The convolutions that a network can be made of, one row each.
 
-The baselines are PyG's own layers, with the settings of the paper's section 5.1. PyG is imported where a layer is
-built, so that :class:`BankConv` alone does not need it.
+The baselines are PyG's own layers, with the settings of the paper's section 5.1. PyTorch and PyG are imported where a
+layer is built: the rows alone need neither, and filter banks do not need PyG.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
-
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any
 
 from bankgcn.extras import require
 from bankgcn.nn import conv_lowering
-from bankgcn.nn.bank_conv import INITIAL_ALPHA, BankConv
 from bankgcn.nn.conv_lowering import Lowering
+from bankgcn.nn.names import BASIS_NAMES, INITIAL_ALPHA_NAMES, PROJECTIONS
 from bankgcn.settings import Setting
-from bankgcn.spectral.basis import BASES
 
-ConvFactory = Callable[..., nn.Module]
+if TYPE_CHECKING:  # layers are loaded when one is made
+    from torch import nn
+
+ConvFactory = Callable[..., "nn.Module"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class ConvSpec:
     """A convolution. Called like its factory, it makes a layer.
 
     A layer whose edges can be prepared once for all layers of a network has a method ``prepare_edges``; see
-    :meth:`BankConv.prepare_edges`.
+    :meth:`bankgcn.nn.BankConv.prepare_edges`.
 
     Args:
         label: Name in tables and messages.
@@ -64,12 +64,18 @@ class ConvSpec:
         return {name: option.default for name, option in self.options.items()}
 
 
-class NodewiseLinear(nn.Linear):
-    """A linear layer with the signature of a convolution. It ignores the edges: a baseline without graph structure."""
+def bank(in_channels: int, out_channels: int, **options: Any) -> nn.Module:
+    """The layer of this package."""
+    from bankgcn.nn.bank_conv import BankConv
 
-    def forward(self, x: Tensor, edge_index: object = None, edge_weight: object = None) -> Tensor:
-        """Map the signal of each node by itself."""
-        return super().forward(x)
+    return BankConv(in_channels, out_channels, **options)
+
+
+def mlp(in_channels: int, out_channels: int) -> nn.Module:
+    """A linear layer for each node by itself: a baseline without graph structure."""
+    from bankgcn.nn.nodewise import NodewiseLinear
+
+    return NodewiseLinear(in_channels, out_channels)
 
 
 def gcn(in_channels: int, out_channels: int) -> nn.Module:
@@ -88,10 +94,11 @@ def sage(in_channels: int, out_channels: int) -> nn.Module:
 
 def gin(in_channels: int, out_channels: int) -> nn.Module:
     """GIN: an MLP of two layers, applied to the sum over each neighbourhood."""
+    from torch import nn
     from torch_geometric.nn import GINConv
 
-    mlp = nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
-    return GINConv(mlp)
+    layers = nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
+    return GINConv(layers)
 
 
 def gat(in_channels: int, out_channels: int, heads: int = 8) -> nn.Module:
@@ -125,17 +132,17 @@ _ORDER = _option(2, "Order K of the filters: they reach K hops.", at_least=0)
 _BANK_OPTIONS = {
     "order": _ORDER,
     "num_subspaces": _option(8, "Number s of filters in a layer.", name="subspaces", at_least=1),
-    "basis": _option("chebyshev", "Basis of the polynomial filters:", choices=tuple(BASES)),
-    "projection": _option("linear", "Projection of the signal into the subspaces:", choices=("linear", "mlp")),
+    "basis": _option("chebyshev", "Basis of the polynomial filters:", choices=BASIS_NAMES),
+    "projection": _option("linear", "Projection of the signal into the subspaces:", choices=PROJECTIONS),
     "shortcut": _option(True, "Add the projected signal to the filtered one."),
     "bias": _option(True, "Learn a bias in the projection."),
-    "initial_alpha": _option("xavier", "Initial coefficients of the filters:", choices=tuple(INITIAL_ALPHA)),
+    "initial_alpha": _option("xavier", "Initial coefficients of the filters:", choices=INITIAL_ALPHA_NAMES),
 }
 
 CONVS: dict[str, ConvSpec] = {
     "bank": ConvSpec(
         label="BankGCN",
-        make=BankConv,
+        make=bank,
         options=MappingProxyType(_BANK_OPTIONS),
         takes_weights=True,
         needs_pyg=False,
@@ -154,6 +161,6 @@ CONVS: dict[str, ConvSpec] = {
         label="ChebNet", make=cheb, options={"order": _ORDER}, takes_weights=True, lowering=conv_lowering.CHEB
     ),
     "mlp": ConvSpec(  # ignores the weights, too
-        label="MLP", make=NodewiseLinear, takes_weights=True, needs_pyg=False, lowering=conv_lowering.MLP
+        label="MLP", make=mlp, takes_weights=True, needs_pyg=False, lowering=conv_lowering.MLP
     ),
 }

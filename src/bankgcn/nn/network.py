@@ -17,6 +17,7 @@ from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
 from bankgcn.nn.diversity import mutual_coherence
 from bankgcn.nn.dropout import drop
+from bankgcn.nn.names import HEADS
 from bankgcn.nn.norms import NORMS
 from bankgcn.nn.pooling import POOLINGS
 from bankgcn.nn.readout import READOUT_PARTS, readout_parts
@@ -25,7 +26,6 @@ from bankgcn.spectral.basis import Basis
 from bankgcn.spectral.shift import GraphShift
 
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"sum": torch.sum, "mean": torch.mean}
-HEADS = ("linear", "mlp")
 
 
 def check_available(conv: str, pooling: str | None = None) -> None:

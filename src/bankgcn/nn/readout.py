@@ -3,12 +3,12 @@ r"""From node signals to one vector per graph: :math:`\omega(\cdot)` of Eq. 21."
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
 
 import torch
 from torch import Tensor
 
 from bankgcn.choices import pick
+from bankgcn.nn.names import READOUTS
 
 
 def graph_mean(x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
@@ -40,13 +40,6 @@ READOUT_PARTS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
     "sum": graph_sum,
 }
 """What a readout can be made of. Each part maps ``(x, batch, num_graphs)`` to ``(num_graphs, channels)``."""
-
-READOUTS: dict[str, tuple[str, ...]] = {
-    "_".join(parts): parts
-    for number in range(1, len(READOUT_PARTS) + 1)
-    for parts in combinations(READOUT_PARTS, number)
-}
-"""The parts of each readout: ``"mean_max"`` is ``("mean", "max")``."""
 
 
 def readout_parts(readout: str | Sequence[str]) -> tuple[str, ...]:

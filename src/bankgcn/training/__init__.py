@@ -1,10 +1,16 @@
 """One model, one split: the objective, the metrics, the training, its checkpoint."""
 
-from bankgcn.training.callbacks import Callback
-from bankgcn.training.config import TrainConfig
-from bankgcn.training.evaluation import Evaluation, embed, evaluate, predict_logits
-from bankgcn.training.fitting import Epoch, FitResult, fit
-from bankgcn.training.model import ModelConfig, TrainedModel
+from typing import TYPE_CHECKING
+
+from bankgcn.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from bankgcn.training.callbacks import Callback
+    from bankgcn.training.config import TrainConfig
+    from bankgcn.training.evaluation import Evaluation, embed, evaluate, predict_logits
+    from bankgcn.training.fitting import Epoch, FitResult, fit
+    from bankgcn.training.model import TrainedModel
+    from bankgcn.training.model_config import ModelConfig
 
 __all__ = [
     "Callback",
@@ -19,3 +25,15 @@ __all__ = [
     "fit",
     "predict_logits",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "callbacks": ("Callback",),
+        "config": ("TrainConfig",),
+        "evaluation": ("Evaluation", "embed", "evaluate", "predict_logits"),
+        "fitting": ("Epoch", "FitResult", "fit"),
+        "model": ("TrainedModel",),
+        "model_config": ("ModelConfig",),
+    },
+)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bankgcn.metrics import METRICS
-from bankgcn.nn.network import REDUCTIONS
+from bankgcn.nn.names import REDUCTION_NAMES
 from bankgcn.settings import check_settings, setting
 from bankgcn.tasks import DEFAULT_METRIC, LOSSES
 
@@ -45,7 +45,7 @@ class TrainConfig:
     weight_decay: float = setting(0.0, "L2 penalty.", panel=PANEL, at_least=0)
     gamma: float = setting(0.1, "Weight of the filters' diversity, Omega (bank).", panel=PANEL, at_least=0)
     coherence: Literal["sum", "mean"] = setting(
-        "sum", "How Omega of the layers is combined (bank):", panel=PANEL, choices=REDUCTIONS
+        "sum", "How Omega of the layers is combined (bank):", panel=PANEL, choices=REDUCTION_NAMES
     )
     select: Literal["loss", "score"] = setting(
         "loss", "Validation figure that selects the epoch:", panel=PANEL, choices=("loss", "score")

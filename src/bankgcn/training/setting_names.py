@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain, Setting, settings_of
 from bankgcn.training.config import TrainConfig
-from bankgcn.training.model import ModelConfig
+from bankgcn.training.model_config import ModelConfig
 from bankgcn.training.spec import ReaderOptions, RunSpec
-from bankgcn.training.splitting import SplitOptions
+from bankgcn.training.split_options import SplitOptions
 
 
 class Place(NamedTuple):

@@ -24,9 +24,9 @@ from bankgcn.training.keys import (
     defaults,
     without_later_defaults,
 )
-from bankgcn.training.model import ModelConfig
+from bankgcn.training.model_config import ModelConfig
 from bankgcn.training.seeds import Seeds
-from bankgcn.training.splitting import SplitOptions
+from bankgcn.training.split_options import SplitOptions
 
 _NAME_OF_DATASET = {name.lower(): name for name in CATALOG}
 RUN, DATA = "Run", "Data"

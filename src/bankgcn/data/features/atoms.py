@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bankgcn.choices import pick
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from rdkit.Chem import Atom, Mol
 
 
@@ -78,7 +77,7 @@ def atom_signals(features: NDArray[np.integer], kind: str) -> dict[str, Any]:
     return {**signals, "feature_spec": {"kind": "atoms", "features": kind}}
 
 
-_SIGNALS: Mapping[str, Callable[[NDArray[np.integer]], dict[str, Any]]] = {
-    "raw": lambda features: {"attributes": features.astype(np.float32)},
+_SIGNALS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+    "raw": lambda features: {"attributes": features.astype("float32")},
     "onehot": lambda features: {"labels": features, "label_widths": ATOM_FEATURE_WIDTHS},
 }

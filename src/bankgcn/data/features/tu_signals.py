@@ -11,30 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data.features.signals import UNSEEN, CategoryBlock, scale_to_unit_range, unit_span
+from bankgcn.data.features.tu_features import TUFeatures
 from bankgcn.files.errors import FileError
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 MAX_LABEL_RANGE = 10_000  # a wider one-hot block is probably an error in the file, and would fill the memory
-
-
-@dataclass(frozen=True, kw_only=True)
-class TUFeatures:
-    """The node features to use.
-
-    Args:
-        attributes: The real numbers of each node: as they are, scaled to [0, 1] by column, or left out.
-        labels: Whether to give the categories of each node, one-hot over their range from the smallest to the largest.
-    """
-
-    attributes: Literal["raw", "unit_range", "none"] = "none"
-    labels: bool = False
-
-    def __str__(self) -> str:
-        phrases = {"raw": "node attributes", "unit_range": "node attributes scaled to [0, 1] by column", "none": ""}
-        parts = [phrases[self.attributes], "one-hot node labels" if self.labels else ""]
-        return " and ".join(filter(None, parts)) or "one-hot degree and clustering coefficient"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-import torch
-
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
@@ -74,6 +72,8 @@ class SerialEngine:
 
     def run_all(self, configs: Iterable[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`Engine`."""
+        import torch
+
         run = make_runner(self.runner, self.data_root)
         threads = torch.get_num_threads()
         for config in configs:

@@ -11,8 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEvent, make_runner
 from bankgcn.extras import require
 from bankgcn.training.record import RunRecord
@@ -111,6 +109,8 @@ def _lost_first(lost: deque[tuple[RunSpec, int]], configs: Iterable[RunSpec]) ->
 
 def run_task(config: str, runner: str, data_root: str | None) -> str:
     """Run a configuration in a Ray process; input and output are JSON."""
+    import torch
+
     torch.set_num_threads(1)
     record = _cached_runner(runner, data_root)(RunSpec.from_dict(json.loads(config)))
     return json.dumps(record.to_dict())

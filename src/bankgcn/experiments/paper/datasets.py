@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bankgcn.data.catalog import CATALOG, Dataset, find_in_catalog
-from bankgcn.data.sources import find_dataset, locate
 from bankgcn.data.statistics import Statistics
 
 PAPER_DATASETS = tuple(name for name, entry in CATALOG.items() if entry.published is not None)
@@ -37,11 +36,15 @@ def describe(names: Iterable[str] = PAPER_DATASETS, data_root: Path | None = Non
 
 def is_here(name: str, data_root: Path | None = None) -> bool:
     """Whether a dataset of the catalogue can be read without a download."""
+    from bankgcn.data.sources import locate
+
     entry = find_in_catalog(name)
     return not entry.places or locate(entry, data_root) is not None
 
 
 def _described(entry: Dataset, data_root: Path | None) -> Description:
+    from bankgcn.data.sources import find_dataset
+
     published = asdict(entry.published) if entry.published else None
     if not is_here(entry.name, data_root):
         return Description(name=entry.name, here=None, published=published)

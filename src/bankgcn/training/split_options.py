@@ -1,0 +1,87 @@
+"""Which graphs train, validate and test: the settings of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bankgcn.settings import check_settings, setting
+
+PANEL = "Split"
+LEAST_FOLDS = 3  # one tests, one validates, one trains
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitOptions:
+    """How the graphs of a run are split.
+
+    Args:
+        rule: ``"random"``: stratified by class. ``"scaffold"``: molecules with the same scaffold are in one part. By
+            default the split that the authors of the dataset fixed, else random.
+        split_column: Column of a table that holds the part of each graph (train, valid, test), or its fold.
+        ratios: Shares of training, validation and test, such as ``"8,1,1"``; of training and validation if ``test``
+            names the test graphs.
+        folds: Number of folds of a cross-validation.
+        fold: Number of the fold that tests, from 0; the next one validates.
+        test: Source of the test graphs; then all other graphs train and validate.
+        split_seed: What the split is drawn by; the seed of the run by default.
+    """
+
+    rule: str | None = setting(
+        None,
+        "How graphs are split; by default as the authors of the dataset did, else random:",
+        panel=PANEL,
+        name="split",
+        choices=("random", "scaffold"),
+        none="",
+    )
+    split_column: str | None = setting(
+        None, "Column of a table that holds the part (train, valid, test) or fold of each graph.", panel=PANEL, none=""
+    )
+    ratios: str | None = setting(
+        None, "Shares of training, validation and test: 8,1,1 by default; two shares with --test.", panel=PANEL, none=""
+    )
+    folds: int | None = setting(
+        None, "Cross-validation with this number of folds; a model for each.", panel=PANEL, none=0, at_least=LEAST_FOLDS
+    )
+    fold: int | None = setting(
+        None, "Train only the model that is tested on this fold, counted from 0.", panel=PANEL, none=-1, at_least=0
+    )
+    test: str | None = setting(None, "Test graphs from a source of their own.", panel=PANEL, none="")
+    split_seed: int | None = setting(
+        None, "Number of the split; by default that of the run (--seed).", panel=PANEL, none=-1, at_least=0
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        _ = self.shares
+        if self.fold is not None and (self.folds is None or self.fold >= self.folds):
+            raise ValueError(f"fold={self.fold}: expected --folds, and a number from 0 that is smaller")
+        given = [name for name, value in self._ways().items() if value]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} contradict each other: choose one")
+
+    def _ways(self) -> dict[str, bool]:
+        """What decides the part of a graph: at most one of each may be given."""
+        return {
+            "--ratios": self.ratios is not None,
+            "--folds": self.folds is not None and self.split_column is None,
+            "--split-column": self.split_column is not None,
+        }
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """Shares of training, validation and test."""
+        if self.ratios is None:
+            return (8, 1, 0) if self.test else (8, 1, 1)
+        from bankgcn.data.splits import shares
+
+        try:
+            numbers = tuple(float(part) for part in self.ratios.replace(":", ",").split(","))
+            if len(numbers) != (2 if self.test else 3):
+                raise ValueError
+            train, valid, test = (*numbers, 0.0) if self.test else numbers
+            shares((train, valid, test))
+        except ValueError:
+            expected = "two numbers such as 8,1, because --test names the test graphs" if self.test else "8,1,1"
+            raise ValueError(f"ratios={self.ratios}: expected shares from 0, for example {expected}") from None
+        return train, valid, test
