@@ -11,6 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bankgcn.choices import pick
@@ -25,7 +27,8 @@ from bankgcn.nn.norms import NORMS
 from bankgcn.nn.readout import READOUTS
 from bankgcn.settings import check_settings, plain_value, setting
 from bankgcn.tasks import Task
-from bankgcn.training.evaluation import check_finite, predict_logits
+from bankgcn.training.evaluation import check_finite
+from bankgcn.training.inference import Inference
 from bankgcn.training.stored_weights import check_weights_fit
 
 PANEL = "Model"
@@ -180,9 +183,15 @@ class TrainedModel:
         Raises:
             ValueError: The features of a graph are of another kind, or so large that the outputs are not finite.
         """
-        conformed = self.conform(graphs)
-        outputs = check_finite(predict_logits(self.net, conformed), conformed).cpu().double()
-        return self.task.predictions(outputs / self.temperature if calibrated else outputs)
+        inference, conformed = Inference(self.net), self.conform(graphs)
+        outputs = inference.outputs(inference.embeddings(conformed))
+        check_finite(torch.from_numpy(outputs), conformed)
+        return self.decode(outputs, calibrated)
+
+    def decode(self, outputs: NDArray, calibrated: bool = True) -> Tensor:
+        """Predictions from outputs of the network; see :meth:`predictions`."""
+        logits = torch.from_numpy(outputs).double()
+        return self.task.predictions(logits / self.temperature if calibrated else logits)
 
     @property
     def feature_spec(self) -> dict[str, Any] | None:

@@ -49,18 +49,25 @@ def program_for(net: GraphNetwork, graphs: GraphSet, loss: str | None = None) ->
         graphs: The graphs.
         loss: What training minimises; without it the program ends with the representations.
     """
-    if net.predict.weight.dtype != torch.float32 or graphs.largest > MAX_PROGRAM_NODES:  # graphs are stored in float32
-        return None
     program = lower(net, loss)
-    if loss is not None and program is not None and not program.drops_nodes:
+    if program is None or not runs_on(program, net, graphs):
+        return None
+    if loss is not None and not program.drops_nodes:
         by_kinds = lower(net, loss, by_kinds=True)
         if by_kinds is not None and by_kinds.kinds_forward and graphs.kinds(by_kinds.operator) is not None:
-            program = by_kinds
-    if program is None or graphs.num_features != program.in_channels:
-        return None
+            return by_kinds
+    return program
+
+
+def runs_on(program: Program, net: GraphNetwork, graphs: GraphSet) -> bool:
+    """Whether the executor can run the program of a network on these graphs."""
+    if net.predict.weight.dtype != torch.float32 or graphs.largest > MAX_PROGRAM_NODES:  # graphs are stored in float32
+        return False
+    if graphs.num_features != program.in_channels:
+        return False
     if graphs.edge_weight is not None and not net.takes_weights:  # autograd refuses them
-        return None
-    return program if graphs.labels is None or not program.embedding else None
+        return False
+    return graphs.labels is None or not program.embedding
 
 
 def collate_for(program: Program, batch: GraphBatch) -> CollatedGraphs:

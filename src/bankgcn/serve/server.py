@@ -1,0 +1,101 @@
+"""Listens to clients, until a signal comes."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from bankgcn.serve.engine import Engine
+from bankgcn.serve.protocol import LimitedProtocol
+from bankgcn.serve.requests import PredictRequest
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+KEEP_ALIVE = 75  # seconds until an idle connection is closed
+STOP_SECONDS = 30  # after a signal, for clients that do not take their answer
+BACKLOG = 2048  # connections that the system accepts before the service does
+
+
+class Server(uvicorn.Server):
+    """A server that ends normally after a signal, when all requests that it accepted are answered."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at the first signal; a second Ctrl-C does not wait for the answers."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {each: signal.signal(each, self.handle_exit) for each in SIGNALS}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises:
+        ValueError: The address cannot be used.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        raise ValueError(
+            f"cannot listen at {host}, port {port}: {error.strerror or error}; try another --port"
+        ) from error
+    return listening
+
+
+def make_server(app: FastAPI) -> Server:
+    """The server of an application."""
+    config = uvicorn.Config(
+        app,
+        http=LimitedProtocol,
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=STOP_SECONDS,
+    )
+    return Server(config)
+
+
+def warm_up(engine: Engine) -> None:
+    """Compile the network before the first request, and keep what is there now out of garbage collection."""
+    graph: dict[str, object] = {"nodes": [{"id": 0}], "edges": []}
+    for key, width in engine.schema.attributes.items():
+        graph["nodes"][0][key] = [0] * width  # type: ignore[index]
+    for key, words in engine.schema.categories.items():
+        graph["nodes"][0][key] = next(iter(words), "")  # type: ignore[index]
+    engine.answer([PredictRequest("graphs", [graph], [1])])
+    if engine.takes_smiles:
+        engine.answer([PredictRequest("smiles", ["C"], [1])])
+    gc.collect()
+    gc.freeze()
+
+
+def address_of(listening: socket.socket) -> str:
+    """The address for clients on this machine."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(app: FastAPI, listening: socket.socket, on_stop: Callable[[], None] = lambda: None) -> None:
+    """Serve until a signal comes and all accepted requests are answered."""
+    make_server(app).run(sockets=[listening])
+    on_stop()
