@@ -75,8 +75,7 @@ def serve(
     from bankgcn.serve.access import check_address, read_token
     from bankgcn.serve.app import make_app
     from bankgcn.serve.engine import Engine
-    from bankgcn.serve.server import address_of, listen, warm_up
-    from bankgcn.serve.server import serve as run_server
+    from bankgcn.serve.server import address_of, listen, make_server, warm_up
 
     limits = Limits(
         nodes=max_nodes, edges=max_edges, graphs=max_graphs, body=max_bytes, waiting=max_waiting, seconds=timeout
@@ -97,5 +96,5 @@ def serve(
         lock = "with a token" if token else "without a token"
         say(f"{run}{models}: {address} ({lock}); {address}/docs explains it; Ctrl-C stops", stderr=True)
 
-    run_server(make_app(engine, limits, token, started), listening)
+    make_server(make_app(engine, limits, token), started).run(sockets=[listening])
     say("stopped: all accepted requests are answered", stderr=True)

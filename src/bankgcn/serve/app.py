@@ -21,21 +21,18 @@ from bankgcn.serve.errors import RequestError
 from bankgcn.serve.limits import Limits
 from bankgcn.serve.metrics import Metrics
 from bankgcn.serve.page import page
-from bankgcn.serve.schema import errors, json_answer, predict_operation
+from bankgcn.serve.schema import errors, json_answer, predict_operation, words_of
 
 CLIENT_GONE = 499  # in the metrics: there is nobody to send a status to
 
 
-def make_app(
-    engine: Engine, limits: Limits | None = None, token: str | None = None, on_start: Callable[[], None] | None = None
-) -> FastAPI:
+def make_app(engine: Engine, limits: Limits | None = None, token: str | None = None) -> FastAPI:
     """The service as an ASGI application.
 
     Args:
         engine: Answers the requests.
         limits: What is accepted.
         token: What clients must know; by default nothing.
-        on_start: Called when the service is ready.
     """
     limits = limits or Limits()
     batcher = Batcher(engine.answer, limits, lambda requests, graphs: metrics.count_batch(requests, graphs))
@@ -45,8 +42,6 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         batcher.start()
-        if on_start is not None:
-            on_start()
         yield
         await batcher.stop()
 
@@ -59,7 +54,9 @@ def make_app(
         redoc_url=None,
     )
 
-    @app.post("/predict", summary="Predict graphs or molecules.", openapi_extra=predict_operation(limits))
+    operation = predict_operation(engine.schema, engine.takes_smiles, limits)
+
+    @app.post("/predict", summary="Predict graphs or molecules.", openapi_extra=operation)
     async def predict(request: Request) -> Response:
         started: float | None = None
         try:
@@ -106,15 +103,12 @@ def describe(engine: Engine, limits: Limits) -> dict[str, Any]:
     """What the model predicts, and what its graphs need."""
     task = engine.ensemble.task
     nodes = {key: f"{width} numbers" if width > 1 else "a number" for key, width in engine.schema.attributes.items()}
-    words = {
-        key: sorted({*words, *engine.schema.unseen.get(key, ())}) for key, words in engine.schema.categories.items()
-    }
     return {
         "task": task.kind,
         "outputs": list(task.names),
         "models": len(engine.ensemble.members),
         "smiles": engine.takes_smiles,
-        "nodes": {**nodes, **words},
+        "nodes": {**nodes, **words_of(engine.schema)},
         "limits": vars(limits),
     }
 

@@ -149,7 +149,9 @@ class Engine:
                 predictions.append(model.decode(inference.outputs(embeddings)))
         mean, spread = mean_and_spread(predictions)
         return Predictions(
-            mean.numpy(), None if spread is None else spread.numpy(), embeddings if spread is None else None
+            mean.numpy(),
+            None if spread is None else spread.numpy(),
+            None if embeddings is None or spread is not None else np.ascontiguousarray(embeddings),
         )
 
     def _show(self, predictions: Predictions, row: int, embeddings: bool) -> dict[str, Any]:

@@ -4,32 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.serve.limits import Limits
 
 NUMBERS = {"type": "object", "additionalProperties": {"type": "number"}}
+NUMBER = {"type": "number", "minimum": -3.4e38, "maximum": 3.4e38}
 IDENTITY = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
-GRAPH: dict[str, Any] = {
-    "type": "object",
-    "description": "A node-link document, as NetworkX's node_link_data makes it. Entries of a node apart from its id "
-    "are its signal: those that the graphs of training had; GET /model lists them.",
-    "required": ["nodes", "edges"],
-    "properties": {
-        "nodes": {"type": "array", "items": {"type": "object", "required": ["id"], "properties": {"id": IDENTITY}}},
-        "edges": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["source", "target"],
-                "properties": {"source": IDENTITY, "target": IDENTITY, "weight": {"type": "number", "minimum": 0}},
-            },
-        },
-        "directed": {"type": "boolean", "default": False},
-        "multigraph": {"type": "boolean", "default": False},
-    },
-}
-EXAMPLE = {
-    "graphs": [{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1}]}],
-}
 PREDICTION: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -68,27 +48,64 @@ STATUSES = {
 }
 
 
-def predict_operation(limits: Limits) -> dict[str, Any]:
-    """The part of the document on predictions."""
-    graphs = {"type": "array", "minItems": 1, "maxItems": limits.graphs}
-    embeddings = {"type": "boolean", "default": False, "description": "Whether to return the vector of each graph."}
+def predict_operation(signals: NodeSchema, takes_smiles: bool, limits: Limits) -> dict[str, Any]:
+    """The part of the document on predictions.
 
-    def form(name: str, items: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "type": "object",
-            "required": [name],
-            "properties": {name: {**graphs, "items": items}, "embeddings": embeddings},
-            "additionalProperties": False,
-        }
-
-    schema = {"oneOf": [form("graphs", GRAPH), form("smiles", {"type": "string"})]}
+    Args:
+        signals: Which entries of a node are its signal.
+        takes_smiles: Whether the model takes molecules.
+        limits: What is accepted.
+    """
+    forms = [_form("graphs", graph_schema(signals), limits)]
+    if takes_smiles:
+        forms.append(_form("smiles", {"type": "string"}, limits))
+    content = {"schema": {"oneOf": forms}, "example": {"graphs": [example_graph(signals)]}}
     return {
-        "requestBody": {"required": True, "content": {"application/json": {"schema": schema, "example": EXAMPLE}}},
+        "requestBody": {"required": True, "content": {"application/json": content}},
         "responses": {
             "200": _response("A prediction for each graph, in their order.", _object(predictions=_list(PREDICTION))),
             **errors(*STATUSES),
         },
     }
+
+
+def graph_schema(signals: NodeSchema) -> dict[str, Any]:
+    """What a graph of a request is."""
+    entries: dict[str, Any] = {"id": IDENTITY}
+    for key, width in signals.attributes.items():
+        numbers = {"type": "array", "items": NUMBER, "minItems": width, "maxItems": width}
+        entries[key] = numbers if width > 1 else {"anyOf": [NUMBER, numbers]}
+    for key, words in words_of(signals).items():
+        entries[key] = {"type": "string", "enum": words}
+    ends = {"source": IDENTITY, "target": IDENTITY}
+    edge = {**_object(**ends), "properties": {**ends, "weight": {**NUMBER, "minimum": 0}}}
+    flag = {"type": "boolean", "default": False}
+    return {
+        "type": "object",
+        "description": "A node-link document, as NetworkX's node_link_data makes it.",
+        "required": ["nodes", "edges"],
+        "properties": {
+            "nodes": _list(_object(**entries)),
+            "edges": _list(edge),
+            "directed": flag,
+            "multigraph": flag,
+        },
+    }
+
+
+def example_graph(signals: NodeSchema) -> dict[str, Any]:
+    """A graph of two nodes."""
+    entries: dict[str, Any] = {key: [0.5] * width for key, width in signals.attributes.items()}
+    entries |= {key: words[0] for key, words in words_of(signals).items() if words}
+    return {
+        "nodes": [{"id": number, **entries} for number in range(2)],
+        "edges": [{"source": 0, "target": 1}],
+    }
+
+
+def words_of(signals: NodeSchema) -> dict[str, list[str]]:
+    """The words that each entry of a node may have."""
+    return {key: [*words, *signals.unseen.get(key, ())] for key, words in signals.categories.items()}
 
 
 def errors(*statuses: int) -> dict[str, Any]:
@@ -99,6 +116,18 @@ def errors(*statuses: int) -> dict[str, Any]:
 def json_answer(description: str, schema: dict[str, Any] | None = None) -> dict[str, Any]:
     """The part of the document on an answer in JSON."""
     return {"responses": {"200": _response(description, schema or {"type": "object"})}}
+
+
+def _form(name: str, items: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    """A request with a list of graphs."""
+    graphs = {"type": "array", "minItems": 1, "maxItems": limits.graphs, "items": items}
+    embeddings = {"type": "boolean", "default": False, "description": "Whether to return the vector of each graph."}
+    return {
+        "type": "object",
+        "required": [name],
+        "properties": {name: graphs, "embeddings": embeddings},
+        "additionalProperties": False,
+    }
 
 
 def _response(description: str, schema: dict[str, Any]) -> dict[str, Any]:

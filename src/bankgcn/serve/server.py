@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.protocol import LimitedProtocol
 from bankgcn.serve.requests import PredictRequest
+from bankgcn.serve.schema import example_graph
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 KEEP_ALIVE = 75  # seconds until an idle connection is closed
@@ -23,7 +24,22 @@ BACKLOG = 2048  # connections that the system accepts before the service does
 
 
 class Server(uvicorn.Server):
-    """A server that ends normally after a signal, when all requests that it accepted are answered."""
+    """A server that ends normally after a signal, when all requests that it accepted are answered.
+
+    Args:
+        config: Settings of uvicorn.
+        on_start: Called when clients can connect.
+    """
+
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]):
+        super().__init__(config)
+        self._on_start = on_start
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to listen."""
+        await super().startup(sockets)
+        if not self.should_exit:
+            self._on_start()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -57,8 +73,8 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def make_server(app: FastAPI) -> Server:
-    """The server of an application."""
+def make_server(app: FastAPI, on_start: Callable[[], None] = lambda: None) -> Server:
+    """The server of an application; it calls ``on_start`` when clients can connect."""
     config = uvicorn.Config(
         app,
         http=LimitedProtocol,
@@ -72,17 +88,13 @@ def make_server(app: FastAPI) -> Server:
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=STOP_SECONDS,
     )
-    return Server(config)
+    return Server(config, on_start)
 
 
 def warm_up(engine: Engine) -> None:
     """Compile the network before the first request, and keep what is there now out of garbage collection."""
-    graph: dict[str, object] = {"nodes": [{"id": 0}], "edges": []}
-    for key, width in engine.schema.attributes.items():
-        graph["nodes"][0][key] = [0] * width  # type: ignore[index]
-    for key, words in engine.schema.categories.items():
-        graph["nodes"][0][key] = next(iter(words), "")  # type: ignore[index]
-    engine.answer([PredictRequest("graphs", [graph], [1])])
+    graph = example_graph(engine.schema)
+    engine.answer([PredictRequest("graphs", [graph], [2])])
     if engine.takes_smiles:
         engine.answer([PredictRequest("smiles", ["C"], [1])])
     gc.collect()
@@ -93,9 +105,3 @@ def address_of(listening: socket.socket) -> str:
     """The address for clients on this machine."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def serve(app: FastAPI, listening: socket.socket, on_stop: Callable[[], None] = lambda: None) -> None:
-    """Serve until a signal comes and all accepted requests are answered."""
-    make_server(app).run(sockets=[listening])
-    on_stop()
