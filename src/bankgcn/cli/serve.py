@@ -67,8 +67,9 @@ def serve(
 ) -> None:
     """Answer requests for predictions over HTTP: graphs in JSON or SMILES in, classes or values out.
 
-    The page /docs explains the requests. Graphs are read as in training, unless the options say otherwise. Ctrl-C or
-    SIGTERM stops the service; requests that it has accepted are answered first.
+    The page /docs explains the requests. Graphs are read as in training, unless other options are given.
+
+    Ctrl-C or SIGTERM stops the service; requests that it has accepted are answered first.
     """
     for module in MODULES:
         require(module, "bankgcn serve")
@@ -87,14 +88,14 @@ def serve(
     for other in ensemble.unfinished:
         say(f"note: {other} is not finished and has no vote", stderr=True)
     engine = Engine(ensemble, symmetrise=symmetrise, ignore_weights=ignore_weights, fill_missing=fill_missing)
-    listening = listen(host, port)
-    warm_up(engine)
-    address = address_of(listening)
+    models = f"{len(ensemble.members)} models in {run}" if len(ensemble.members) > 1 else str(run)
+    lock = "with a token" if token else "without a token"
+    with listen(host, port) as listening:
+        warm_up(engine)
+        address = address_of(listening)
 
-    def started() -> None:
-        models = f", {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
-        lock = "with a token" if token else "without a token"
-        say(f"{run}{models}: {address} ({lock}); {address}/docs explains it; Ctrl-C stops", stderr=True)
+        def started() -> None:
+            say(f"serving {models} at {address} ({lock}); {address}/docs explains it; Ctrl-C stops", stderr=True)
 
-    make_server(make_app(engine, limits, token), started).run(sockets=[listening])
+        make_server(make_app(engine, limits, token), started).run(sockets=[listening])
     say("stopped: all accepted requests are answered", stderr=True)

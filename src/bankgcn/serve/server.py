@@ -61,15 +61,17 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         ValueError: The address cannot be used.
     """
+    listening = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
     except OSError as error:
-        raise ValueError(
-            f"cannot listen at {host}, port {port}: {error.strerror or error}; try another --port"
-        ) from error
+        if listening is not None:
+            listening.close()
+        reason = error.strerror or error
+        raise ValueError(f"cannot listen at {host}, port {port}: {reason}; try another --port") from error
     return listening
 
 
