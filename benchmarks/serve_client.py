@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import orjson
-import uvloop
 
 HEAD = re.compile(rb"HTTP/1.1 (\d+)[^\n]*\r\n(?:.*\r\n)*?content-length: (\d+)\r\n", re.IGNORECASE)
 PAUSE = 0.05  # seconds before a connection that was refused is tried again
@@ -129,8 +128,7 @@ def load(port: int, questions: Sequence[Question], check: Check, seconds: float,
     """Put a service under load."""
     outcome = Outcome()
     outcome.end = outcome.start + seconds
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(ask_until_end(port, questions, check, outcome, connections))
+    asyncio.run(ask_until_end(port, questions, check, outcome, connections))
     return outcome
 
 
