@@ -31,6 +31,7 @@ SMILES = ("CCO", "c1ccccc1", "CC(=O)O", "CN", "C", "[Na+].[Cl-]", "C1CC1N", "OC(
 TASKS = {
     "classes": Task(names=("no", "perhaps", "yes")),
     "values": Task(kind="values", names=("logp", "size"), center=(1.5, -3.0), scale=(2.0, 0.1)),
+    "value": Task(kind="values", names=("size",), center=(1.5,), scale=(2.0,)),
     "labels": Task(kind="labels", names=("toxic", "soluble")),
 }
 

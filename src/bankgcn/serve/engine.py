@@ -151,7 +151,7 @@ class Engine:
         return Predictions(
             mean.numpy(),
             None if spread is None else spread.numpy(),
-            None if embeddings is None or spread is not None else np.ascontiguousarray(embeddings),
+            embeddings if spread is None else None,
         )
 
     def _show(self, predictions: Predictions, row: int, embeddings: bool) -> dict[str, Any]:

@@ -38,7 +38,8 @@ class Inference:
             run_embedding(program, self.net, collate_for(program, batch)).numpy()
             for batch in graphs.batches(BATCH_SIZE)
         ]
-        return np.concatenate(parts) if parts else np.empty((0, self.net.embedding_channels), np.float32)
+        joined = np.concatenate(parts) if parts else np.empty((0, self.net.embedding_channels), np.float32)
+        return np.ascontiguousarray(joined)
 
     def outputs(self, embeddings: NDArray) -> NDArray:
         """Outputs for graphs with these representations, shape ``(num_graphs, out_channels)``."""
@@ -60,5 +61,6 @@ def linear_by_row(x: NDArray, layer: nn.Linear) -> NDArray:
     step = max(1, CHUNK // max(weight.size, 1))
     for start in range(0, len(x), step):
         rows = slice(start, start + step)
-        np.sum(x[rows, None, :] * weight, axis=-1, out=out[rows])
+        # In C order each sum is over neighbouring numbers. Another order of x would give another order of addition.
+        np.sum(np.multiply(x[rows, None, :], weight, order="C"), axis=-1, out=out[rows])
     return out if layer.bias is None else out + layer.bias.detach().cpu().numpy()
