@@ -82,7 +82,7 @@ BAD: dict[str, tuple[bytes, int, str]] = {
     "null": (b'{"graphs": [null]}', 422, "graphs[0]: is null, expected an object"),
     "no nodes": (b'{"graphs": [{"edges": []}]}', 422, "graphs[0]: has no list 'nodes'"),
     "no text": (b'{"smiles": ["C", 4]}', 422, "smiles[1]: is a number, expected a text"),
-    "no molecules": (b'{"smiles": ["C"]}', 422, "the model was not trained on molecules"),
+    "no molecules": (b'{"smiles": ["C"]}', 422, "the model takes 'graphs', not 'smiles'"),
 }
 
 

@@ -64,7 +64,9 @@ def test_a_head_that_takes_too_long_or_is_too_long_ends_the_connection(
         with connected(service) as nothing, connected(service, b"GET /health HTT") as part:
             assert received(nothing) == received(part) == b""
         with connected(service, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n") as client:
-            assert b"200 OK" in client.recv(4096)
+            answer = b""
+            while b'{"status":"ok"}' not in answer:
+                answer += client.recv(4096)
             client.sendall(b"GET /health HT")  # the second request of the connection
             assert received(client) == b""
         with connected(service, b"GET /health HTTP/1.1\r\n") as client:

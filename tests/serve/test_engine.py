@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set
 from bankgcn.data.readers.jsonlines import read_jsonlines
@@ -155,6 +156,29 @@ def test_molecules_are_predicted_from_smiles(tmp_path: Path, features: Any) -> N
     assert [error["index"] for error in bad.content["errors"]] == [1, 2]
     assert bad.content["errors"][0]["message"] == "smiles[1]: unclosed ring"
     np.testing.assert_array_equal(numbers(good)[0], mean[3])
+    (graph,) = engine.answer([ask({"nodes": [{"id": 0, "x": trained.batch(4).x[0].tolist()}], "edges": []})])
+    if features == "raw":
+        np.testing.assert_array_equal(numbers(graph)[0], mean[4])
+    else:
+        assert isinstance(graph, RequestError)
+        assert graph.detail == "the model takes 'smiles', not 'graphs'"
+
+
+def test_a_model_whose_features_no_request_can_have_is_refused(tmp_path: Path) -> None:
+    graphs = GraphSet.from_edges([2], [[0, 1], [1, 0]], labels=[0, 1])
+    ensemble = Ensemble.load(save_run(tmp_path / "run", graphs))
+    with pytest.raises(ValueError, match="trained on categories that have no names"):
+        Engine(ensemble)
+
+
+def test_columns_without_names_are_taken_as_x(tmp_path: Path) -> None:
+    graphs = GraphSet.from_edges([2], [[0, 1], [1, 0]], attributes=[[0.5, 2], [3, -1]])
+    engine = Engine(Ensemble.load(save_run(tmp_path / "run", graphs)))
+    document = {
+        "nodes": [{"id": 0, "x": [0.5, 2]}, {"id": 1, "x": [3, -1]}],
+        "edges": [{"source": 0, "target": 1}],
+    }
+    np.testing.assert_array_equal(numbers(engine.answer([ask(document)])[0]), engine.ensemble.predictions(graphs)[0])
 
 
 def test_models_of_tu_sets_take_their_columns_as_x(tmp_path: Path) -> None:

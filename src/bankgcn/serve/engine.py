@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,6 +75,9 @@ class Engine:
         symmetrise: Whether to add the missing reverses of directed edges; by default as in training.
         ignore_weights: Whether to ignore the weights of edges; by default as in training.
         fill_missing: What stands for a missing entry of a node; by default as in training.
+
+    Raises:
+        ValueError: No request can have the features of the training graphs.
     """
 
     def __init__(
@@ -90,8 +94,8 @@ class Engine:
         self.ignore_weights = reader.ignore_weights if ignore_weights is None else ignore_weights
         self.fill_missing = reader.fill_missing if fill_missing is None else fill_missing
         self.expected = dict(ensemble.feature_spec or {})
-        self.takes_smiles = self.expected.get("kind") == "atoms"
-        if self.takes_smiles:
+        self.forms = _forms(self.expected)
+        if "smiles" in self.forms:
             require("rdkit", "a model of molecules")
         self.schema = _schema(self.expected, ensemble.first.in_channels)
         self._inferences = [(model, Inference(model.net)) for model in ensemble.members.values()]
@@ -108,8 +112,8 @@ class Engine:
 
     def _refusal(self, request: PredictRequest) -> RequestError | None:
         """Why a request cannot be answered by this model, whatever its graphs."""
-        if request.form == "smiles" and not self.takes_smiles:
-            return RequestError(422, "the model was not trained on molecules: send 'graphs' instead of 'smiles'")
+        if request.form not in self.forms:
+            return RequestError(422, f"the model takes {self.forms[0]!r}, not {request.form!r}")
         if request.embeddings and len(self._inferences) > 1:
             return RequestError(
                 422, f"'embeddings' needs one model, but there are {len(self._inferences)}: their vectors differ"
@@ -169,7 +173,7 @@ class Engine:
         return shown
 
     def _read_graphs(self, items: Sequence[Item]) -> Readable:
-        entries = [Entry(item.content, Path(f"graphs[{item.position}]")) for item in items]
+        entries = [Entry(item.content, _place(item.position)) for item in items]
         graphs = graph_set(
             entries,
             "the request",
@@ -191,6 +195,30 @@ class Engine:
             return Readable(None, [], reasons)
         graphs = molecule_graphs(molecules, Targets(), name="the request", notes=(), **expected_features(self.expected))
         return Readable(graphs, molecules.places, reasons)
+
+
+@cache
+def _place(position: int) -> Path:
+    """What a reader calls the file of a graph."""
+    return Path(f"graphs[{position}]")
+
+
+def _forms(expected: dict[str, Any]) -> tuple[str, ...]:
+    """The forms of graphs that have the expected features.
+
+    Raises:
+        ValueError: There is none.
+    """
+    kind = expected.get("kind")
+    # One-hot columns without names cannot be told from numbers in JSON.
+    graphs = kind in ("named", "structure", "tu") or not expected.get("label_widths")
+    forms = (*(["graphs"] if graphs else []), *(["smiles"] if kind == "atoms" else []))
+    if not forms:
+        raise ValueError(
+            "the model was trained on categories that have no names, so that graphs in JSON cannot have them: "
+            "train it on graphs whose nodes have words or numbers"
+        )
+    return forms
 
 
 def _schema(expected: dict[str, Any], in_channels: int) -> NodeSchema:

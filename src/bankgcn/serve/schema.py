@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from bankgcn.data.features.node_schema import NodeSchema
@@ -48,19 +49,21 @@ STATUSES = {
 }
 
 
-def predict_operation(signals: NodeSchema, takes_smiles: bool, limits: Limits) -> dict[str, Any]:
+def predict_operation(signals: NodeSchema, forms: Sequence[str], limits: Limits) -> dict[str, Any]:
     """The part of the document on predictions.
 
     Args:
         signals: Which entries of a node are its signal.
-        takes_smiles: Whether the model takes molecules.
+        forms: What the model takes: ``"graphs"``, ``"smiles"``, or both.
         limits: What is accepted.
     """
-    forms = [_form("graphs", graph_schema(signals), limits)]
-    if takes_smiles:
-        forms.append(_form("smiles", {"type": "string"}, limits))
-    content = {"schema": {"oneOf": forms}, "example": {"graphs": [example_graph(signals)]}}
+    items = {"graphs": graph_schema(signals), "smiles": {"type": "string"}}
+    examples = {"graphs": example_graph(signals), "smiles": "CCO"}
+    schema = {"oneOf": [_form(form, items[form], limits) for form in forms]}
+    content = {"schema": schema, "example": {forms[-1]: [examples[forms[-1]]]}}
     return {
+        "summary": "Predict graphs or molecules.",
+        "operationId": "predict",
         "requestBody": {"required": True, "content": {"application/json": content}},
         "responses": {
             "200": _response("A prediction for each graph, in their order.", _object(predictions=_list(PREDICTION))),

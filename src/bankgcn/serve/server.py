@@ -95,10 +95,9 @@ def make_server(app: FastAPI, on_start: Callable[[], None] = lambda: None) -> Se
 
 def warm_up(engine: Engine) -> None:
     """Compile the network before the first request, and keep what is there now out of garbage collection."""
-    graph = example_graph(engine.schema)
-    engine.answer([PredictRequest("graphs", [graph], [2])])
-    if engine.takes_smiles:
-        engine.answer([PredictRequest("smiles", ["C"], [1])])
+    examples = {"graphs": example_graph(engine.schema), "smiles": "C"}
+    for form in engine.forms:
+        engine.answer([PredictRequest(form, [examples[form]], [1])])
     gc.collect()
     gc.freeze()
 
