@@ -103,6 +103,15 @@ def test_a_bad_graph_among_several_is_named(service: Service) -> None:
     assert content["detail"] == f"{content['errors'][0]['message']} (2 of 4 graphs have errors)"
 
 
+def test_messages_do_not_repeat_long_values(service: Service) -> None:
+    node = {"id": 0, "charge": 0, "place": [0, 0], "element": "C" * 100_000}
+    status, content = service.predict(graphs=[{"nodes": [node], "edges": []}] * 50)
+    assert status == 422
+    assert len(content["errors"]) == 20
+    assert content["errors"][0]["message"].endswith("CCC...")
+    assert len(json.dumps(content)) < 20_000
+
+
 def test_other_addresses_and_methods_are_refused(service: Service) -> None:
     assert service.request("GET", "/nothing")[0] == 404
     assert service.request("GET", "/predict")[0] == 405

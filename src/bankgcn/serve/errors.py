@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 SHOWN = 20  # graphs whose errors an answer lists
+LONGEST = 500  # characters of a message: values of a client can be long
 
 
 class RequestError(Exception):
@@ -47,9 +48,13 @@ def of_graphs(reasons: Mapping[int, str], total: int) -> RequestError:
         total: Number of graphs in the request.
     """
     first = min(reasons)
-    told = {index: without_advice(reason) for index, reason in reasons.items()}
+    told = {index: _shortened(without_advice(reason)) for index, reason in reasons.items()}
     many = "" if len(told) == 1 else f" ({len(told):,} of {total:,} graphs have errors)"
     return RequestError(422, f"{told[first]}{many}", told)
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= LONGEST else message[:LONGEST] + "..."
 
 
 def without_advice(message: str) -> str:

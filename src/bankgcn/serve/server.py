@@ -81,6 +81,7 @@ def make_server(app: FastAPI, on_start: Callable[[], None] = lambda: None) -> Se
         app,
         http=LimitedProtocol,
         ws="none",
+        proxy_headers=False,  # nothing depends on the client's address
         lifespan="on",
         log_level="warning",
         access_log=False,
