@@ -33,6 +33,11 @@ OPTIONAL: dict[str, Library] = {
     "onnx": Library("ONNX", "bankgcn[onnx]"),
     "onnxscript": Library("ONNX Script", "bankgcn[onnx]"),
     "onnxruntime": Library("ONNX Runtime", "bankgcn[onnx]"),
+    "fastapi": Library("FastAPI", "bankgcn[serve]"),
+    "uvicorn": Library("uvicorn", "bankgcn[serve]"),
+    "httptools": Library("httptools", "bankgcn[serve]"),
+    "orjson": Library("orjson", "bankgcn[serve]"),
+    "prometheus_client": Library("prometheus_client", "bankgcn[serve]"),
     "networkx": Library("NetworkX", "networkx"),
 }
 """Each optional library by the module that is imported."""

@@ -42,6 +42,11 @@ COMMANDS: dict[str, Row] = {
     "embed": Row(
         "predict", "embed", "Write the vector by which the network represents each graph, before its last layer."
     ),
+    "serve": Row(
+        "serve",
+        "serve",
+        "Answer requests for predictions over HTTP: graphs in JSON or SMILES in, classes or values out.",
+    ),
     "export": Row("export", "export", "Write a trained model to an ONNX file, which runs without this package."),
     "tune": Row("tune", "tune", "Search for good settings by validation scores alone; the test graphs are never used."),
     "compare": Row(

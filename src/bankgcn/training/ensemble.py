@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +123,19 @@ class Ensemble:
         Returns:
             Probabilities, or values in the user's units: shape ``(num_graphs, out_channels)``, in double precision.
         """
-        together = torch.stack([model.predictions(graphs, calibrated) for model in self.members.values()])
-        return together.mean(0), together.std(0) if len(self.members) > 1 else None
+        return mean_and_spread([model.predictions(graphs, calibrated) for model in self.members.values()])
+
+
+def mean_and_spread(predictions: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
+    """Mean of the predictions of several models, and their standard deviation if there is more than one.
+
+    They are added one after another: so the result for a graph does not depend on the number of graphs.
+    """
+    count = len(predictions)
+    mean = reduce(torch.add, predictions) / count
+    if count == 1:
+        return mean, None
+    return mean, (reduce(torch.add, [(one - mean) ** 2 for one in predictions]) / (count - 1)).sqrt()
 
 
 def _check_same_kind(path: Path, members: Mapping[Path, TrainedModel]) -> None:

@@ -9,6 +9,8 @@ from operator import index
 from pathlib import Path
 from typing import Any
 
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.features.refit import conform
@@ -17,7 +19,8 @@ from bankgcn.files.errors import FileError
 from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn import GraphNetwork
 from bankgcn.tasks import Task
-from bankgcn.training.evaluation import check_finite, predict_logits
+from bankgcn.training.evaluation import check_finite
+from bankgcn.training.inference import Inference
 from bankgcn.training.model_config import ModelConfig
 from bankgcn.training.stored_weights import check_weights_fit
 
@@ -66,9 +69,15 @@ class TrainedModel:
         Raises:
             ValueError: The features of a graph are of another kind, or so large that the outputs are not finite.
         """
-        conformed = self.conform(graphs)
-        outputs = check_finite(predict_logits(self.net, conformed), conformed).cpu().double()
-        return self.task.predictions(outputs / self.temperature if calibrated else outputs)
+        inference, conformed = Inference(self.net), self.conform(graphs)
+        outputs = inference.outputs(inference.embeddings(conformed))
+        check_finite(torch.from_numpy(outputs), conformed)
+        return self.decode(outputs, calibrated)
+
+    def decode(self, outputs: NDArray, calibrated: bool = True) -> Tensor:
+        """Predictions from outputs of the network; see :meth:`predictions`."""
+        logits = torch.from_numpy(outputs).double()
+        return self.task.predictions(logits / self.temperature if calibrated else logits)
 
     @property
     def feature_spec(self) -> dict[str, Any] | None:

@@ -49,27 +49,40 @@ def program_for(net: GraphNetwork, graphs: GraphSet, loss: str | None = None) ->
         graphs: The graphs.
         loss: What training minimises; without it the program ends with the representations.
     """
-    if net.predict.weight.dtype != torch.float32 or graphs.largest > MAX_PROGRAM_NODES:  # graphs are stored in float32
-        return None
     program = lower(net, loss)
-    if loss is not None and program is not None and not program.drops_nodes:
+    if program is None or not runs_on(program, net, graphs):
+        return None
+    if loss is not None and not program.drops_nodes:
         by_kinds = lower(net, loss, by_kinds=True)
         if by_kinds is not None and by_kinds.kinds_forward and graphs.kinds(by_kinds.operator) is not None:
-            program = by_kinds
-    if program is None or graphs.num_features != program.in_channels:
-        return None
+            return by_kinds
+    return program
+
+
+def runs_on(program: Program, net: GraphNetwork, graphs: GraphSet) -> bool:
+    """Whether the executor can run the program of a network on these graphs."""
+    if net.predict.weight.dtype != torch.float32 or graphs.largest > MAX_PROGRAM_NODES:  # graphs are stored in float32
+        return False
+    if graphs.num_features != program.in_channels:
+        return False
     if graphs.edge_weight is not None and not net.takes_weights:  # autograd refuses them
-        return None
-    return program if graphs.labels is None or not program.embedding else None
+        return False
+    return graphs.labels is None or not program.embedding
 
 
-def collate_for(program: Program, batch: GraphBatch) -> CollatedGraphs:
-    """The graphs of a batch, as a program takes them."""
+def collate_for(program: Program, batch: GraphBatch, *, merged: bool = True) -> CollatedGraphs:
+    """The graphs of a batch, as a program takes them.
+
+    Args:
+        program: The program.
+        batch: The graphs.
+        merged: Whether equal nodes are merged if the set is large.
+    """
     from bankgcn.kernels.network.collate import look_up_attributes
 
     # Equal nodes differ as soon as values of single nodes are dropped at random.
-    by_kinds = bool(program.kinds_forward)
-    graphs = batch.collate(program.operator, merged=not program.drops_nodes, by_kinds=by_kinds)
+    merged, by_kinds = merged and not program.drops_nodes, bool(program.kinds_forward)
+    graphs = batch.collate(program.operator, merged=merged, by_kinds=by_kinds)
     return look_up_attributes(graphs, program.embedding) if program.embedding else graphs
 
 

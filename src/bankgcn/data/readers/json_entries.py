@@ -47,7 +47,7 @@ class Entry:
             raise self.error(str(error)) from error
         except (RecursionError, ValueError) as error:
             raise self.error(f"is not a graph in JSON{_reason(error)}") from error
-        return graph if graph.name is not None else replace(graph, name=self.name)
+        return graph if graph.name is not None or self.name is None else replace(graph, name=self.name)
 
 
 @dataclass(frozen=True)

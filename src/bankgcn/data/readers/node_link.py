@@ -29,6 +29,7 @@ Edge = tuple[int, int, float]  # the numbers of two nodes, and the weight
 
 SHOWN = 40  # characters of a value in a message
 _LARGEST = float(np.finfo(np.float32).max)
+_IDENTITY, _NUMBER = (int, str), (int, float)  # tuples: a union would be made again for each of many checks
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _node_numbers(nodes: list[dict[str, Any]]) -> dict[int | str, int]:
         if "id" not in node:
             raise GraphError(f"node {place} has no 'id'")
         identity = node["id"]
-        if not isinstance(identity, int | str) or isinstance(identity, bool):
+        if not isinstance(identity, _IDENTITY) or isinstance(identity, bool):
             raise GraphError(f"node {place} has id {_shown(identity)}, expected a word or a whole number")
         if identity in number:
             raise GraphError(f"nodes {number[identity]} and {place} have the same id {_shown(identity)}")
@@ -120,16 +121,15 @@ def _node_numbers(nodes: list[dict[str, Any]]) -> dict[int | str, int]:
 
 
 def _edge(link: dict[str, Any], place: int, number: dict[int | str, int]) -> Edge:
-    ends = []
-    for key in ("source", "target"):
-        identity = link.get(key)
-        if not isinstance(identity, int | str) or identity not in number:
-            raise GraphError(f"edge {place} has {key} {_shown(identity)}, which is not the id of a node")
-        ends.append(number[identity])
+    source: Any = link.get("source")
+    target: Any = link.get("target")
     weight = link.get("weight", 1)
+    for key, identity in (("source", source), ("target", target)):
+        if not isinstance(identity, _IDENTITY) or identity not in number:
+            raise GraphError(f"edge {place} has {key} {_shown(identity)}, which is not the id of a node")
     if not _is_number(weight) or weight < 0:
         raise GraphError(f"edge {place} has weight {_shown(weight)}, expected a finite number that is not negative")
-    return ends[0], ends[1], float(weight)
+    return number[source], number[target], float(weight)
 
 
 def _distinct(edges: list[Edge], directed: bool) -> list[Edge]:
@@ -150,8 +150,10 @@ def _signals(node: dict[str, Any], null_is_missing: bool) -> dict[str, Any]:
     """The entries of a node except its id: words, numbers, or lists of numbers."""
     signals = {key: value for key, value in node.items() if key != "id" and not (null_is_missing and value is None)}
     for key, value in signals.items():
+        if isinstance(value, str):
+            continue
         values = value if isinstance(value, list) else [value]
-        if not isinstance(value, str) and not all(_is_number(each) for each in values):
+        if not all(map(_is_number, values)):
             raise GraphError(
                 f"{key!r} of node {_shown(node['id'])} is {_shown(value)}, expected a word, a finite number or a list "
                 "of them"
@@ -190,7 +192,7 @@ def _name(document: dict[str, Any], metadata: dict[str, Any]) -> str | None:
 
 def _is_number(value: Any) -> bool:
     """Whether a value is true, false, or a number that float32 can hold."""
-    return isinstance(value, int | float) and abs(value) <= _LARGEST
+    return isinstance(value, _NUMBER) and abs(value) <= _LARGEST
 
 
 def _shown(value: Any) -> str:

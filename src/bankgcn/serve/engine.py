@@ -1,0 +1,274 @@
+"""Answers requests with a trained model: those that are waiting go through the network together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.json_entries import Entry
+from bankgcn.data.readers.json_graphs import graph_set
+from bankgcn.data.readers.molecules import expected_features, molecule_graphs, parse_smiles
+from bankgcn.data.targets import Targets
+from bankgcn.data.weights import without_weights
+from bankgcn.extras import require
+from bankgcn.serve.errors import RequestError, of_graphs
+from bankgcn.serve.requests import PredictRequest
+from bankgcn.training.ensemble import Ensemble, mean_and_spread
+from bankgcn.training.inference import Inference
+
+CALL_NODES = 8_192  # of the graphs in one call of the network; larger sets would be merged, which changes the rounding
+COLUMNS = "x"
+"""Key of the nodes that holds all columns of the signal, for models whose columns have no names."""
+
+Answer = dict[str, Any] | RequestError
+
+
+class Item(NamedTuple):
+    """One graph of a request."""
+
+    request: int
+    position: int  # in the request
+    content: Any
+
+
+class Predictions(NamedTuple):
+    """Predictions for G graphs."""
+
+    mean: NDArray[np.float64]  # (G, outputs)
+    spread: NDArray[np.float64] | None  # (G, outputs), of several models
+    embeddings: NDArray | None  # (G, width), of one model
+
+    def finite(self) -> list[bool]:
+        """Whether all numbers of a graph are finite, for each graph."""
+        parts = [np.isfinite(part).all(1) for part in self if part is not None]
+        return np.logical_and.reduce(parts).tolist()
+
+
+@dataclass(frozen=True)
+class Readable:
+    """The graphs among some items that can be read.
+
+    Args:
+        graphs: The graphs; ``None`` if there is none.
+        places: Their places among the items.
+        reasons: Why the others cannot be read, by place.
+    """
+
+    graphs: GraphSet | None
+    places: list[int]
+    reasons: dict[int, str]
+
+
+class Engine:
+    """Owns the models. All calls must come from one thread.
+
+    Args:
+        ensemble: The models.
+        symmetrise: Whether to add the missing reverses of directed edges; by default as in training.
+        ignore_weights: Whether to ignore the weights of edges; by default as in training.
+        fill_missing: What stands for a missing entry of a node; by default as in training.
+
+    Raises:
+        ValueError: No request can have the features of the training graphs.
+    """
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        *,
+        symmetrise: bool | None = None,
+        ignore_weights: bool | None = None,
+        fill_missing: str | None = None,
+    ):
+        reader = ensemble.reader
+        self.ensemble = ensemble
+        self.symmetrise = reader.symmetrise if symmetrise is None else symmetrise
+        self.ignore_weights = reader.ignore_weights if ignore_weights is None else ignore_weights
+        self.fill_missing = reader.fill_missing if fill_missing is None else fill_missing
+        self.expected = dict(ensemble.feature_spec or {})
+        self.forms = _forms(self.expected)
+        if "smiles" in self.forms:
+            require("rdkit", "a model of molecules")
+        self.schema = _schema(self.expected, ensemble.first.in_channels)
+        self._inferences = [(model, Inference(model.net)) for model in ensemble.members.values()]
+        self._read = {"graphs": self._read_graphs, "smiles": self._read_smiles}
+
+    def answer(self, requests: Sequence[PredictRequest]) -> list[Answer]:
+        """The answer to each request, which does not depend on the other requests."""
+        results: dict[tuple[int, int], dict[str, Any] | str] = {}
+        refused = {number: error for number, one in enumerate(requests) if (error := self._refusal(one))}
+        for form in self._read:
+            for items in _calls(requests, form, refused):
+                results.update(self._predict(items, form, requests))
+        return [refused.get(number) or _assemble(number, one, results) for number, one in enumerate(requests)]
+
+    def _refusal(self, request: PredictRequest) -> RequestError | None:
+        """Why a request cannot be answered by this model, whatever its graphs."""
+        if request.form not in self.forms:
+            return RequestError(422, f"the model takes {self.forms[0]!r}, not {request.form!r}")
+        if request.embeddings and len(self._inferences) > 1:
+            return RequestError(
+                422, f"'embeddings' needs one model, but there are {len(self._inferences)}: their vectors differ"
+            )
+        return None
+
+    def _predict(
+        self, items: Sequence[Item], form: str, requests: Sequence[PredictRequest]
+    ) -> dict[tuple[int, int], dict[str, Any] | str]:
+        """The prediction of each item, or what is wrong with it. If a call fails, each graph has a call of its own."""
+        try:
+            found = self._read[form](items)
+            predictions = None if found.graphs is None else self._apply(found.graphs)
+        except (ValueError, ArithmeticError, LookupError) as error:
+            if len(items) == 1:
+                return {items[0][:2]: f"{form}[{items[0].position}]: {_plain(str(error), items[0], form)}"}
+            return {key: one for item in items for key, one in self._predict([item], form, requests).items()}
+        results: dict[tuple[int, int], dict[str, Any] | str] = {
+            items[place][:2]: reason for place, reason in found.reasons.items()
+        }
+        if predictions is not None:
+            for row, (place, finite) in enumerate(zip(found.places, predictions.finite(), strict=True)):
+                number, index, _ = items[place]
+                results[number, index] = (
+                    self._show(predictions, row, requests[number].embeddings)
+                    if finite
+                    else f"{form}[{index}]: the network has no finite output for it: its numbers are too large"
+                )
+        return results
+
+    def _apply(self, graphs: GraphSet) -> Predictions:
+        graphs = without_weights(graphs) if self.ignore_weights else graphs
+        predictions, embeddings = [], None
+        with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused later
+            for model, inference in self._inferences:
+                embeddings = inference.embeddings(model.conform(graphs))
+                predictions.append(model.decode(inference.outputs(embeddings)))
+        mean, spread = mean_and_spread(predictions)
+        return Predictions(
+            mean.numpy(),
+            None if spread is None else spread.numpy(),
+            embeddings if spread is None else None,
+        )
+
+    def _show(self, predictions: Predictions, row: int, embeddings: bool) -> dict[str, Any]:
+        """The prediction of one graph as JSON holds it."""
+        task, mean = self.ensemble.task, predictions.mean[row]
+        shown: dict[str, Any] = {}
+        if task.kind == "classes":
+            shown["class"] = task.names[int(mean.argmax())]
+        name = "values" if task.kind == "values" else "probabilities"
+        shown[name] = dict(zip(task.names, mean.tolist(), strict=True))
+        if predictions.spread is not None:
+            shown["spread"] = dict(zip(task.names, predictions.spread[row].tolist(), strict=True))
+        if embeddings and predictions.embeddings is not None:
+            shown["embedding"] = predictions.embeddings[row]
+        return shown
+
+    def _read_graphs(self, items: Sequence[Item]) -> Readable:
+        entries = [Entry(item.content, _place(item.position)) for item in items]
+        graphs = graph_set(
+            entries,
+            "the request",
+            schema=self.schema,
+            has_target=False,
+            unreadable="skip",
+            fill_missing=self.fill_missing,
+            asymmetric="symmetrise" if self.symmetrise else "refuse",
+        )
+        places = graphs.rows.tolist()
+        if list(self.schema.attributes) == [COLUMNS] and self.expected.get("kind") != "named":
+            graphs = replace(graphs, feature_spec=_own_columns(self.expected))
+        return Readable(graphs, places, dict(graphs.skipped))
+
+    def _read_smiles(self, items: Sequence[Item]) -> Readable:
+        molecules = parse_smiles([item.content for item in items])
+        reasons = {one.place: f"smiles[{items[one.place].position}]: {one.reason}" for one in molecules.unreadable}
+        if not molecules.places:
+            return Readable(None, [], reasons)
+        graphs = molecule_graphs(molecules, Targets(), name="the request", notes=(), **expected_features(self.expected))
+        return Readable(graphs, molecules.places, reasons)
+
+
+@cache
+def _place(position: int) -> Path:
+    """What a reader calls the file of a graph."""
+    return Path(f"graphs[{position}]")
+
+
+def _forms(expected: dict[str, Any]) -> tuple[str, ...]:
+    """The forms of graphs that have the expected features.
+
+    Raises:
+        ValueError: There is none.
+    """
+    kind = expected.get("kind")
+    # One-hot columns without names cannot be told from numbers in JSON.
+    graphs = kind in ("named", "structure", "tu") or not expected.get("label_widths")
+    forms = (*(["graphs"] if graphs else []), *(["smiles"] if kind == "atoms" else []))
+    if not forms:
+        raise ValueError(
+            "the model was trained on categories that have no names, so that graphs in JSON cannot have them: "
+            "train it on graphs whose nodes have words or numbers"
+        )
+    return forms
+
+
+def _schema(expected: dict[str, Any], in_channels: int) -> NodeSchema:
+    """Which entries of a node are its signal."""
+    kind = expected.get("kind")
+    if kind == "named":
+        return NodeSchema.from_spec(expected)
+    return NodeSchema({}, {}) if kind == "structure" else NodeSchema({COLUMNS: in_channels}, {})
+
+
+def _own_columns(expected: dict[str, Any]) -> dict[str, Any]:
+    """The feature spec of graphs that have the expected columns as numbers."""
+    return {key: value for key, value in expected.items() if key not in ("attributes", "label_widths")} | (
+        {"label_widths": expected["label_widths"]} if expected.get("kind") == "tu" else {}
+    )
+
+
+def _calls(requests: Sequence[PredictRequest], form: str, refused: dict[int, RequestError]) -> Iterator[list[Item]]:
+    """The graphs of one form, in parts of about ``CALL_NODES`` nodes."""
+    items: list[Item] = []
+    nodes = 0
+    for number, request in enumerate(requests):
+        if request.form != form or number in refused:
+            continue
+        for index, (content, size) in enumerate(zip(request.items, request.sizes, strict=True)):
+            if items and nodes + size > CALL_NODES:
+                yield items
+                items, nodes = [], 0
+            items.append(Item(number, index, content))
+            nodes += size
+    if items:
+        yield items
+
+
+def _assemble(
+    number: int, request: PredictRequest, results: dict[tuple[int, int], dict[str, Any] | str]
+) -> dict[str, Any] | RequestError:
+    """The answer to a request from the results of its graphs."""
+    rows = [results[number, index] for index in range(len(request.items))]
+    reasons = {index: row for index, row in enumerate(rows) if isinstance(row, str)}
+    return of_graphs(reasons, len(rows)) if reasons else {"predictions": rows}
+
+
+def _plain(message: str, item: Item, form: str) -> str:
+    """A message on a single graph without the names of files and sets that the client did not send."""
+    for prefix in (
+        f"{form}[{item.position}]: ",
+        "has no graph that can be read: ",
+        f"{form}[{item.position}]: ",
+        "graph 0: ",
+    ):
+        message = message.removeprefix(prefix)
+    return message

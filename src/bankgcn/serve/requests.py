@@ -1,0 +1,107 @@
+"""The body of a request: graphs or SMILES."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from bankgcn.serve.errors import RequestError, of_graphs
+from bankgcn.serve.limits import Limits
+
+FORMS = ("graphs", "smiles")
+"""The lists that a request may have; it has one of them."""
+KEYS = (*FORMS, "embeddings")
+
+
+@dataclass(frozen=True)
+class PredictRequest:
+    """What a client asks for.
+
+    Args:
+        form: A name in ``FORMS``.
+        items: The graphs: node-link documents, or SMILES.
+        sizes: Number of nodes of each graph, or a bound of it.
+        embeddings: Whether the client wants the vector of each graph.
+    """
+
+    form: str
+    items: list[Any]
+    sizes: list[int]
+    embeddings: bool = False
+
+
+def parse_request(body: bytes, limits: Limits) -> PredictRequest:
+    """The request in a body.
+
+    Raises:
+        RequestError: It is not a request, or it is too large.
+    """
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise RequestError(400, f"the body is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise RequestError(422, f"the body is {_kind(content)}, expected an object with 'graphs' or 'smiles'")
+    for key in content:
+        if key not in KEYS:
+            raise RequestError(422, f"the body has the unknown key {key[:40]!r}; known are {', '.join(KEYS)}")
+    forms = [form for form in FORMS if form in content]
+    if len(forms) != 1:
+        raise RequestError(422, f"the body has {' and '.join(forms) or 'no graphs'}, expected 'graphs' or 'smiles'")
+    items, embeddings = content[forms[0]], content.get("embeddings", False)
+    if not isinstance(embeddings, bool):
+        raise RequestError(422, f"'embeddings' is {_kind(embeddings)}, expected true or false")
+    if not isinstance(items, list) or not items:
+        raise RequestError(422, f"{forms[0]!r} is {_kind(items)}, expected a list with at least one entry")
+    if len(items) > limits.graphs:
+        raise RequestError(413, f"there are {len(items):,} graphs, and a request may have {limits.graphs:,}")
+    return PredictRequest(forms[0], items, _SIZES[forms[0]](items, limits), embeddings)
+
+
+def _graph_sizes(graphs: list[Any], limits: Limits) -> list[int]:
+    sizes = []
+    for index, graph in enumerate(graphs):
+        if not isinstance(graph, dict):
+            raise of_graphs({index: f"graphs[{index}]: is {_kind(graph)}, expected an object"}, len(graphs))
+        nodes, edges = (_length(graph, key) for key in ("nodes", "links" if "links" in graph else "edges"))
+        _check_size(f"graphs[{index}]", nodes, edges, limits)
+        sizes.append(nodes)
+    return sizes
+
+
+def _smiles_sizes(smiles: list[Any], limits: Limits) -> list[int]:
+    """Bounds of the numbers of atoms: each has at least one letter."""
+    wrong = {
+        index: f"smiles[{index}]: is {_kind(each)}, expected a text"
+        for index, each in enumerate(smiles)
+        if not isinstance(each, str)
+    }
+    if wrong:
+        raise of_graphs(wrong, len(smiles))
+    for index, each in enumerate(smiles):
+        _check_size(f"smiles[{index}]", len(each), 0, limits, what="letters")
+    return [len(each) for each in smiles]
+
+
+def _check_size(where: str, nodes: int, edges: int, limits: Limits, what: str = "nodes") -> None:
+    for count, limit, name in ((nodes, limits.nodes, what), (edges, limits.edges, "edges")):
+        if count > limit:
+            raise RequestError(413, f"{where}: has {count:,} {name}, and a graph may have {limit:,}")
+
+
+_SIZES = {"graphs": _graph_sizes, "smiles": _smiles_sizes}
+
+
+def _length(graph: dict[str, Any], key: str) -> int:
+    value = graph.get(key)
+    return len(value) if isinstance(value, list) else 0
+
+
+def _kind(value: Any) -> str:
+    """What a value is, in the words of JSON."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower().replace("none", "null")
+    names = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number"}
+    return "an empty list" if value == [] else names[type(value)]

@@ -1,0 +1,137 @@
+"""Slow, broken and oversized clients do not hold up others, and a stop answers what was accepted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from bankgcn.serve.limits import Limits
+from serve_runs import Service, random_graph, running
+
+GRAPH = random_graph(4, seed=1)
+HEAD = b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+
+
+@contextmanager
+def connected(service: Service, *parts: bytes) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as client:
+        for part in parts:
+            client.sendall(part)
+        yield client
+
+
+def received(client: socket.socket) -> bytes:
+    """All that the service sends until it closes the connection."""
+    parts = []
+    try:
+        while part := client.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def test_slow_and_broken_clients_do_not_hold_up_others(service: Service) -> None:
+    expected = service.predict(graphs=[GRAPH])
+    with ExitStack() as stack:
+        for _ in range(100):  # slow: a part of the head, a part of the body
+            stack.enter_context(connected(service, b"POST /pre"))
+            stack.enter_context(connected(service, HEAD, b'Content-Length: 500\r\n\r\n{"gr'))
+        for _ in range(20):
+            with connected(service, HEAD, b"Content-Length: 500\r\n\r\n{"):
+                pass  # gone in the middle
+            with connected(service, b"\x16\x03\x01 this is not HTTP\r\n\r\n") as client:
+                assert received(client).startswith(b"HTTP/1.1 400")
+        for _ in range(5):
+            assert service.predict(graphs=[GRAPH]) == expected
+    assert service.predict(graphs=[GRAPH]) == expected
+
+
+def test_a_head_that_takes_too_long_or_is_too_long_ends_the_connection(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bankgcn.serve.protocol.HEAD_SECONDS", 0.3)
+    with running(run) as service:
+        with connected(service) as nothing, connected(service, b"GET /health HTT") as part:
+            assert received(nothing) == received(part) == b""
+        with connected(service, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n") as client:
+            answer = b""
+            while b'{"status":"ok"}' not in answer:
+                answer += client.recv(4096)
+            client.sendall(b"GET /health HT")  # the second request of the connection
+            assert received(client) == b""
+        with connected(service, b"GET /health HTTP/1.1\r\n") as client:
+            try:
+                for _ in range(40):
+                    client.sendall(b"a: " + b"b" * 8192 + b"\r\n")
+                assert received(client) == b""
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+        assert service.request("GET", "/health")[0] == 200
+
+
+def test_a_body_that_takes_too_long_is_refused(run: Path) -> None:
+    with (
+        running(run, Limits(seconds=0.3)) as service,
+        connected(service, HEAD, b"Content-Length: 500\r\n\r\n{") as client,
+    ):
+        answer = received(client)
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"did not arrive within 0.3 seconds" in answer
+
+
+def test_an_announced_body_that_is_too_large_is_refused_unread(run: Path) -> None:
+    with (
+        running(run, Limits(body=1000)) as service,
+        connected(service, HEAD, b"Content-Length: 99999\r\n\r\n") as client,
+    ):
+        assert received(client).startswith(b"HTTP/1.1 413")
+
+
+def start(run: Path, *options: object) -> tuple[subprocess.Popen[str], Service]:
+    command = [sys.executable, "-m", "bankgcn", "serve", str(run), "--port", "0", *map(str, options)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "500"})
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    assert "http://127.0.0.1:" in line, line + process.stderr.read()
+    return process, Service(int(line.split("http://127.0.0.1:")[1].split()[0]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_service_after_the_last_answer(run: Path, number: signal.Signals) -> None:
+    process, service = start(run)
+    body = b'{"graphs": [' + b",".join([b'{"nodes": [], "edges": []}'] * 500) + b"]}"
+    request = HEAD + f"Content-Length: {len(body)}\r\n\r\n".encode() + body
+    with ExitStack() as stack:
+        clients = [stack.enter_context(connected(service, request[:-1])) for _ in range(8)]
+        time.sleep(0.3)  # the service has the heads
+        process.send_signal(number)
+        time.sleep(0.3)
+        for client in clients:
+            client.sendall(request[-1:])
+        assert all(received(client).startswith(b"HTTP/1.1 200") for client in clients)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert err == "stopped: all accepted requests are answered\n"
+
+
+@pytest.mark.slow
+def test_after_a_kill_it_answers_again_the_same(run: Path) -> None:
+    answers = []
+    for _ in range(2):
+        process, service = start(run)
+        answers.append(service.predict(graphs=[GRAPH]))
+        process.kill()
+        process.communicate()
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 200

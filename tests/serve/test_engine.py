@@ -1,0 +1,229 @@
+"""Answers are those of ``predict``, and a request never sees which others were answered with it."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.json_entries import Entry
+from bankgcn.data.readers.json_graphs import graph_set
+from bankgcn.data.readers.jsonlines import read_jsonlines
+from bankgcn.data.readers.molecules import from_smiles
+from bankgcn.data.sources import find_source
+from bankgcn.kernels import use_kernels
+from bankgcn.predictor import load_model
+from bankgcn.serve.engine import Engine
+from bankgcn.serve.errors import RequestError
+from bankgcn.serve.requests import PredictRequest
+from bankgcn.training.ensemble import Ensemble
+from serve_runs import SMILES, TASKS, random_graph, save_run, training_graphs
+
+GRAPHS = [random_graph(nodes, seed=nodes) for nodes in (1, 2, 5, 9, 30, 70, 120, 3, 0)]
+
+
+def ask(*graphs: dict[str, Any], embeddings: bool = False) -> PredictRequest:
+    return PredictRequest("graphs", list(graphs), [len(graph["nodes"]) for graph in graphs], embeddings)
+
+
+def molecules(*smiles: str) -> PredictRequest:
+    return PredictRequest("smiles", list(smiles), list(map(len, smiles)))
+
+
+def plain(answer: Any) -> Any:
+    """An answer without arrays, to be compared exactly."""
+    assert not isinstance(answer, RequestError), answer
+    return json.loads(json.dumps(answer, default=lambda array: array.tolist()))
+
+
+def numbers(answer: Any) -> np.ndarray:
+    shown = plain(answer)["predictions"]
+    return np.array([[*(one.get("values") or one["probabilities"]).values()] for one in shown])
+
+
+def file_of(folder: Path) -> Path:
+    (folder / "graphs.jsonl").write_text("".join(json.dumps(graph) + "\n" for graph in GRAPHS))
+    return folder / "graphs.jsonl"
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("config", [{}, {"conv": "gcn", "head": "mlp"}, {"conv": "gat", "conv_options": {"heads": 2}}])
+def test_answers_are_those_of_predict_to_the_last_bit(tmp_path: Path, task: str, config: dict[str, Any]) -> None:
+    run = save_run(tmp_path / "run", training_graphs(), task, **config)
+    ensemble = Ensemble.load(run)
+    graphs = find_source(file_of(tmp_path)).load(expected=ensemble.feature_spec, has_target=False)
+    mean, _ = ensemble.predictions(graphs)
+    engine = Engine(ensemble)
+    np.testing.assert_array_equal(numbers(engine.answer([ask(*GRAPHS)])[0]), mean)
+    for graph, expected in zip(GRAPHS, mean, strict=True):
+        np.testing.assert_array_equal(numbers(engine.answer([ask(graph)])[0])[0], expected)
+
+
+def test_a_class_comes_with_its_probabilities(run: Path) -> None:
+    (shown,) = plain(Engine(Ensemble.load(run)).answer([ask(GRAPHS[3])])[0])["predictions"]
+    assert list(shown) == ["class", "probabilities"]
+    assert shown["class"] == max(shown["probabilities"], key=shown["probabilities"].get)
+    assert sum(shown["probabilities"].values()) == pytest.approx(1)
+
+
+def test_an_answer_does_not_depend_on_the_other_requests(run: Path) -> None:
+    engine, chance = Engine(Ensemble.load(run)), random.Random(0)
+    weighted = random_graph(8, seed=3, weighted=True)
+    unseen = {"nodes": [{"id": 0, "charge": 1, "place": [1, 2], "element": "Xe"}], "edges": []}
+    broken = {"nodes": [{"id": 0}], "edges": []}
+    requests = [*(ask(graph, embeddings=True) for graph in [*GRAPHS, weighted, unseen]), ask(*GRAPHS)]
+    alone = [plain(engine.answer([request])[0]) for request in requests]
+    bad, twice = ask(GRAPHS[2], broken), {**GRAPHS[2], "edges": "none"}
+    for _ in range(20):
+        order = [chance.randrange(len(requests)) for _ in range(chance.randint(1, 12))]
+        others = chance.sample([bad, ask(twice), molecules("C")], 2)
+        answers = engine.answer([*others, *(requests[number] for number in order)])
+        assert all(isinstance(answer, RequestError) for answer in answers[:2])
+        assert [plain(answer) for answer in answers[2:]] == [alone[number] for number in order]
+
+
+def test_a_graph_that_fails_late_does_not_harm_others(run: Path) -> None:
+    engine = Engine(Ensemble.load(run))
+    heavy = random_graph(6, seed=1)
+    for edge in heavy["edges"]:
+        edge["weight"] = 3e38  # each is a number of float32, but their sum is not
+    expected = plain(engine.answer([ask(GRAPHS[3])])[0])
+    good, bad, both = engine.answer([ask(GRAPHS[3]), ask(heavy), ask(GRAPHS[4], heavy)])
+    assert plain(good) == expected
+    assert isinstance(bad, RequestError)
+    assert isinstance(both, RequestError)
+    assert bad.content["errors"][0]["message"].startswith("graphs[0]: the weights of node")
+    assert [error["index"] for error in both.content["errors"]] == [1]
+
+
+def test_graphs_of_several_calls_are_the_same(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(Ensemble.load(run))
+    together = plain(engine.answer([ask(*GRAPHS)])[0])
+    monkeypatch.setattr("bankgcn.serve.engine.CALL_NODES", 20)
+    assert plain(engine.answer([ask(*GRAPHS)])[0]) == together
+
+
+def test_without_kernels_answers_agree_up_to_rounding(run: Path) -> None:
+    expected = numbers(Engine(Ensemble.load(run)).answer([ask(*GRAPHS)])[0])
+    with use_kernels(False):
+        engine = Engine(Ensemble.load(run))
+        np.testing.assert_allclose(numbers(engine.answer([ask(*GRAPHS)])[0]), expected, atol=1e-5)
+        np.testing.assert_allclose(numbers(engine.answer([ask(GRAPHS[4])])[0])[0], expected[4], atol=1e-5)
+
+
+def test_several_models_have_a_mean_and_a_spread(tmp_path: Path) -> None:
+    for seed in range(9):
+        save_run(tmp_path / "runs" / str(seed), training_graphs(), "values", seed=seed)
+    ensemble = Ensemble.load(tmp_path / "runs")
+    engine = Engine(ensemble)
+    mean, spread = ensemble.predictions(read_jsonlines(file_of(tmp_path), schema=engine.schema, has_target=False))
+    (answer,) = engine.answer([ask(*GRAPHS)])
+    assert spread is not None
+    np.testing.assert_array_equal(numbers(answer), mean)
+    given = [[*one["spread"].values()] for one in plain(answer)["predictions"]]
+    np.testing.assert_array_equal(given, spread)
+    single = plain(engine.answer([ask(GRAPHS[1])])[0])["predictions"]
+    assert single == plain(answer)["predictions"][1:2]
+    (refused,) = engine.answer([ask(GRAPHS[1], embeddings=True)])
+    assert isinstance(refused, RequestError)
+    assert "'embeddings' needs one model, but there are 9" in refused.detail
+
+
+def test_embeddings_are_those_of_embed(run: Path, tmp_path: Path) -> None:
+    predictor = load_model(run)
+    entries = [Entry(graph, Path("graphs")) for graph in GRAPHS]
+    graphs = graph_set(entries, "graphs", schema=Engine(predictor.ensemble).schema, has_target=False)
+    (answer,) = Engine(predictor.ensemble).answer([ask(*GRAPHS, embeddings=True)])
+    assert isinstance(answer, dict)
+    given = np.stack([one["embedding"] for one in answer["predictions"]])
+    np.testing.assert_array_equal(given, predictor.embed(graphs))
+
+
+@pytest.mark.parametrize("features", ["raw", "onehot"])
+def test_molecules_are_predicted_from_smiles(tmp_path: Path, features: Any) -> None:
+    trained = from_smiles(SMILES, features=features)
+    engine = Engine(Ensemble.load(save_run(tmp_path / "run", trained)))
+    mean, _ = engine.ensemble.predictions(trained)
+    np.testing.assert_array_equal(numbers(engine.answer([molecules(*SMILES)])[0]), mean)
+    bad, good = engine.answer([molecules("CCO", "C1CC", "not one"), molecules("CN")])
+    assert isinstance(bad, RequestError)
+    assert [error["index"] for error in bad.content["errors"]] == [1, 2]
+    assert bad.content["errors"][0]["message"] == "smiles[1]: unclosed ring"
+    np.testing.assert_array_equal(numbers(good)[0], mean[3])
+    (graph,) = engine.answer([ask({"nodes": [{"id": 0, "x": trained.batch(4).x[0].tolist()}], "edges": []})])
+    if features == "raw":
+        np.testing.assert_array_equal(numbers(graph)[0], mean[4])
+    else:
+        assert isinstance(graph, RequestError)
+        assert graph.detail == "the model takes 'smiles', not 'graphs'"
+
+
+def test_a_model_whose_features_no_request_can_have_is_refused(tmp_path: Path) -> None:
+    graphs = GraphSet.from_edges([2], [[0, 1], [1, 0]], labels=[0, 1])
+    ensemble = Ensemble.load(save_run(tmp_path / "run", graphs))
+    with pytest.raises(ValueError, match="trained on categories that have no names"):
+        Engine(ensemble)
+
+
+def test_columns_without_names_are_taken_as_x(tmp_path: Path) -> None:
+    graphs = GraphSet.from_edges([2], [[0, 1], [1, 0]], attributes=[[0.5, 2], [3, -1]])
+    engine = Engine(Ensemble.load(save_run(tmp_path / "run", graphs)))
+    document = {
+        "nodes": [{"id": 0, "x": [0.5, 2]}, {"id": 1, "x": [3, -1]}],
+        "edges": [{"source": 0, "target": 1}],
+    }
+    np.testing.assert_array_equal(numbers(engine.answer([ask(document)])[0]), engine.ensemble.predictions(graphs)[0])
+
+
+def test_models_of_tu_sets_take_their_columns_as_x(tmp_path: Path) -> None:
+    graphs = mutag()
+    engine = Engine(Ensemble.load(save_run(tmp_path / "run", graphs)))
+    mean, _ = engine.ensemble.predictions(graphs[:3])
+    documents = []
+    for number in range(3):
+        batch = graphs.batch(number)
+        nodes = [{"id": node, "x": row} for node, row in enumerate(batch.x.tolist())]
+        edges = [{"source": i, "target": j} for i, j in batch.edge_index.T.tolist() if i < j]
+        documents.append({"nodes": nodes, "edges": edges})
+    np.testing.assert_array_equal(numbers(engine.answer([ask(*documents)])[0]), mean)
+    documents[1]["nodes"][2]["x"] = [1, 0]
+    (refused,) = engine.answer([ask(*documents)])
+    assert isinstance(refused, RequestError)
+    assert refused.detail.startswith("graphs[1]: 'x' of node 2 has 2 numbers, expected 7")
+
+
+def test_graphs_without_signals_need_none(tmp_path: Path) -> None:
+    from bankgcn.data.features.signals import structural_signals
+
+    bare = [{"nodes": [{"id": n} for n in range(size)], "edges": [{"source": 0, "target": 1}]} for size in (2, 5)]
+    graphs = structural_signals(graph_set([Entry(one, Path("own")) for one in bare], "own", has_target=False))
+    engine = Engine(Ensemble.load(save_run(tmp_path / "run", graphs)))
+    mean, _ = engine.ensemble.predictions(graphs)
+    named = {**bare[1], "nodes": [{**node, "colour": "red"} for node in bare[1]["nodes"]]}
+    np.testing.assert_array_equal(numbers(engine.answer([ask(bare[0], named)])[0]), mean)
+
+
+def test_graphs_are_read_as_in_training_or_as_the_options_say(tmp_path: Path) -> None:
+    run = save_run(tmp_path / "run", training_graphs(), reader={"symmetrise": True, "fill_missing": "0"})
+    graph = {**random_graph(4, seed=0), "directed": True}
+    assert isinstance(Engine(Ensemble.load(run)).answer([ask(graph)])[0], dict)
+    (refused,) = Engine(Ensemble.load(run), symmetrise=False).answer([ask(graph)])
+    assert isinstance(refused, RequestError)
+    assert refused.detail.startswith("graphs[0]: edge (")
+    assert "symmetrise" not in refused.detail  # it is no option of a client
+
+
+def test_numbers_that_overflow_are_refused(tmp_path: Path) -> None:
+    run = save_run(tmp_path / "run", training_graphs(), "values", scale=1e4, normalize="none")
+    graph = random_graph(3, seed=0)
+    graph["nodes"][1]["charge"] = 3e38
+    (refused,) = Engine(Ensemble.load(run)).answer([ask(GRAPHS[1], graph)])
+    assert isinstance(refused, RequestError)
+    assert [error["index"] for error in refused.content["errors"]] == [1]
+    assert "no finite output" in refused.detail
