@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -31,13 +32,14 @@ from children import count_operations, kill, start, wait
 SETTINGS = ("--epochs", "4")
 SMALL = ("--hidden", "8", "--layers", "2", *SETTINGS)
 TABLE = ("table1", "--datasets", "MUTAG", "--models", "mlp,bank-K2-s8", "--runs", "2", *SETTINGS)
+ENGINES = ("serial",) * 5 + ("local",)  # processes take seconds to start
 GRID = ("--gammas", "0.1", "--weight-decays", "0")
 
 
-def commands(work: Path, data: Path) -> list[list[str]]:
+def commands(work: Path, data: Path, engine: str) -> list[list[str]]:
     """What is typed, again and again."""
     train = ["train", str(data), "--out", str(work / "run"), *SMALL]
-    sweep = ["reproduce", *TABLE, *GRID, "--store", str(work / "store"), "--engine", "serial"]
+    sweep = ["reproduce", *TABLE, *GRID, "--store", str(work / "store"), "--engine", engine]
     table = [
         "table",
         *TABLE,
@@ -54,9 +56,9 @@ def commands(work: Path, data: Path) -> list[list[str]]:
     return [train, sweep, table, predict, embed]
 
 
-def run_commands(work: Path, data: Path) -> None:
+def run_commands(work: Path, data: Path, engine: str = "serial") -> None:
     """Type all commands in this process."""
-    for command in commands(work, data):
+    for command in commands(work, data, engine):
         try:
             app(command, standalone_mode=True)
         except SystemExit as ended:
@@ -114,7 +116,8 @@ def main() -> None:
             for _ in range(rng.randint(1, 6)):
                 at_operation = rng.random() < 0.5
                 number = rng.randint(1, operations) if at_operation else None
-                child = start(lambda: run_commands(work, data), log, number, work)
+                engine = rng.choice(ENGINES)
+                child = start(partial(run_commands, work, data, engine), log, number, work)
                 if not at_operation:
                     time.sleep(rng.uniform(0, seconds))
                     kill(child)

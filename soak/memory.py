@@ -19,6 +19,7 @@ import torch
 
 from bankgcn.experiments import RunSpec, Store, sweep
 from bankgcn.experiments.engines.base import Event, SerialEngine
+from bankgcn.training.callbacks import Callback
 from bankgcn.training.execute import execute
 from bankgcn.training.fitting import Epoch
 
@@ -35,14 +36,22 @@ def resident() -> int:
 
 def growth_over_epochs(epochs: int, checkpoint: Path) -> float:
     """By which share the memory grows over a training with checkpoints."""
-    sizes = {}
+    measured = _Measured(epochs // 10, epochs)
+    execute(SPEC.with_(max_epochs=epochs, patience=epochs), callbacks=[measured], checkpoint=checkpoint)
+    return measured.sizes[epochs] / measured.sizes[epochs // 10] - 1
 
-    def measure(epoch: Epoch) -> None:
-        if epoch.number in (epochs // 10, epochs):
-            sizes[epoch.number] = resident()
 
-    execute(SPEC.with_(max_epochs=epochs, patience=epochs), on_epoch=measure, checkpoint=checkpoint)
-    return sizes[epochs] / sizes[epochs // 10] - 1
+class _Measured(Callback):
+    """Measures the memory after some epochs."""
+
+    def __init__(self, *epochs: int):
+        self.epochs = epochs
+        self.sizes: dict[int, int] = {}
+
+    def on_epoch_end(self, epoch: Epoch) -> None:
+        """Measure, if it is one of the epochs."""
+        if epoch.number in self.epochs:
+            self.sizes[epoch.number] = resident()
 
 
 def growth_over_runs(runs: int, folder: Path) -> float:

@@ -51,7 +51,7 @@ def rings(count: int = 30, nodes: int = 5, **options: Any) -> GraphSet:
 def _one_large(edges: NDArray[np.int64], nodes: int, others: int = 20) -> GraphSet:
     """A large graph beside many of one node."""
     counts = [nodes, *[1] * others]
-    attributes = np.linspace(0, 1, sum(counts), dtype=np.float32)[:, None]
+    attributes = np.linspace(0, 1, 2 * sum(counts), dtype=np.float32).reshape(-1, 2)
     return GraphSet.from_edges(counts, edges, attributes=attributes, y=np.arange(others + 1) % 2)
 
 
