@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from bankgcn.cli import app
-from bankgcn.cli import data as commands
 
 FILES = {"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n2\n", "graph_labels": "0\n1\n", "node_labels": "0\n1\n1\n"}
 
@@ -142,7 +141,7 @@ def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "find_source", interrupt)
+    monkeypatch.setattr("bankgcn.data.sources.find_source", interrupt)
     code, _, err = run("describe", "MUTAG")
     assert code == 130
     assert "Traceback" not in err
@@ -155,7 +154,7 @@ def test_fetch_tells_where_the_file_is(root: Path, monkeypatch: pytest.MonkeyPat
         progress(20, 20)
         return root / "x.zip"
 
-    monkeypatch.setattr(commands, "fetch_dataset", fake)
+    monkeypatch.setattr("bankgcn.data.sources.fetch_dataset", fake)
     code, out, _ = run("fetch", "DD", "--data-root", root)
     assert code == 0
     assert out == f"DD is at {root / 'x.zip'}\n"

@@ -349,12 +349,12 @@ def test_weights_can_be_ignored_and_a_finished_run_remembers_it(command: Command
     assert command("embed", "r", "own.jsonl", "--part", "test")[0] == 0
 
 
-def test_help_documents_every_option_with_its_default(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+def test_help_documents_every_option_with_its_default(command: Command) -> None:
     code, out, _ = command("train", "--help")
     assert code == 0
-    assert "(default: 64; 256 for CIFAR-10 and ogbg-molhiv)" in out
-    assert "bank, gcn, sage, gin, gat, cheb, mlp. (default: bank)" in out
+    text = " ".join(out.split())
+    assert "(default: 64; 256 for CIFAR-10 and ogbg-molhiv)" in text
+    assert "bank, gcn, sage, gin, gat, cheb, mlp. (default: bank)" in text
     for name in inspect.signature(train).parameters.keys() - {"source"}:
         assert f"--{name.replace('_', '-')}" in out
 
