@@ -34,6 +34,8 @@ OPTIONAL: dict[str, Library] = {
     "onnxscript": Library("ONNX Script", "bankgcn[onnx]"),
     "onnxruntime": Library("ONNX Runtime", "bankgcn[onnx]"),
     "networkx": Library("NetworkX", "networkx"),
+    "plotly": Library("Plotly", "bankgcn[report]"),
+    "jinja2": Library("Jinja", "bankgcn[report]"),
 }
 """Each optional library by the module that is imported."""
 
@@ -49,7 +51,12 @@ def require(module: str, purpose: str) -> None:
         ImportError: The message has the line to type: ``GCN needs PyTorch Geometric: pip install 'bankgcn[pyg]'``.
     """
     library = OPTIONAL[module]
-    if importlib.util.find_spec(module) is None:
+    if not is_installed(module):
         raise ImportError(
             f"{purpose} needs {library.name}: pip install {shlex.quote(library.requirement)}", name=module
         )
+
+
+def is_installed(module: str) -> bool:
+    """Whether an optional library, a name in ``OPTIONAL``, is installed. Nothing is imported."""
+    return importlib.util.find_spec(module) is not None
