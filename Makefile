@@ -9,19 +9,28 @@ INSTALLED := .venv/installed
 # One thread a process: tiny kernels on several threads are many times slower under contention.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: train test quick lint install soak release-check clean
+.PHONY: train test browser quick lint install soak release-check clean
 
 train: $(INSTALLED)
 	$(BIN)/bankgcn train
 
 # The real datasets, where they are; tests that need one skip with its name where it is not.
 test: export BANKGCN_DATA ?= $(abspath ../shared/data)
-test: lint
+test: lint browser
 	$(BIN)/pytest -n 2 -q
 	$(BIN)/pytest -n 2 -q -m slow
 
 quick: $(INSTALLED)  # what a change wants between two thoughts
 	$(BIN)/pytest -n 2 -q
+
+# The browser for the tests of the HTML pages, where this user may install it; elsewhere these tests skip and say why.
+browser:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get install -y -qq chromium >/dev/null 2>&1 && exit 0; \
+		apt-get update -qq >/dev/null 2>&1 && apt-get install -y -qq chromium >/dev/null 2>&1 && exit 0; \
+	fi; \
+	echo "no Chromium: the tests of the HTML pages in a browser are skipped (apt-get install chromium)"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff format --check .

@@ -46,3 +46,17 @@ def test_the_picture_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     example("high_frequency").main()
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert f"picture: {picture}" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_gnn_explainer_runs_beside_the_exact_contributions(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    torch.set_default_dtype(torch.float32)
+    monkeypatch.setattr("sys.argv", ["pyg_explainer.py", "--epochs", "1", "--graph", "3"])
+    example("pyg_explainer").main()
+    title, _, *atoms = capsys.readouterr().out.splitlines()
+    assert "molecule 3" in title
+    assert len(atoms) == 19
+    exact = [abs(float(line.split()[2])) for line in atoms]
+    assert exact == sorted(exact, reverse=True)

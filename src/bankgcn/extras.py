@@ -39,6 +39,8 @@ OPTIONAL: dict[str, Library] = {
     "orjson": Library("orjson", "bankgcn[serve]"),
     "prometheus_client": Library("prometheus_client", "bankgcn[serve]"),
     "networkx": Library("NetworkX", "networkx"),
+    "plotly": Library("Plotly", "bankgcn[report]"),
+    "jinja2": Library("Jinja", "bankgcn[report]"),
 }
 """Each optional library by the module that is imported."""
 
@@ -54,7 +56,12 @@ def require(module: str, purpose: str) -> None:
         ImportError: The message has the line to type: ``GCN needs PyTorch Geometric: pip install 'bankgcn[pyg]'``.
     """
     library = OPTIONAL[module]
-    if importlib.util.find_spec(module) is None:
+    if not is_installed(module):
         raise ImportError(
             f"{purpose} needs {library.name}: pip install {shlex.quote(library.requirement)}", name=module
         )
+
+
+def is_installed(module: str) -> bool:
+    """Whether an optional library, a name in ``OPTIONAL``, is installed. Nothing is imported."""
+    return importlib.util.find_spec(module) is not None

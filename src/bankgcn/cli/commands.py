@@ -54,6 +54,12 @@ COMMANDS: dict[str, Row] = {
         "compare",
         "Compare models on your own graphs: shared splits, values chosen by validation, paired tests.",
     ),
+    "report": Row(
+        "report",
+        "report",
+        "Write a page that shows how good a model is, its filters and single graphs: one HTML file that works offline.",
+    ),
+    "explain": Row("explain", "explain", "Write which nodes and which frequencies decide the predictions for graphs."),
     "data": Row("data", "app", "Datasets: list, describe, fetch."),
     "reproduce": Row(
         "reproduce", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."
@@ -66,7 +72,7 @@ COMMANDS: dict[str, Row] = {
     "figure": Row(
         "figure",
         "draw_figure",
-        "Draw Figure 3 of the paper or a picture of one of its tables from the records in the store; nothing is run.",
+        "Draw the pictures of a run, a picture of one of the paper's tables, or its Figure 3; nothing is trained.",
     ),
     "pack": Row(
         "pack",

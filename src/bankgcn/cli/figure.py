@@ -1,4 +1,4 @@
-"""``bankgcn figure``: pictures of the paper's tables, and its Figure 3, from records alone."""
+"""``bankgcn figure``: pictures of a run; of the paper's tables, and its Figure 3, from records alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from bankgcn.choices import pick
+from bankgcn.cli.options import DataRoot
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
     Datasets,
@@ -48,12 +49,22 @@ def draw_figure(
     what: Annotated[
         str,
         typer.Argument(
-            help="figure3; or of a table: table1 or table4 (all models), ranks (over datasets of table1), "
-            "K or s (table2), gamma (table3).",
-            metavar="FIGURE",
+            help="Folder of a run; or figure3; or of a table: table1 or table4 (all models), ranks (over datasets of "
+            "table1), K or s (table2), gamma (table3).",
+            metavar="RUN|FIGURE",
         ),
     ],
-    out: Annotated[Path, typer.Option(help=f"Image file, in the format of its suffix: {', '.join(IMAGES)}.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"Image file, in the format of its suffix: {', '.join(IMAGES)}. Of a run, also a folder for all its "
+            "pictures in all formats; by default 'figures' in the folder of the run.",
+            show_default=False,
+        ),
+    ] = None,
+    picture: Annotated[
+        str, typer.Option(help="Of a run, the picture for an image file, such as loss, roc or energy.")
+    ] = "filters",
     datasets: Datasets = None,
     models: Models = None,
     runs: Runs = None,
@@ -64,9 +75,18 @@ def draw_figure(
     normalize: Normalize = None,
     setting: SettingName = None,
     store: StoreFolder = DEFAULT_STORE,
+    data_root: DataRoot = None,
 ) -> None:
-    """Draw Figure 3 of the paper or a picture of one of its tables from the records in the store; nothing is run."""
+    """Draw the pictures of a run, a picture of one of the paper's tables, or its Figure 3; nothing is trained."""
+    if Path(what).is_dir():
+        require("matplotlib", "bankgcn figure")
+        from bankgcn.cli.run_figures import draw_run  # loads PyTorch
+
+        draw_run(Path(what), out, picture, data_root)
+        return
     pick({"figure3": None, **PICTURES}, what, "figure")
+    if out is None:
+        raise ValueError(f"name the image file: bankgcn figure {what} --out {what}.svg")
     form = out.suffix.lower().removeprefix(".")
     if form not in IMAGES:
         raise ValueError(f"{out}: expected the name of an image that ends in .{', .'.join(IMAGES)}")

@@ -36,6 +36,7 @@ class ModelInput:
         reasons: Why rows have no graph.
         table: The source, if it is a table.
         targets: Columns of the table with the targets, if they are known.
+        kept_rows: Row of each graph in the whole source, where these are the graphs of a part of it.
     """
 
     graphs: GraphSet
@@ -44,6 +45,12 @@ class ModelInput:
     reasons: dict[int, str]
     table: TextTable | None
     targets: Sequence[str] = ()
+    kept_rows: NDArray[np.int64] | None = None
+
+    @property
+    def source_rows(self) -> NDArray[np.int64]:
+        """Row of each graph in the whole source."""
+        return self.rows if self.kept_rows is None else self.kept_rows
 
     @property
     def num_rows(self) -> int:
@@ -81,7 +88,13 @@ class ModelInput:
         columns: Columns = [(name, [cells[row] for row in rows]) for name, cells in self.columns]
         table = None if self.table is None else self.table.take(rows)
         return replace(
-            self, graphs=self.graphs[graphs], rows=np.arange(len(rows)), columns=columns, reasons={}, table=table
+            self,
+            graphs=self.graphs[graphs],
+            rows=np.arange(len(rows)),
+            columns=columns,
+            reasons={},
+            table=table,
+            kept_rows=self.source_rows[graphs],
         )
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+from bankgcn.cli.counting import counting
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source
 
@@ -19,12 +17,5 @@ def load_graphs(source: Source, options: Mapping[str, Any]) -> GraphSet:
         source: Where the graphs are.
         options: Passed to :meth:`Source.load`.
     """
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(f"reading {source.name}", total=None, visible=False)
-
-        def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, visible=True)
-
+    with counting(f"reading {source.name}") as show:
         return source.load(progress=show, **options)

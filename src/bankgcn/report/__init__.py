@@ -1,1 +1,1 @@
-"""Makes tables and figures from records. Nothing here trains or reads datasets."""
+"""Makes tables, figures and pages from records and trained models. Nothing here trains or reads datasets."""

@@ -60,11 +60,15 @@ class Spectrum:
 
     def band_energy(self, x: Tensor, num_bands: int = 8) -> Tensor:
         """Energy of each channel in equal bands of [0, 2], shape ``(num_bands, channels)``; a column sums to |x|^2."""
+        energy = self.gft(x).square()
+        return energy.new_zeros(num_bands, *energy.shape[1:]).index_add(0, self.bands(num_bands), energy)
+
+    def bands(self, num_bands: int = 8) -> Tensor:
+        """Band of each frequency, from 0, for equal bands of [0, 2]; the last contains 2. Shape ``(num_nodes,)``."""
         if num_bands < 1:
             raise ValueError(f"num_bands={num_bands}: expected at least 1")
-        band = (self.lam * (num_bands / 2)).long().clamp(max=num_bands - 1)
-        energy = self.gft(x).square()
-        return energy.new_zeros(num_bands, *energy.shape[1:]).index_add(0, band, energy)
+        # Frequencies such as 1 stand at an edge: rounding must not decide their band.
+        return (self.lam * (num_bands / 2) + 1e-9).long().clamp(max=num_bands - 1)
 
 
 def frame_bounds(response: Tensor) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.atom_encoder import AtomEncoder
 from bankgcn.nn.lowering import lower, run_embedding
 from bankgcn.nn.network import GraphNetwork
+from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import Task
 from bankgcn.training.config import TrainConfig
 
@@ -30,15 +31,20 @@ def embedding_of(net: GraphNetwork, batch: GraphBatch, dropout_key: int | None =
     program = None if torch.is_grad_enabled() or net.training else program_for(net, batch.source)
     if program is not None:
         return run_embedding(program, net, collate_for(program, batch))
+    x, edges, weight = network_inputs(net, batch)
+    return net.graph_embedding(x, edges, batch.batch, weight, batch_size=batch.num_graphs, dropout_key=dropout_key)
+
+
+def network_inputs(net: GraphNetwork, batch: GraphBatch) -> tuple[Tensor, Tensor | GraphShift, Tensor | None]:
+    """Signals, edges and edge weights of a batch, in the form that is fastest for the network."""
     dtype = net.predict.weight.dtype
     # An encoder looks integers up: they must not be rounded.
     x = batch.x if isinstance(net.encoder, AtomEncoder) else batch.x.to(dtype)
     if net.takes_shift:
-        return net.graph_embedding(x, batch.shift, batch.batch, batch_size=batch.num_graphs, dropout_key=dropout_key)
+        return x, batch.shift, None
     sparse = net.takes_adjacency and batch.device.type == "cpu"  # measured on the CPU only
-    edges = batch.adjacency if sparse else batch.edge_index
     weight = None if batch.edge_weight is None else batch.edge_weight.to(dtype)
-    return net.graph_embedding(x, edges, batch.batch, weight, batch_size=batch.num_graphs, dropout_key=dropout_key)
+    return x, batch.adjacency if sparse else batch.edge_index, weight
 
 
 def program_for(net: GraphNetwork, graphs: GraphSet, loss: str | None = None) -> Program | None:

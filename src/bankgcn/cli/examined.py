@@ -1,0 +1,69 @@
+"""Graphs of a trained model with its predictions, for the commands that show single graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bankgcn.cli.messages import say
+from bankgcn.cli.model_input import ModelInput, read_input
+from bankgcn.report.page.browser import Examined
+from bankgcn.training.ensemble import Ensemble
+
+PARTS = {"test": "test graphs", "valid": "validation graphs", "train": "training graphs"}
+"""The parts of a split that a report may show, the first that has graphs; and their names."""
+
+
+def examine(ensemble: Ensemble, found: ModelInput) -> Examined:
+    """Predictions for the graphs of a source; targets only if all of them are known."""
+    graphs = found.graphs
+    try:
+        known, y = found.truth(ensemble.task)
+    except ValueError as error:
+        say(f"note: the targets are not shown: {error}", stderr=True)
+        known, y = np.arange(0), np.empty(0)
+    mean, _ = ensemble.predictions(graphs)
+    names = graphs.names or tuple(f"graph {row}" for row in found.source_rows.tolist())
+    molecules = graphs.feature_spec.get("kind") == "atoms" and graphs.names is not None
+    return Examined(
+        graphs,
+        mean.numpy(),
+        y if len(known) == len(graphs) and len(graphs) else None,
+        names,
+        names if molecules else (None,) * len(graphs),
+    )
+
+
+def examine_run(
+    run: Path, source: str | None, part: str | None, data_root: Path | None, flags: dict[str, Any]
+) -> tuple[Ensemble, Examined, str]:
+    """The models of a run, the graphs to show with their predictions, and what these graphs are.
+
+    Runs with different splits have no test graphs in common: then the first alone is shown.
+
+    Args:
+        run: Folder of a run, or of several.
+        source: Other graphs than those of the training.
+        part: Part of the training graphs; by default the test graphs, or the next part that is not empty.
+        data_root: Where to look for datasets first.
+        flags: Options of the reader that were typed.
+    """
+    ensemble = Ensemble.load(run)
+    if source is not None or part is not None:
+        found = read_input(ensemble, source, data_root, flags, part=part)
+        return ensemble, examine(ensemble, found), PARTS[part] if part else "graphs"
+    for part, words in PARTS.items():
+        try:
+            found = read_input(ensemble, None, data_root, flags, part=part)
+        except ValueError as error:
+            if len(ensemble.members) == 1 or "different splits" not in str(error):
+                raise
+            first, model = next(iter(ensemble.members.items()))
+            say(f"note: the runs have different splits; the page shows the first, {first}", stderr=True)
+            ensemble = Ensemble({first: model})
+            found = read_input(ensemble, None, data_root, flags, part=part)
+        if len(found.graphs):
+            return ensemble, examine(ensemble, found), words
+    raise ValueError(f"{run}: the run has no graphs to show")

@@ -1,0 +1,53 @@
+"""``bankgcn explain``: which nodes and which frequencies decide predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bankgcn.cli.options import DataRoot, Threads, with_settings
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output
+from bankgcn.cli.predict import APPLYING, Part, RunArgument, SourceArgument
+from bankgcn.report.page.page import check_available
+
+FORMS = (".csv", ".json", ".html")
+
+
+@with_settings(APPLYING)
+def explain(
+    run: RunArgument,
+    source: SourceArgument = None,
+    graphs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBERS",
+            help="Graphs by their rows in the source, from 0, such as 0,5,7; by default all.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help=f"File to write: {', '.join(FORMS)}; {OR_STANDARD_OUTPUT}")] = Path(
+        "explanations.csv"
+    ),
+    part: Part = None,
+    data_root: DataRoot = None,
+    threads: Threads = 1,
+    **flags: Any,
+) -> None:
+    """Write which nodes and which frequencies decide the predictions for graphs.
+
+    Where the head of the network is linear and nothing is pooled, contributions are exact: those of the nodes and the
+    constant add up to the logit or value. Elsewhere they say how much it falls without the node.
+    """
+    form = ".csv" if is_standard_output(out) else out.suffix.lower()
+    if form not in FORMS:
+        raise ValueError(f"{out}: expected a name that ends in {', '.join(FORMS)}")
+    if form == ".html":
+        check_available()
+    import torch
+
+    from bankgcn.cli.explanations import explain_run
+
+    torch.set_num_threads(threads)
+    explain_run(run, source, graphs, out, form, part, data_root, flags)

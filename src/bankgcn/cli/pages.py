@@ -1,0 +1,30 @@
+"""The pages of ``bankgcn report``: what they show is read here, and drawn by :mod:`bankgcn.report.page`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from bankgcn.cli.counting import counting
+from bankgcn.cli.examined import examine_run
+from bankgcn.cli.stored import read_records
+from bankgcn.report.page.page import Page
+from bankgcn.report.page.run_page import RunEvidence, run_page
+from bankgcn.report.page.store_page import store_page
+
+
+def page_of_run(
+    run: Path, source: str | None, part: str | None, data_root: Path | None, shown: int, flags: dict[str, Any]
+) -> Page:
+    """The page of a run, or of several in a folder; the arguments are those of the command."""
+    ensemble, found, words = examine_run(run, source, part, data_root, flags)
+    evidence = RunEvidence.of(ensemble, found, words)
+    with counting("explaining graphs") as show:
+        return run_page(evidence, shown, f"bankgcn report {shlex.quote(str(run))}", show)
+
+
+def page_of_store(store: Path) -> Page:
+    """The page of a store or a packed folder."""
+    records = read_records(store)
+    return store_page(records.values(), f"bankgcn report --store {shlex.quote(str(store))}")

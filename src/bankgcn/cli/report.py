@@ -1,0 +1,79 @@
+"""``bankgcn report``: one self-contained HTML page of a run, or of a store of runs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bankgcn.cli.messages import say
+from bankgcn.cli.options import DataRoot, Threads, with_settings
+from bankgcn.cli.predict import APPLYING, Part
+from bankgcn.files.atomic import atomic_write
+from bankgcn.report.page.page import check_available, write_html
+
+PAGE = "report.html"
+SHOWN = 60  # graphs on a page
+
+
+@with_settings(APPLYING)
+def report(
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Folder of a run, or a folder of several, whose predictions are averaged.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SOURCE", help="Graphs to show; by default the test graphs of the run.", show_default=False
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of RUN: a store or packed folder of records; models by datasets, from records alone."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"HTML file to write; by default {PAGE} in the folder of the run or store.", show_default=False
+        ),
+    ] = None,
+    part: Part = None,
+    graphs: Annotated[
+        int, typer.Option(min=0, help="Number of single graphs on the page, the worst mistakes first.")
+    ] = SHOWN,
+    data_root: DataRoot = None,
+    threads: Threads = 1,
+    **flags: Any,
+) -> None:
+    """Write a page that shows how good a model is, its filters and single graphs: one HTML file that works offline.
+
+    Examples: bankgcn report runs/mine; bankgcn report --store results --out results.html
+    """
+    if (run is None) == (store is None):
+        raise ValueError("name one folder: bankgcn report RUN, or bankgcn report --store DIR")
+    check_available()
+    import torch
+
+    from bankgcn.cli.pages import page_of_run, page_of_store
+
+    torch.set_num_threads(threads)
+    started = time.perf_counter()
+    if store is not None:
+        out, page = out or store / PAGE, page_of_store(store)
+    else:
+        assert run is not None
+        out, page = out or run / PAGE, page_of_run(run, source, part, data_root, graphs, flags)
+    content = write_html(page)
+    with atomic_write(out) as file:
+        file.write(content)
+    seconds = time.perf_counter() - started
+    say(f"the page is in {out} ({len(content) / 1e6:.1f} MB, {seconds:.0f} s); open it in a browser")

@@ -1,0 +1,165 @@
+"""Single graphs for a page: drawing, node signals, spectrum, outputs of the filters, prediction and explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bankgcn.data.graphs import GraphSet
+from bankgcn.explain.explanation import METHODS, Explanation, evidence, explain
+from bankgcn.nn.bank_conv import BankConv
+from bankgcn.report.page.drawing import draw_graph
+from bankgcn.report.page.node_words import node_signal
+from bankgcn.spectral.fourier import Spectrum
+from bankgcn.tasks import Task
+from bankgcn.training.model import TrainedModel
+
+LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"
+"""A level from 0 to 1 as one character."""
+MAX_OUTPUTS = 12  # filters of a layer whose outputs are shown
+OUTPUTS_SHOWN = 6  # classes, values or labels that are listed with a graph
+SIDE = 1000  # of the drawing, in units
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """Graphs with predictions.
+
+    Args:
+        graphs: The graphs.
+        predictions: Probabilities or values, shape ``(num_graphs, out_channels)``.
+        y: Targets in the order of the outputs, if they are known.
+        names: Name of each graph.
+        smiles: The molecule of each graph, if there may be one.
+    """
+
+    graphs: GraphSet
+    predictions: NDArray[np.float64]
+    y: NDArray | None
+    names: Sequence[str]
+    smiles: Sequence[str | None]
+
+
+def wrongness(task: Task, predictions: NDArray[np.float64], y: NDArray | None) -> NDArray[np.float64]:
+    """How wrong each prediction is: log loss of classes and labels, error of values in standard units.
+
+    Without targets, how unsure it is.
+    """
+    tiny = 1e-12
+    if task.kind == "classes":
+        if y is None:
+            return 1 - predictions.max(1)
+        return -np.log(np.maximum(predictions[np.arange(len(y)), y], tiny))
+    if task.kind == "labels":
+        if y is None:
+            return 0.5 - np.abs(predictions - 0.5).min(1)
+        right = np.where(y == 1, predictions, 1 - predictions)
+        known = ~np.isnan(y)
+        losses = np.where(known, -np.log(np.maximum(right, tiny)), 0)
+        return losses.sum(1) / np.maximum(known.sum(1), 1)
+    if y is None:
+        return np.zeros(len(predictions))
+    return np.nan_to_num(np.abs(predictions - y) / np.array(task.scale)).max(1)
+
+
+def worst_first(task: Task, predictions: NDArray[np.float64], y: NDArray | None, number: int) -> NDArray[np.int64]:
+    """Numbers of the graphs to show: two thirds are the worst, the others lie at equal distances among the rest."""
+    order = np.argsort(-wrongness(task, predictions, y), kind="stable")
+    worst = min(len(order), -(-2 * number // 3))
+    rest = order[worst:]
+    return np.append(order[:worst], rest[np.linspace(0, len(rest) - 1, min(number - worst, len(rest))).astype(int)])
+
+
+def browse(model: TrainedModel, found: Examined, chosen: Sequence[int], progress: Progress | None = None) -> list[Any]:
+    """What a page holds of each chosen graph, in their order."""
+    entries = []
+    for place, number in enumerate(chosen):
+        entries.append(_entry(model, found, int(number)))
+        if progress is not None:
+            progress(place + 1, len(chosen))
+    return entries
+
+
+def _entry(model: TrainedModel, found: Examined, number: int) -> dict[str, Any]:
+    graph = found.graphs[[number]]
+    about: dict[str, Any] = {"name": found.names[number], "kind": model.task.kind, "nodes": graph.largest}
+    about["edges"] = int(graph.num_edges[0])
+    about |= _outcome(model.task, found.predictions[number], None if found.y is None else found.y[number])
+    if not graph.largest:
+        return about
+    explanation = explain(model, graph)
+    output = about.pop("explained")
+    about["explainedName"] = f"{'class ' if model.task.kind == 'classes' else ''}{model.task.names[output]}"
+    less = ", less the mean over the classes" if model.task.kind == "classes" else ""
+    about["method"] = f"Shown: what each node adds to {about['explainedName']}{less}. {METHODS[explanation.method]}."
+    about["nodes_evidence"] = evidence(model.task, explanation.nodes, output).tolist()
+    if explanation.bands is not None:
+        about["bands_evidence"] = evidence(model.task, explanation.bands, output).tolist()
+    drawing = draw_graph(graph, found.smiles[number])
+    if drawing is not None:
+        about["places"] = np.round(drawing.places * SIDE).astype(int).ravel().tolist()
+        about["lines"] = drawing.edges.ravel().tolist()
+        about |= {"orders": list(drawing.orders)} if drawing.orders else {}
+        about |= {"elements": list(drawing.elements)} if drawing.elements else {}
+    about["signal"] = node_signal(model.conform(graph), graph)
+    if explanation.spectrum is not None and explanation.layers is not None:
+        about["spectrum"] = _spectrum(explanation.spectrum, explanation.layers[0].input.double())
+    about["outputs"] = _outputs(model, explanation)
+    return about
+
+
+def _outcome(task: Task, prediction: NDArray[np.float64], y: Any) -> dict[str, Any]:
+    """Truth, prediction, what is explained, and whether it is a mistake."""
+    names = task.names
+    if task.kind == "classes":
+        order = np.argsort(-prediction)[:OUTPUTS_SHOWN]
+        best = int(order[0])
+        listed = order if y is None or int(y) in order else np.append(order[:-1], int(y))
+        rows = [[names[c], float(prediction[c])] for c in listed]
+        true = None if y is None else names[int(y)]
+        wrong = y is not None and best != int(y)
+        return {"rows": rows, "predicted": names[best], "true": true, "wrong": wrong, "explained": best}
+    truth = np.full(len(names), np.nan) if y is None else np.asarray(y, float)
+    order = np.arange(len(names))[:OUTPUTS_SHOWN]
+    rows = [[names[c], float(prediction[c]), None if np.isnan(truth[c]) else float(truth[c])] for c in order]
+    if task.kind == "values":
+        shown = (f"{names[0]} {prediction[0]:.4g}", None if np.isnan(truth[0]) else f"{truth[0]:.4g}")
+        return {"rows": rows, "predicted": shown[0], "true": shown[1], "wrong": None, "explained": 0}
+    mistakes = int(((prediction >= 0.5) != (truth == 1))[~np.isnan(truth)].sum())
+    far = np.nan_to_num(np.abs(prediction - truth))
+    explained = int(far.argmax())
+    word = f"{mistakes} of {int((~np.isnan(truth)).sum())} labels wrong" if y is not None else "labels"
+    return {"rows": rows, "predicted": word, "true": None, "wrong": mistakes > 0, "explained": explained}
+
+
+def _spectrum(spectrum: Spectrum, x: Tensor) -> dict[str, Any]:
+    """Share of the energy at each frequency of the graph; equal frequencies are added."""
+    energy = spectrum.gft(x).square().sum(1)
+    lam, place = torch.unique((spectrum.lam * 1000).round(), return_inverse=True)
+    added = energy.new_zeros(len(lam)).index_add(0, place, energy)
+    return {"lam": (lam / 1000).tolist(), "energy": (added / added.sum().clamp(min=1e-30)).tolist()}
+
+
+def _outputs(model: TrainedModel, explanation: Explanation) -> list[Any]:
+    """For each layer, the strength of each filter's output at each node; other layers have one output."""
+    layers = []
+    for conv, layer in zip(model.net.convs, explanation.layers or (), strict=False):
+        groups = conv.num_subspaces if isinstance(conv, BankConv) else 1
+        strength = layer.convolved.double().view(len(layer.convolved), groups, -1).square().mean(2).sqrt()
+        kept = sorted(strength.sum(0).argsort(descending=True)[:MAX_OUTPUTS].tolist())
+        scale = strength.max().clamp(min=1e-30)
+        layers.append([[p + 1 if groups > 1 else 0, encode((strength[:, p] / scale).tolist())] for p in kept])
+    return layers
+
+
+def encode(levels: Sequence[float]) -> str:
+    """Levels from 0 to 1 as one character each."""
+    return "".join(LEVELS[round(min(max(level, 0.0), 1.0) * (len(LEVELS) - 1))] for level in levels)

@@ -1,0 +1,173 @@
+"""The filters of a network over the frequencies [0, 2], as figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bankgcn.nn.bank_conv import BankConv
+from bankgcn.nn.diversity import mutual_coherence
+from bankgcn.nn.network import GraphNetwork
+from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series
+from bankgcn.spectral.basis import chebyshev_values
+from bankgcn.spectral.fourier import frame_bounds
+
+POINTS = 101
+MAX_FILTERS = 16  # of a layer that are drawn: with one input channel, every output channel has its own
+LOST = 1e-6  # a gain below it
+FREQUENCY = Axis(title="frequency λ (0: neighbours alike, 2: neighbours opposite)", limits=(0, 2))
+HOW = "Left are slow changes over the graph, right are fast ones."
+
+
+def frequencies() -> Tensor:
+    """Where responses are computed."""
+    return torch.linspace(0, 2, POINTS, dtype=torch.float64)
+
+
+def gain(response: Tensor) -> Tensor:
+    r"""What a bank does to the energy at each frequency: :math:`\sum_p |\hat g_p(\lambda)|^2 / s`."""
+    return response.square().mean(0)
+
+
+def filter_figures(net: GraphNetwork, mean_degree: float) -> Iterator[Figure]:
+    """Responses and gain of filter banks; of other networks the effective response, where there is one."""
+    if isinstance(net.convs[0], BankConv):
+        yield _responses([conv for conv in net.convs if isinstance(conv, BankConv)])
+        yield _gains([conv for conv in net.convs if isinstance(conv, BankConv)])
+        return
+    rule = EFFECTIVE.get(type(net.convs[0]).__name__)
+    if rule is not None:
+        yield _effective(net, mean_degree, *rule)
+
+
+@torch.no_grad()
+def _responses(convs: list[BankConv]) -> Figure:
+    lam = frequencies()
+    charts, facts = [], []
+    for conv in convs:
+        shown = _largest(conv.response(lam, shortcut=True))
+        omega = mutual_coherence(conv.alpha).item()
+        for shortcut in (False, True) if conv.shortcut else (False,):
+            response = conv.response(lam, shortcut=shortcut).double()
+            low, high = frame_bounds(response)
+            lines = [
+                Series(name=f"filter {p + 1}", x=lam.tolist(), y=response[p].tolist(), color=place, dash=place)
+                for place, p in enumerate(shown)
+            ]
+            zero = Series(x=(0, 2), y=(0, 0), color=None)
+            charts.append(Chart(x=FREQUENCY, y=Axis(title="gain"), series=(zero, *lines), height=400))
+            facts.append(_fact(omega, low, high, len(response), len(shown)))
+    layers = Choice(name="layer", labels=_layers(convs))
+    shortcuts = Choice(name="shortcut", labels=("left out", "added"))
+    return Figure(
+        name="filters",
+        title="The filters of each layer",
+        caption=f"One curve for each filter: how much it amplifies each frequency. {HOW} A curve that falls smooths, "
+        "one that rises sharpens; a negative gain turns the sign. Filters that differ share the work.",
+        charts=tuple(charts),
+        choices=(layers, shortcuts) if convs[0].shortcut else (layers,),
+        facts=tuple(facts),
+        wide=True,
+    )
+
+
+def _fact(omega: float, low: float, high: float, filters: int, shown: int) -> str:
+    bounds = f"Frame bounds A = {low:.3g}, B = {high:.3g}"
+    ratio = f"no frequency is lost, the strongest gets {high / low:.1f} times the gain of the weakest"
+    meaning = "at least one frequency is lost" if low < LOST else ratio
+    more = f" The {shown} strongest of {filters} filters are drawn." if shown < filters else ""
+    return f"Ω = {omega:.3f} (1: two filters are alike; smaller: all differ). {bounds}: {meaning}.{more}"
+
+
+@torch.no_grad()
+def _gains(convs: list[BankConv]) -> Figure:
+    lam = frequencies()
+    lines = [
+        Series(name=name, x=lam.tolist(), y=gain(conv.response(lam, shortcut=True).double()).tolist(), color=i, dash=i)
+        for i, (name, conv) in enumerate(zip(_layers(convs), convs, strict=True))
+    ]
+    chart = Chart(x=FREQUENCY, y=Axis(title="mean squared gain"), series=tuple(lines))
+    return Figure(
+        name="gain",
+        title="What each bank passes in all",
+        caption=f"The mean over the filters of the squared gain, shortcut included. {HOW} Above 1, a layer makes a "
+        "frequency stronger; below 1, weaker. A flat line would treat all frequencies alike.",
+        charts=(chart,),
+    )
+
+
+def _largest(response: Tensor) -> list[int]:
+    """The filters with the most energy, in their order."""
+    energy = response.double().square().sum(1)
+    return sorted(energy.argsort(descending=True)[:MAX_FILTERS].tolist())
+
+
+def _layers(convs: list[BankConv]) -> tuple[str, ...]:
+    return tuple(f"layer {number}" for number in range(1, len(convs) + 1))
+
+
+def _norm(matrices: Tensor) -> Tensor:
+    """Root of the mean squared gain of matrices, one for each frequency."""
+    return matrices.flatten(1).square().mean(1).sqrt()
+
+
+def _cheb(conv: Any, lam: Tensor, degree: float) -> Tensor:
+    weights = torch.stack([one.weight.double() for one in conv.lins])
+    values = chebyshev_values(lam - 1, max(len(weights) - 1, 1))[: len(weights)]
+    return _norm(torch.einsum("kf,koi->foi", values, weights))
+
+
+def _sage(conv: Any, lam: Tensor, degree: float) -> Tensor:
+    own, others = conv.lin_r.weight.double(), conv.lin_l.weight.double()
+    return _norm(own + (1 - lam)[:, None, None] * others)
+
+
+def _gin(conv: Any, lam: Tensor, degree: float) -> Tensor:
+    return (1 + conv.eps.double() + degree * (1 - lam)).abs()
+
+
+def _gcn(conv: Any, lam: Tensor, degree: float) -> Tensor:
+    return (1 - lam * degree / (degree + 1)).abs()
+
+
+def _flat(conv: Any, lam: Tensor, degree: float) -> Tensor:
+    return torch.ones_like(lam)
+
+
+Response = Callable[[Any, Tensor, float], Tensor]
+"""From a convolution, the frequencies and the mean degree to the gain at each frequency."""
+
+EFFECTIVE: dict[str, tuple[Response, str]] = {
+    "ChebConv": (_cheb, "exact, over all pairs of channels"),
+    "SAGEConv": (_sage, "exact for the modes of the random walk, over all pairs of channels"),
+    "GINConv": (_gin, "as on a graph where every node has the mean degree of the data, before the inner network"),
+    "GCNConv": (
+        _gcn,
+        "as on a graph where every node has the mean degree of the data; fixed, nothing of it is learned",
+    ),
+    "NodewiseLinear": (_flat, "it does not use the edges, so that all frequencies are alike"),
+}
+"""The response of other convolutions by the name of their class, and how far it holds. Attention has none."""
+
+
+@torch.no_grad()
+def _effective(net: GraphNetwork, degree: float, rule: Response, scope: str) -> Figure:
+    lam = frequencies()
+    lines = []
+    for number, conv in enumerate(net.convs):
+        response = rule(conv, lam, degree)
+        share = np.asarray(response / response.max().clamp(min=1e-30)).tolist()
+        lines.append(Series(name=f"layer {number + 1}", x=lam.tolist(), y=share, color=number, dash=number))
+    chart = Chart(x=FREQUENCY, y=Axis(title="gain, largest = 1", limits=(0, 1.05)), series=tuple(lines), height=380)
+    return Figure(
+        name="filters",
+        title="Which frequencies each layer passes",
+        caption=f"This model has no filter bank: each layer acts as one filter ({scope}). {HOW} A curve that falls "
+        "means that the layer smooths.",
+        charts=(chart,),
+        wide=True,
+    )

@@ -1,0 +1,175 @@
+"""How good predictions are, as figures: confusion, ROC, calibration, and predicted beside true values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series
+from bankgcn.tasks import Task
+
+BINS = 10
+MAX_POINTS = 2000  # of a cloud of points
+MAX_ROC = 200  # points of a curve
+MAX_CURVES = 12  # classes or labels with a curve of their own
+
+Floats = NDArray[np.float64]
+
+
+def confusion_counts(predicted: NDArray[np.int64], y: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+    """Number of graphs of each class (row) that are predicted as each class (column)."""
+    return np.bincount(y * classes + predicted, minlength=classes**2).reshape(classes, classes)
+
+
+def roc_curve(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """False and true positive rates as the threshold falls; equal scores make one step. Both answers must occur."""
+    order = np.argsort(-score, kind="stable")
+    last_of_ties = np.append(np.diff(score[order]) != 0, True)
+    true = np.cumsum(positive[order])[last_of_ties] / positive.sum()
+    false = np.cumsum(~positive[order])[last_of_ties] / (~positive).sum()
+    return np.append(0.0, false), np.append(0.0, true)
+
+
+def reliability(probability: Floats, happened: NDArray[np.bool_], bins: int = BINS) -> tuple[Floats, Floats, Floats]:
+    """Mean probability, share of what happened, and number of predictions, in each equal bin with predictions."""
+    place = np.minimum((probability * bins).astype(int), bins - 1)
+    number = np.bincount(place, minlength=bins).astype(float)
+    used = number > 0
+    mean = np.bincount(place, probability, bins)[used] / number[used]
+    share = np.bincount(place, happened.astype(float), bins)[used] / number[used]
+    return mean, share, number[used]
+
+
+def calibration_error(probability: Floats, happened: NDArray[np.bool_]) -> float:
+    """Mean distance between probability and share over the bins, weighted by their numbers of predictions."""
+    mean, share, number = reliability(probability, happened)
+    return float((np.abs(mean - share) * number).sum() / number.sum())
+
+
+def quality_figures(task: Task, predictions: Floats, y: NDArray) -> Iterator[Figure]:
+    """The figures that fit the task.
+
+    Args:
+        task: What was learned.
+        predictions: Probabilities or values, shape ``(num_graphs, out_channels)``.
+        y: Targets in the order of the outputs; NaN where one is unknown.
+    """
+    if task.kind == "values":
+        yield _truth(task, predictions, y)
+        return
+    if task.kind == "classes":
+        yield _confusion(task, predictions, y)
+        columns = range(len(task.names)) if len(task.names) > 2 else range(1, len(task.names))
+        answers = {task.names[c]: (predictions[:, c], y == c) for c in columns}
+        sure = predictions.max(1), predictions.argmax(1) == y
+    else:
+        known = {name: ~np.isnan(y[:, c]) for c, name in enumerate(task.names)}
+        answers = {name: (predictions[known[name], c], y[known[name], c] == 1) for c, name in enumerate(task.names)}
+        sure = tuple(np.concatenate([pair[part] for pair in answers.values()]) for part in (0, 1))  # type: ignore
+    both = {name: pair for name, pair in answers.items() if pair[1].any() and not pair[1].all()}
+    if both:
+        yield _roc(both)
+    yield _calibration(*sure, of_classes=task.kind == "classes")
+
+
+def _confusion(task: Task, predictions: Floats, y: NDArray[np.int64]) -> Figure:
+    counts = confusion_counts(predictions.argmax(1), y, len(task.names))
+    share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    cells = Series(
+        kind="heat", x=task.names, y=task.names, z=share.tolist(), text=[[f"{n:,}" for n in row] for row in counts]
+    )
+    size = max(300, min(620, 170 + 34 * len(task.names)))
+    chart = Chart(x=Axis(title="predicted"), y=Axis(title="true", reverse=True), series=(cells,), height=size)
+    return Figure(
+        name="confusion",
+        title="Confusion matrix",
+        caption="Each row holds the test graphs of one class, each column what they were predicted as. Correct "
+        "predictions stand on the diagonal; a strong colour elsewhere is a frequent mistake.",
+        charts=(chart,),
+    )
+
+
+def _roc(answers: dict[str, tuple[Floats, NDArray[np.bool_]]]) -> Figure:
+    curves = []
+    for number, (name, (score, positive)) in enumerate(answers.items()):
+        false, true = _thinned(*roc_curve(score, positive))
+        area = float((np.diff(false) * (true[1:] + true[:-1])).sum() / 2)
+        label = f"{name} (area {area:.3f})"
+        curves.append(
+            Series(
+                name=label, x=false.tolist(), y=true.tolist(), color=number, dash=number, hidden=number >= MAX_CURVES
+            )
+        )
+    chance = Series(name="chance", x=(0, 1), y=(0, 1), color=None, dash=2)
+    chart = Chart(
+        x=Axis(title="false positive rate", limits=(0, 1)),
+        y=Axis(title="true positive rate", limits=(0, 1.01)),
+        series=(*curves, chance),
+    )
+    return Figure(
+        name="roc",
+        title="ROC curve",
+        caption="As the threshold falls, more graphs of a class are found (up), and more others are wrongly called so "
+        "(right). The nearer to the upper left corner, the better; the grey line is guessing.",
+        charts=(chart,),
+    )
+
+
+def _calibration(probability: Floats, happened: NDArray[np.bool_], of_classes: bool) -> Figure:
+    mean, share, number = reliability(probability, happened)
+    error = calibration_error(probability, happened)
+    what = "the predicted class" if of_classes else "each label"
+    points = Series(
+        kind="points",
+        name="test graphs",
+        x=mean.tolist(),
+        y=share.tolist(),
+        text=[f"{int(n):,} predictions" for n in number],
+    )
+    line = Series(x=mean.tolist(), y=share.tolist())
+    ideal = Series(name="perfect", x=(0, 1), y=(0, 1), color=None, dash=2)
+    chart = Chart(
+        x=Axis(title=f"predicted probability of {what}", limits=(0, 1)),
+        y=Axis(title="observed share", limits=(0, 1.02)),
+        series=(ideal, line, points),
+    )
+    return Figure(
+        name="calibration",
+        title="Calibration",
+        caption="Can the probabilities be believed? Of the graphs with a probability near 0.8, 80 % should be so: then "
+        "the points lie on the grey line. Below it, the model is too sure; above it, not sure enough.",
+        charts=(chart,),
+        facts=(f"mean distance from the line (expected calibration error): {error:.3f}",),
+    )
+
+
+def _truth(task: Task, predictions: Floats, y: NDArray) -> Figure:
+    charts, facts = [], []
+    for column, name in enumerate(task.names):
+        known = np.flatnonzero(~np.isnan(y[:, column]))
+        kept = known[np.linspace(0, len(known) - 1, min(len(known), MAX_POINTS)).astype(int)] if len(known) else known
+        true, found = y[kept, column].astype(float), predictions[kept, column]
+        ends = [float(f(np.append(true, found))) for f in (np.min, np.max)] if len(kept) else [0.0, 1.0]
+        series = (
+            Series(name="perfect", x=ends, y=ends, color=None, dash=2),
+            Series(kind="points", name="test graphs", x=true.tolist(), y=found.tolist()),
+        )
+        charts.append(Chart(x=Axis(title=f"true {name}"), y=Axis(title=f"predicted {name}"), series=series))
+        error = np.abs(predictions[known, column] - y[known, column]).mean() if len(known) else float("nan")
+        facts.append(f"mean absolute error of {name}: {error:.4g} ({len(known):,} graphs)")
+    return Figure(
+        name="truth",
+        title="Predicted and true values",
+        caption="One point for each test graph. On the grey line, the prediction is correct; the further above or "
+        "below it, the larger the error.",
+        charts=tuple(charts),
+        choices=(Choice(name="target", labels=task.names),) if len(task.names) > 1 else (),
+        facts=tuple(facts),
+    )
+
+
+def _thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MAX_ROC)).astype(int))
+    return x[kept], y[kept]

@@ -1,0 +1,156 @@
+"""bankgcn report, explain and figure RUN, as a user types them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from bankgcn.cli import app
+from bankgcn.experiments import RunSpec
+from bankgcn.experiments.store import Store
+from fake_records import fake_record
+
+SMILES = ["C" * n + end for n in range(1, 7) for end in ("O", "N", "Cl", "C(=O)O", "c1ccccc1")]
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return result.exit_code, result.output
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with runs: classes, an ensemble, values and labels."""
+    folder = tmp_path_factory.mktemp("runs")
+    lines = [f"{s},{len(s)}.5,{int('O' in s)},{int(len(s) > 4)}" for s in SMILES]
+    (folder / "mols.csv").write_text("\n".join(["smiles,size,o,long", *lines]))
+    short = ("--epochs", 1, "--hidden", 16, "--layers", 2)
+    torch.set_default_dtype(torch.float32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BANKGCN_KERNELS", "off")  # compiling takes longer than these runs
+        for name, arguments in {
+            "classes": ("MUTAG",),
+            "ensemble": ("MUTAG", "--seeds", "0-1"),
+            "pooled": ("MUTAG", "--model", "gcn", "--pooling", "topk"),
+            "values": (folder / "mols.csv", "--target", "size"),
+            "labels": (folder / "mols.csv", "--target", "o,long"),
+        }.items():
+            code, output = run("train", *arguments, *short, "--out", folder / name)
+            assert code == 0, output
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _as_a_user(_double_precision: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.set_default_dtype(torch.float32)
+    monkeypatch.setenv("BANKGCN_KERNELS", "off")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("classes", "Confusion matrix"),
+        ("ensemble", "2 models: the predictions and scores are those of their mean"),
+        ("pooled", "pools nodes between its layers"),
+        ("values", "Predicted and true values"),
+        ("labels", "ROC curve"),
+    ],
+)
+def test_every_kind_of_run_has_a_page(runs: Path, tmp_path: Path, name: str, shown: str) -> None:
+    code, output = run("report", runs / name, "--out", tmp_path / "page.html", "--graphs", 3)
+    assert code == 0, output
+    assert "open it in a browser" in output
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert shown in page
+    assert "Single graphs" in page
+    assert len(page) < 6e6
+
+
+def test_the_page_lies_in_the_folder_of_the_run_and_shows_other_graphs_on_request(runs: Path) -> None:
+    code, output = run("report", runs / "values", runs / "mols.csv", "--graphs", 2)
+    assert code == 0, output
+    page = (runs / "values" / "report.html").read_text(encoding="utf-8")
+    assert f"Predictions for the {len(SMILES)} graphs" in page
+
+
+def test_a_store_has_a_page(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    for seed in range(2):
+        for conv in ("bank", "gcn"):
+            store.put(fake_record(RunSpec(dataset="MUTAG").with_(conv=conv, seed=seed)))
+    code, output = run("report", "--store", tmp_path / "store")
+    assert code == 0, output
+    assert "Which model is best?" in (tmp_path / "store" / "report.html").read_text(encoding="utf-8")
+
+
+def test_report_needs_one_folder(tmp_path: Path) -> None:
+    for arguments in ((), (tmp_path, "--store", tmp_path)):
+        code, output = run("report", *arguments)
+        assert code == 1
+        assert "bankgcn report RUN, or bankgcn report --store DIR" in output
+    code, output = run("report", tmp_path / "nothing")
+    assert code == 1
+    assert "is no folder of a run" in output
+
+
+def test_explanations_add_up_in_the_table_and_are_the_same_in_json(runs: Path, tmp_path: Path) -> None:
+    code, output = run("explain", runs / "classes", "MUTAG", "--graphs", "5,0", "--out", tmp_path / "e.csv")
+    assert code == 0, output
+    assert "Exact" in output
+    rows = table(tmp_path / "e.csv")
+    assert [row["graph"] for row in rows if row["kind"] == "output"] == ["5", "0"]
+    for graph in ("5", "0"):
+        own = [row for row in rows if row["graph"] == graph]
+        parts = sum(float(row["adds_to_1"]) for row in own if row["kind"] in ("node", "constant"))
+        assert parts == pytest.approx(float(own[-1]["adds_to_1"]), abs=1e-4)
+    assert run("explain", runs / "classes", "MUTAG", "--graphs", "5,0", "--out", tmp_path / "e.json")[0] == 0
+    first = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))[0]
+    assert first["output"]["1"] == pytest.approx(
+        float(next(r for r in rows if r["kind"] == "output")["adds_to_1"]), 1e-4
+    )
+    assert first["nodes"][0]["label"] == "C"
+
+
+def test_explanations_of_a_part_have_the_rows_of_the_source(runs: Path, tmp_path: Path) -> None:
+    code, output = run("explain", runs / "values", "--part", "test", "--out", tmp_path / "e.html")
+    assert code == 0, output
+    assert "Explanations" in (tmp_path / "e.html").read_text(encoding="utf-8")
+    split = json.loads((runs / "values" / "split.json").read_text(encoding="utf-8"))
+    code, output = run("explain", runs / "values", "--part", "test", "--out", tmp_path / "e.csv")
+    rows = table(tmp_path / "e.csv")
+    assert sorted({int(row["graph"]) for row in rows}) == sorted(split["test"])
+
+
+def test_unknown_graphs_and_formats_are_refused(runs: Path, tmp_path: Path) -> None:
+    code, output = run("explain", runs / "classes", "MUTAG", "--graphs", "3,999", "--out", tmp_path / "e.csv")
+    assert code == 1
+    assert "'999' is no row with a graph; there are rows from 0 to 187" in output
+    code, output = run("explain", runs / "classes", "MUTAG", "--out", tmp_path / "e.pdf")
+    assert code == 1
+    assert "expected a name that ends in .csv, .json, .html" in output
+    assert not list(tmp_path.iterdir())
+
+
+def test_figures_of_a_run_are_images(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bankgcn.cli.run_figures.IMAGES", dict.fromkeys(("png", "svg")))  # drawing takes its time
+    code, output = run("figure", runs / "classes", "--out", tmp_path / "energy.svg", "--picture", "energy")
+    assert code == 0, output
+    assert b"<svg" in (tmp_path / "energy.svg").read_bytes()
+    code, output = run("figure", runs / "values")
+    assert code == 0, output
+    names = {path.name for path in (runs / "values" / "figures").iterdir()}
+    assert {"truth.png", "truth.svg", "filters.png", "energy.svg", "loss.png"} <= names
+    assert (runs / "values" / "figures" / "filters.png").read_bytes()[1:4] == b"PNG"
+    code, output = run("figure", runs / "classes", "--out", tmp_path / "x.svg", "--picture", "nothing")
+    assert code == 1
+    assert "expected one of confusion" in output

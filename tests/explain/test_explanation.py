@@ -1,0 +1,141 @@
+"""Explanations: exact ones add up, occlusion is what it says."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.graphs import GraphSet
+from bankgcn.explain import explain
+from bankgcn.explain.explanation import evidence
+from bankgcn.explain.tables import explanation_columns, explanation_json, explanation_rows
+from bankgcn.kernels import use_kernels
+from bankgcn.nn.trace import trace
+from bankgcn.tasks import Task
+from bankgcn.training.model import ModelConfig, TrainedModel
+from bankgcn.training.objective import network_inputs
+
+GRAPHS = mutag()[:6]
+
+
+def model(task: Task | None = None, **options: object) -> TrainedModel:
+    config = ModelConfig(hidden_channels=16, num_layers=3, **options)  # type: ignore[arg-type]
+    task = task or Task(names=("-1", "1"))
+    return TrainedModel(config.build(7, task.out_channels).eval(), config, task, 7)
+
+
+def logits(trained: TrainedModel, graph: GraphSet) -> torch.Tensor:
+    batch = graph.batch()
+    x, edges, weight = network_inputs(trained.net, batch)
+    with torch.no_grad(), use_kernels(False):
+        return trained.net(x, edges, batch.batch, weight)[0]
+
+
+@pytest.mark.parametrize("readout", ["mean", "max", "sum", "mean_max", "mean_max_sum"])
+@pytest.mark.parametrize("conv", ["bank", "gcn"])
+def test_exact_contributions_of_nodes_and_of_bands_add_up_to_the_logits(readout: str, conv: str) -> None:
+    trained = model(readout=readout, conv=conv, residual=True)
+    for number in range(3):
+        graph = GRAPHS[[number]]
+        found = explain(trained, graph)
+        bias = trained.net.predict.bias.detach()
+        assert found.method == "exact"
+        torch.testing.assert_close(found.nodes.sum(0) + bias, logits(trained, graph), rtol=1e-6, atol=1e-9)
+        assert found.bands is not None
+        torch.testing.assert_close(found.bands.sum(0) + bias, logits(trained, graph), rtol=1e-6, atol=1e-9)
+        torch.testing.assert_close(found.constant, bias, rtol=1e-6, atol=1e-9)
+
+
+def test_the_winning_nodes_alone_contribute_to_a_maximum() -> None:
+    trained = model(readout="max")
+    found = explain(trained, GRAPHS[[0]])
+    assert found.layers is not None
+    winners = torch.zeros(len(found.nodes), dtype=torch.bool)
+    for layer in found.layers:
+        positive = layer.output.amax(0) > 0
+        winners |= ((layer.output == layer.output.amax(0)) & positive).any(1)
+    assert (found.nodes.abs().sum(1) > 0).tolist() == winners.tolist()
+    assert not winners.all()
+
+
+@pytest.mark.parametrize("options", [{"head": "mlp"}, {"pooling": "topk"}])
+def test_occlusion_says_how_much_a_logit_falls_without_a_node(options: dict[str, str]) -> None:
+    trained = model(**options)
+    graph = GRAPHS[[1]]
+    found = explain(trained, graph)
+    batch = graph.batch()
+    x, edges, weight = network_inputs(trained.net, batch)
+    x = x.clone()
+    x[2] = 0
+    with torch.no_grad(), use_kernels(False):
+        without = trained.net(x, edges, batch.batch, weight)[0]
+    assert found.method == "occlusion"
+    torch.testing.assert_close(found.nodes[2], logits(trained, graph) - without, rtol=1e-5, atol=1e-6)
+    assert found.bands is not None
+    assert found.bands.shape == (8, 2)
+
+
+def test_occluding_all_bands_at_once_leaves_the_logits_of_a_signal_of_zeros() -> None:
+    trained = model(head="mlp")
+    found = explain(trained, GRAPHS[[1]], num_bands=1)
+    batch = GRAPHS[[1]].batch()
+    x, edges, weight = network_inputs(trained.net, batch)
+    with torch.no_grad(), use_kernels(False):
+        silent = trained.net(torch.zeros_like(x), edges, batch.batch, weight)[0]
+    assert found.bands is not None
+    torch.testing.assert_close(found.bands[0], logits(trained, GRAPHS[[1]]) - silent, rtol=1e-5, atol=1e-6)
+
+
+def test_values_are_explained_in_the_units_of_the_user() -> None:
+    task = Task(kind="values", names=("mass",), center=(100.0,), scale=(7.0,))
+    trained = model(task)
+    found = explain(trained, GRAPHS[[0]])
+    value = logits(trained, GRAPHS[[0]]) * 7 + 100
+    torch.testing.assert_close(found.nodes.sum(0) + found.constant, value, rtol=1e-6, atol=1e-9)
+    torch.testing.assert_close(evidence(task, found.nodes, 0), found.nodes[:, 0])
+
+
+def test_evidence_for_a_class_ignores_what_a_node_adds_to_every_class() -> None:
+    added = torch.tensor([[1.0, 1.0], [2.0, 0.0]])
+    assert evidence(Task(names=("a", "b")), added, 0).tolist() == [0.0, 1.0]
+
+
+def test_the_trace_chains_the_layers_and_refuses_pooling() -> None:
+    trained = model()
+    batch = GRAPHS.batch()
+    x, edges, _ = network_inputs(trained.net, batch)
+    layers = trace(trained.net, x, edges, batch.batch, batch_size=len(GRAPHS))
+    assert len(layers) == 3
+    for before, after in pairwise(layers):
+        torch.testing.assert_close(before.output, after.input)
+    assert not any(conv._forward_hooks for conv in trained.net.convs)
+    with pytest.raises(ValueError, match="pools nodes"):
+        trace(model(pooling="topk").net, x, batch.edge_index, batch.batch, batch_size=len(GRAPHS))
+
+
+def test_graphs_without_edges_and_with_one_node_are_explained() -> None:
+    graphs = GraphSet.from_edges([1, 3], np.empty((2, 0), np.int64), labels=[0, 1, 2, 3], label_widths=7)
+    for number in range(2):
+        found = explain(model(), graphs[[number]])
+        assert torch.isfinite(found.nodes).all()
+    with pytest.raises(ValueError, match="2 graphs, expected one"):
+        explain(model(), graphs)
+
+
+def test_the_table_of_a_graph_has_a_row_for_each_node_band_constant_and_output() -> None:
+    trained = model()
+    found = explain(trained, GRAPHS[[0]])
+    rows = list(explanation_rows(found, None))
+    columns = dict(explanation_columns(trained.task, [(0, "first", rows)]))
+    kinds = list(columns["kind"])
+    assert kinds == ["node"] * len(found.nodes) + ["band"] * 8 + ["constant", "output"]
+    adds = [float(value) for value in columns["adds_to_1"]]  # type: ignore[arg-type]
+    parts = sum(value for kind, value in zip(kinds, adds, strict=True) if kind in ("node", "constant"))
+    assert parts == pytest.approx(adds[-1])
+    entry = explanation_json(trained.task, 0, "first", found.method, rows)
+    assert entry["output"]["1"] == pytest.approx(adds[-1])
+    assert len(entry["nodes"]) == len(found.nodes)

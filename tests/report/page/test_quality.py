@@ -1,0 +1,52 @@
+"""Figures of quality against scikit-learn's functions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import auc, confusion_matrix, roc_auc_score, roc_curve
+
+from bankgcn.report.page import quality
+from bankgcn.tasks import Task
+
+RNG = np.random.default_rng(0)
+
+
+def test_confusion_and_roc_are_those_of_scikit_learn() -> None:
+    y, predicted = RNG.integers(3, size=50), RNG.integers(3, size=50)
+    assert (quality.confusion_counts(predicted, y, 3) == confusion_matrix(y, predicted)).all()
+    score, positive = RNG.integers(8, size=60) / 8, RNG.integers(2, size=60) == 1  # with ties
+    false, true = quality.roc_curve(score, positive)
+    expected = roc_curve(positive, score, drop_intermediate=False)
+    np.testing.assert_allclose(false, expected[0])
+    np.testing.assert_allclose(true, expected[1])
+    assert auc(false, true) == pytest.approx(roc_auc_score(positive, score))
+
+
+def test_bins_of_calibration_count_every_prediction_once() -> None:
+    probability = np.array([0.0, 0.05, 0.55, 0.58, 1.0])
+    happened = np.array([False, True, True, False, True])
+    mean, share, number = quality.reliability(probability, happened)
+    assert number.tolist() == [2, 2, 1]
+    np.testing.assert_allclose(mean, [0.025, 0.565, 1.0])
+    np.testing.assert_allclose(share, [0.5, 0.5, 1.0])
+    assert quality.calibration_error(probability, happened) == pytest.approx((2 * 0.475 + 2 * 0.065) / 5)
+
+
+def names(task: Task, predictions: np.ndarray, y: np.ndarray) -> list[str]:
+    return [figure.name for figure in quality.quality_figures(task, predictions, y)]
+
+
+def test_each_task_has_its_figures() -> None:
+    three = RNG.dirichlet(np.ones(3), 30)
+    assert names(Task(names=("a", "b", "c")), three, RNG.integers(3, size=30)) == ["confusion", "roc", "calibration"]
+    labels = np.array([[1, np.nan], [0, np.nan], [1, np.nan]])
+    assert names(Task(kind="labels", names=("x", "y")), RNG.random((3, 2)), labels) == ["roc", "calibration"]
+    values = Task(kind="values", names=("u", "v"), center=(0.0, 0.0), scale=(1.0, 1.0))
+    (truth,) = quality.quality_figures(values, RNG.random((4, 2)), np.array([[1, np.nan]] * 4))
+    assert len(truth.charts) == 2
+    assert "0 graphs" in truth.facts[1]
+
+
+def test_a_class_that_no_graph_has_gets_no_roc_curve() -> None:
+    assert names(Task(names=("a", "b")), np.array([[0.4, 0.6]] * 3), np.ones(3, int)) == ["confusion", "calibration"]

@@ -1,0 +1,69 @@
+"""The page of a store, from invented records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bankgcn.experiments import RunSpec
+from bankgcn.report.page.chart import Figure, Table
+from bankgcn.report.page.hyper_curves import best_by_value, hyper_figures
+from bankgcn.report.page.page import write_html
+from bankgcn.report.page.store_page import store_page
+from fake_records import fake_record
+
+RECORDS = [
+    fake_record(RunSpec(dataset=dataset).with_(conv=conv, seed=seed, weight_decay=decay), split_sizes=(80, 10, 10))
+    for dataset in ("MUTAG", "NCI1")
+    for conv in ("bank", "gcn", "mlp")
+    for decay in (0.0, 1e-4)
+    for seed in range(4)
+]
+
+
+def test_cells_are_means_of_the_runs_that_validation_chose() -> None:
+    page = store_page(RECORDS, "bankgcn report --store DIR")
+    scores = next(item for item in page.sections[0].items if isinstance(item, Table))
+    runs = [r for r in RECORDS if (r.config.dataset, r.config.model.conv) == ("MUTAG", "gcn")]
+    by_decay = {decay: [r for r in runs if r.config.train.weight_decay == decay] for decay in (0.0, 1e-4)}
+    best = max(by_decay.values(), key=lambda found: np.mean([r.valid_score for r in found]))
+    row = next(row for row in scores.rows if row[0] == "GCN")
+    assert row[1].startswith(f"{100 * np.mean([r.test_score for r in best]):.2f} ± ")
+    assert row[1].endswith("(4)")
+    assert sorted(scores.marks.values()) == ["best", "best"]
+
+
+def test_others_are_compared_with_the_filter_bank_on_shared_splits() -> None:
+    page = store_page(RECORDS, "")
+    (table,) = page.sections[1].items
+    assert isinstance(table, Table)
+    assert [row[0] for row in table.rows] == ["GCN", "MLP"]
+    counts = table.rows[0][1].split("; ")[1].strip(")").split("/")
+    assert sum(map(int, counts)) == 4
+
+
+def test_curves_show_every_setting_that_varies_with_the_others_at_their_best() -> None:
+    figures = {figure.name: figure for figure in hyper_figures(RECORDS)}
+    assert list(figures) == ["over-weight_decay"]
+    assert figures["over-weight_decay"].choices[0].labels == ("MUTAG", "NCI1")
+    runs = [r for r in RECORDS if (r.config.dataset, r.config.model.conv) == ("MUTAG", "bank")]
+    found = best_by_value(runs, "weight_decay")
+    expected = 100 * np.mean([r.valid_score for r in runs if r.config.train.weight_decay == 0])
+    assert list(found) == [0.0, 1e-4]
+    assert found[0.0][0] == pytest.approx(expected)
+
+
+def test_candidates_with_more_seeds_have_no_advantage() -> None:
+    base = RunSpec(dataset="MUTAG")
+    runs = [fake_record(base.with_(seed=seed), valid_score=0.5) for seed in range(2)]
+    runs += [fake_record(base.with_(seed=2), valid_score=1.0)]  # a seed that the other candidate lacks
+    runs += [fake_record(base.with_(seed=seed, gamma=1.0), valid_score=0.6) for seed in range(2)]
+    assert {value: mean for value, (mean, _) in best_by_value(runs, "gamma").items()} == {0.1: 50.0, 1.0: 60.0}
+
+
+def test_a_store_without_finished_runs_is_refused_and_one_run_is_enough() -> None:
+    with pytest.raises(ValueError, match="no finished runs"):
+        store_page([], "")
+    page = store_page(RECORDS[:1], "")
+    assert all(isinstance(item, Figure | Table) or item.rows for section in page.sections for item in section.items)
+    assert b"MUTAG" in write_html(page)
