@@ -53,7 +53,9 @@ def commands(work: Path, data: Path, engine: str) -> list[list[str]]:
     ]
     predict = ["predict", str(work / "run"), str(data), "--out", str(work / "predictions.csv")]
     embed = ["embed", str(work / "run"), str(data), "--out", str(work / "embeddings.npy")]
-    return [train, sweep, table, predict, embed]
+    compare = ["compare", str(data), "--models", "mlp,bank", "--runs", "2", *SMALL, *GRID, "--engine", engine]
+    compare += ["--store", str(work / "comparison")]
+    return [train, sweep, table, predict, embed, compare]
 
 
 def run_commands(work: Path, data: Path, engine: str = "serial") -> None:
