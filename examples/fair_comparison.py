@@ -1,0 +1,76 @@
+"""Models compared fairly: the same options to choose from, chosen by validation alone, tested on the same seeds."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bankgcn.experiments.significance import Spread, compare
+
+TUNING_SEEDS = 3
+CERTAIN = 0.05  # p-value below which the text speaks of a winner
+
+
+class Score(NamedTuple):
+    """Scores of the epoch that is best on validation data; choices may read ``valid`` alone."""
+
+    valid: float
+    test: float
+
+
+Options = Mapping[str, Any]
+Train = Callable[[str, Options, int], Score]  # model, options, seed
+
+
+def options_of(description: str, epochs: int) -> argparse.ArgumentParser:
+    """The options that all comparisons have."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--seeds", type=int, default=10, help="number of seeds (default: %(default)s)")
+    parser.add_argument("--epochs", type=int, default=epochs, help="epochs of each training (default: %(default)s)")
+    return parser
+
+
+def compare_models(
+    train: Train, models: Sequence[str], grid: Sequence[Options], seeds: int, metric: str, test_to_train: float = 0
+) -> dict[str, list[Score]]:
+    """Tune the models, test them on every seed, and print who wins. Returns the scores of each model.
+
+    Args:
+        train: Trains a model and scores it.
+        models: Names of the models; the first one is compared with each of the others.
+        grid: The options that every model chooses from.
+        seeds: Number of seeds; the first three choose the options.
+        metric: Name of the score.
+        test_to_train: Test examples per training example if every seed has its own split of the same data; 0 if the
+            seeds share one split, or have data of their own.
+    """
+    scores = {}
+    for model in models:
+        tried = [[train(model, options, seed) for seed in range(min(seeds, TUNING_SEEDS))] for options in grid]
+        means = [Spread.of([score.valid for score in runs]).mean for runs in tried]
+        for options, mean in zip(grid, means, strict=True):
+            print(f"{model}: {_text(options)}: validation {metric} {100 * mean:.1f}", flush=True)
+        best = means.index(max(means))
+        more = [train(model, grid[best], seed) for seed in range(len(tried[best]), seeds)]
+        scores[model] = tried[best] + more
+        test = Spread.of([score.test for score in scores[model]])
+        print(f"{model}: chosen {_text(grid[best])}")
+        print(f"{model}: test {metric} {100 * test.mean:.1f} ± {100 * test.std:.1f} ({seeds} seeds)", flush=True)
+    for other in models[1:]:
+        print(_verdict(scores, models[0], other, metric, test_to_train))
+    return scores
+
+
+def _verdict(scores: Mapping[str, Sequence[Score]], first: str, second: str, metric: str, test_to_train: float) -> str:
+    ours, theirs = ([score.test for score in scores[model]] for model in (first, second))
+    pair = compare(ours, theirs, test_to_train)
+    facts = f"{100 * pair.difference:+.1f} points of {metric}, paired t-test p = {pair.t_test:.2g}, "
+    facts += f"better on {pair.wins} of {len(ours)} seeds"
+    if not pair.t_test < CERTAIN:
+        return f"No clear winner: {first} - {second} = {facts}."
+    return f"{first if pair.difference > 0 else second} wins: {first} - {second} = {facts}."
+
+
+def _text(options: Options) -> str:
+    return ", ".join(f"{name} {value}" for name, value in options.items())
