@@ -2,10 +2,10 @@
 
     python examples/point_clouds.py [--seeds 10] [--epochs 60]
 
-A cloud has 64 points of a sphere, a cube, a torus or a cylinder, with noise, in any rotation. Each point is joined to its
-eight nearest points. Coordinates depend on the rotation, so a point carries three numbers that do not: its distance from
-the centre, and the mean and the spread of its distances to its neighbours. Every seed draws clouds of its own. Both models
-choose width and learning rate from the same grid by the validation clouds.
+A cloud has 64 points of a sphere, a cube, a torus or a cylinder, with noise, in any rotation. Each point is joined to
+its eight nearest points, and carries three numbers that no rotation changes: its distance from the centre, and mean and
+spread of its distances to its neighbours. Every seed draws clouds of its own. Both models choose width and learning
+rate from the same grid by the validation clouds.
 """
 
 from __future__ import annotations
@@ -58,9 +58,8 @@ def clouds(seed: int) -> GraphSet:
         distance = np.linalg.norm(points[near] - points[:, None], axis=-1)
         signals.append(np.stack([np.linalg.norm(points, axis=1), distance.mean(1), distance.std(1)], 1))
         targets.append(near.ravel())
-    num_nodes, num_edges = np.full(len(labels), POINTS), np.full(len(labels), POINTS * NEIGHBORS)
-    sources = np.tile(np.repeat(np.arange(POINTS), NEIGHBORS), len(labels))
-    edges = undirected_edges(num_nodes, num_edges, sources, np.concatenate(targets))
+    num_nodes, sources = np.full(len(labels), POINTS), np.tile(np.repeat(np.arange(POINTS), NEIGHBORS), len(labels))
+    edges = undirected_edges(num_nodes, num_nodes * NEIGHBORS, sources, np.concatenate(targets))
     return GraphSet.from_edges(num_nodes, edges, attributes=np.concatenate(signals), y=labels)
 
 
@@ -71,8 +70,7 @@ def train(model: str, options: Options, seed: int, epochs: int) -> Score:
     torch.manual_seed(seed)
     net = GraphNetwork(graphs.num_features, len(SHAPES), hidden_channels=options["width"], conv=MODELS[model])
     config = TrainConfig(max_epochs=epochs, learning_rate=options["rate"], batch_size=32)
-    generator = torch.Generator().manual_seed(seed)
-    fit(net, graphs[split.train], graphs[split.valid], config, generator=generator)
+    fit(net, graphs[split.train], graphs[split.valid], config, generator=torch.Generator().manual_seed(seed))
     return Score(evaluate(net, graphs[split.valid]).score, evaluate(net, graphs[split.test]).score)
 
 

@@ -1,6 +1,6 @@
 """Every command with its options as Markdown, from the parsers themselves.
 
-    python scripts/command_reference.py
+python scripts/command_reference.py
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ def _section(title: str, command: Any) -> str:
     shown = [row for row in command.params if not row.hidden and row.name != "help"]
     arguments = " ".join(_argument(row) for row in shown if row.param_type_name == "argument")
     parts = [f"## {title}\n", _plain(command.help), f"\n```text\n{title} [OPTIONS] {arguments}".rstrip() + "\n```\n"]
-    rows = sorted(shown, key=lambda row: _panels(shown).index(_panel(row)))  # a stable sort: the order within a panel stays
+    rows = sorted(
+        shown, key=lambda row: _panels(shown).index(_panel(row))
+    )  # a stable sort: the order within a panel stays
     for panel, group in groupby(rows, key=_panel):
         parts += [f"**{panel}**\n", "| name | meaning | default |\n|---|---|---|", *map(_row, group), ""]
     return "\n".join(parts)
