@@ -47,10 +47,11 @@ def compare_models(
     """
     scores = {}
     for model in models:
-        tried = [[train(model, options, seed) for seed in range(min(seeds, TUNING_SEEDS))] for options in grid]
-        means = [Spread.of([score.valid for score in runs]).mean for runs in tried]
-        for options, mean in zip(grid, means, strict=True):
-            print(f"{model}: {_text(options)}: validation {metric} {100 * mean:.1f}", flush=True)
+        tried, means = [], []
+        for options in grid:
+            tried.append([train(model, options, seed) for seed in range(min(seeds, TUNING_SEEDS))])
+            means.append(Spread.of([score.valid for score in tried[-1]]).mean)
+            print(f"{model}: {_text(options)}: validation {metric} {100 * means[-1]:.1f}", flush=True)
         best = means.index(max(means))
         more = [train(model, grid[best], seed) for seed in range(len(tried[best]), seeds)]
         scores[model] = tried[best] + more

@@ -2,10 +2,10 @@
 
     python examples/node_classification.py [cora|citeseer] [--seeds 10] [--epochs 150]
 
-BankConv is there twice. Its default filters start at random, and little in the loss of 20 labelled nodes a class makes
-them smooth the words over the citations, which GCN always does. Filters that start as low-pass filters smooth, too, and
-stay free to change. All models have two layers and choose dropout and weight decay from the same grid; a run tests the
-epoch with the best validation accuracy once.
+BankConv is there twice. Both ways fit the 20 training nodes of each class perfectly. But the default filters, which
+start at random, smooth the words over the citations less than GCN; filters that start as low-pass filters smooth more,
+and stay free to change. All models have two layers and choose dropout and weight decay from the same grid; a run tests
+the epoch with the best validation accuracy once.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ Formulas become MathML, which browsers draw by themselves: a script such as Math
 from __future__ import annotations
 
 import re
-from textwrap import dedent
 from typing import Any
 
 from griffe import Extension, Object
@@ -15,8 +14,9 @@ from latex2mathml.converter import convert
 FORMULA = re.compile(r"^\.\. math::[ ]*(.*(?:\n(?:[ ]+.*|(?=\n[ ])))*)", re.MULTILINE)
 ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):`~?([^`]+)`")
 RULES = [
-    (FORMULA, lambda found: "\n" + convert(dedent(_indented(found[1])), display="block") + "\n"),
-    (re.compile(r":math:`([^`]+)`"), lambda found: convert(found[1])),
+    (FORMULA, lambda found: "\n" + convert(_one_line(found[1]), display="block") + "\n"),
+    # Without the span, a formula at the start of a line would be a paragraph of its own.
+    (re.compile(r":math:`([^`]+)`"), lambda found: f"<span>{convert(found[1])}</span>"),
     (ROLE, lambda found: f"`{_short(found[0], found[1])}`"),
     (re.compile(r"`([^`<]+) <(https?://[^>]+)>`_"), r"[\1](\2)"),
     (re.compile(r"^Example:$", re.MULTILINE), "Examples:"),  # the section that griffe knows
@@ -45,8 +45,8 @@ def to_markdown(text: str) -> str:
     return text
 
 
-def _indented(formula: str) -> str:
-    """Lines of a formula that may start on the line of its directive; LaTeX needs no blank lines."""
+def _one_line(formula: str) -> str:
+    """A formula, which may start on the line of its directive; LaTeX needs no line breaks."""
     return " ".join(line.strip() for line in formula.splitlines())
 
 

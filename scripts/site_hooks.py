@@ -1,4 +1,4 @@
-"""What MkDocs does beside its own: the list of commands, files of the repository as pages, formulas of docstrings."""
+"""What MkDocs does beside its own: the list of commands, and files of the repository that pages link to."""
 
 from __future__ import annotations
 
