@@ -28,8 +28,8 @@ def split_links(data: Data, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     """Citations for training, validation and test, each once: 85, 5 and 10 %."""
     once = data.edge_index[:, data.edge_index[0] < data.edge_index[1]]
     shuffled = once[:, torch.randperm(once.size(1), generator=torch.Generator().manual_seed(seed))]
-    valid, test = shuffled.size(1) // 20, shuffled.size(1) // 10
-    return shuffled[:, valid + test :], shuffled[:, :valid], shuffled[:, valid : valid + test]
+    valid, test, train = shuffled.tensor_split([once.size(1) // 20, 3 * once.size(1) // 20], dim=1)
+    return train, valid, test
 
 
 def with_others(links: Tensor, data: Data) -> tuple[Tensor, Tensor]:
@@ -60,8 +60,7 @@ def train(data: Data, model: str, options: Options, seed: int, epochs: int) -> S
         F.binary_cross_entropy_with_logits(inner_product(encode(0.5), pairs), is_link).backward()
         optimizer.step()
         if epoch % EVERY == 0:
-            with torch.no_grad():
-                h = encode(0.0)
+            h = encode(0.0).detach()
             logits = [
                 F.pad(inner_product(h, pairs)[:, None], (1, 0)) for pairs, _ in held_out
             ]  # "no link" has the logit 0
