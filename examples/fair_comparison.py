@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bankgcn.experiments.significance import Spread, compare
 
 TUNING_SEEDS = 3
-CERTAIN = 0.05  # p-value below which the text speaks of a winner
+CERTAIN = 0.05  # p-value below which a difference is called clear
 
 
 class Score(NamedTuple):
@@ -34,7 +34,7 @@ def options_of(description: str, epochs: int) -> argparse.ArgumentParser:
 def compare_models(
     train: Train, models: Sequence[str], grid: Sequence[Options], seeds: int, metric: str, test_to_train: float = 0
 ) -> dict[str, list[Score]]:
-    """Tune the models, test them on every seed, and print who wins. Returns the scores of each model.
+    """Tune the models, test them on every seed, and print which is better. Returns the scores of each model.
 
     Args:
         train: Trains a model and scores it.
@@ -59,18 +59,19 @@ def compare_models(
         print(f"{model}: chosen {_text(grid[best])}")
         print(f"{model}: test {metric} {100 * test.mean:.1f} ± {100 * test.std:.1f} ({seeds} seeds)", flush=True)
     for other in models[1:]:
-        print(_verdict(scores, models[0], other, metric, test_to_train))
+        print(_verdict(scores, (models[0], other), metric, test_to_train))
     return scores
 
 
-def _verdict(scores: Mapping[str, Sequence[Score]], first: str, second: str, metric: str, test_to_train: float) -> str:
-    ours, theirs = ([score.test for score in scores[model]] for model in (first, second))
-    pair = compare(ours, theirs, test_to_train)
-    facts = f"{100 * pair.difference:+.1f} points of {metric}, paired t-test p = {pair.t_test:.2g}, "
-    facts += f"better on {pair.wins} of {len(ours)} seeds"
-    if not pair.t_test < CERTAIN:
-        return f"No clear winner: {first} - {second} = {facts}."
-    return f"{first if pair.difference > 0 else second} wins: {first} - {second} = {facts}."
+def _verdict(scores: Mapping[str, Sequence[Score]], models: tuple[str, str], metric: str, test_to_train: float) -> str:
+    tests = {model: [score.test for score in scores[model]] for model in models}
+    better, other = sorted(models, key=lambda model: sum(tests[model]), reverse=True)
+    pair = compare(tests[better], tests[other], test_to_train)
+    words = "is better than {}" if pair.t_test < CERTAIN else "is ahead of {}, but not clearly"
+    return (
+        f"{better} {words.format(other)}:\n  by {100 * pair.difference:.1f} points of {metric}, on {pair.wins} of "
+        f"{len(tests[better])} seeds; paired t-test: p = {pair.t_test:.2g}"
+    )
 
 
 def _text(options: Options) -> str:

@@ -85,7 +85,7 @@ def test_citations_are_compared(
         lambda *run: module.train(graph, *run, epochs=5), models, module.GRID[:1], seeds=2, metric="score"
     )
     assert all(0 < score.test <= 1 for runs in scores.values() for score in runs)
-    assert "BankConv, low-pass start - GCN = " in capsys.readouterr().out
+    assert "points of score, on " in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def test_point_clouds_are_compared(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     module.compare_models(
         lambda *run: module.train(*run, epochs=3), tuple(module.MODELS), module.GRID[3:], seeds=2, metric="accuracy"
     )
-    assert "BankGCN - GCN = " in capsys.readouterr().out
+    assert "points of accuracy, on " in capsys.readouterr().out
 
 
 def test_clouds_keep_their_features_when_they_are_turned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,9 +136,9 @@ def test_clouds_keep_their_features_when_they_are_turned(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("ours", "theirs", "verdict"),
     [
-        ([0.9, 0.91, 0.92], [0.5, 0.52, 0.51], "a wins: a - b = +40.0 points"),
-        ([0.5, 0.52, 0.51], [0.9, 0.91, 0.92], "b wins: a - b = -40.0 points"),
-        ([0.5, 0.9, 0.7], [0.6, 0.7, 0.8], "No clear winner: a - b = +0.0 points"),
+        ([0.9, 0.91, 0.92], [0.5, 0.52, 0.51], "a is better than b:\n  by 40.0 points of accuracy, on 3 of 3 seeds"),
+        ([0.5, 0.52, 0.51], [0.9, 0.91, 0.92], "b is better than a:\n  by 40.0 points of accuracy, on 3 of 3 seeds"),
+        ([0.5, 0.9, 0.7], [0.6, 0.7, 0.7], "a is ahead of b, but not clearly:\n  by 3.3 points of accuracy, on 1 of 3"),
     ],
 )
 def test_a_comparison_chooses_by_validation_and_names_the_winner(

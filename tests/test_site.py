@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from bankgcn.cli.commands import COMMANDS
 
@@ -60,6 +62,17 @@ def test_the_site_shows_docstrings_without_remains_of_other_formats(site: Path) 
     assert "<math" in page
     assert re.findall(r":(?:class|func|meth|mod|data|math):", page) == []
     assert ".. math::" not in page
+
+
+def test_the_pictures_of_filter_banks_are_those_of_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    torch.set_default_dtype(torch.float32)
+    script = importlib.import_module("draw_filter_banks")
+    page = (ROOT / "docs" / "filter-banks.md").read_text(encoding="utf-8")
+    assert sorted(script.PICTURES) == sorted(re.findall(r"figures/([\w-]+)\.svg", page))
+    for name in script.PICTURES.keys() - {"bank-learned"}:  # which trains
+        size, paint = script.PICTURES[name]
+        assert script.render(name, size, paint, "svg").startswith(b"<?xml"), name
 
 
 def anchors(page: Path) -> set[str]:
