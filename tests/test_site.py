@@ -64,6 +64,7 @@ def test_the_site_shows_docstrings_without_remains_of_other_formats(site: Path) 
     assert ".. math::" not in page
 
 
+@pytest.mark.slow
 def test_the_pictures_of_filter_banks_are_those_of_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "scripts")
     torch.set_default_dtype(torch.float32)
