@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from citations import MODELS, drop_entries, load_citations, make_layer
 from fair_comparison import Options, Score, compare_models, options_of
 from torch import Tensor, nn
+from torch_geometric import seed_everything
 from torch_geometric.data import Data
 from torch_geometric.utils import negative_sampling, to_undirected
 
@@ -41,7 +42,7 @@ def with_others(links: Tensor, data: Data) -> tuple[Tensor, Tensor]:
 def train(data: Data, model: str, options: Options, seed: int, epochs: int) -> Score:
     """Train an encoder; the score of the epoch with the best validation AUC."""
     known, *hidden = split_links(data, seed)
-    torch.manual_seed(seed)
+    seed_everything(seed)  # PyG draws pairs with Python's and NumPy's generators
     held_out = [with_others(links, data) for links in hidden]  # the same pairs for every model
     convs = nn.ModuleList([make_layer(model, data.num_features, 32, 8), make_layer(model, 32, 16, 8)])
     words = (data.x if options["words"] == "counts" else F.normalize(data.x)).to_sparse_csr()

@@ -88,6 +88,13 @@ def test_citations_are_compared(
     assert "points of score, on " in capsys.readouterr().out
 
 
+def test_links_are_scored_alike_for_the_same_seed(data_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = comparison("link_prediction", monkeypatch)
+    cora = module.load_citations("cora")
+    first, second = (module.train(cora, "GCN", module.GRID[0], seed=1, epochs=5) for _ in range(2))
+    assert first == second
+
+
 @pytest.mark.slow
 def test_low_pass_filters_classify_nodes_better_than_random_ones(
     data_root: Path, monkeypatch: pytest.MonkeyPatch
