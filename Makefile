@@ -1,6 +1,7 @@
 # Two commands do everything on a machine that has Python 3.11 and make:
 #   make train   trains a first model, on MUTAG, which comes with the package
 #   make test    lints, type-checks, runs all tests
+# make docs builds the website into site/.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,7 +10,7 @@ INSTALLED := .venv/installed
 # One thread a process: tiny kernels on several threads are many times slower under contention.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: train test browser quick lint install soak release-check clean
+.PHONY: train test browser quick lint docs install soak release-check clean
 
 train: $(INSTALLED)
 	$(BIN)/bankgcn train
@@ -36,6 +37,10 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(INSTALLED)
+	$(BIN)/mkdocs build --strict --quiet
 
 install: $(INSTALLED)
 
@@ -64,4 +69,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf .venv .release dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .release dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
