@@ -1,7 +1,8 @@
 """The commands and programs in README and documents run, one after another, in a folder of their own.
 
 pytest itself runs the examples with ``>>>``. Blocks of ``bash`` and other blocks of ``python`` are run here, with few
-epochs. A comment ``<!-- not run: REASON -->`` above a block leaves it out.
+epochs. A service runs until the next one starts or the document ends, at a free port instead of the usual one. A
+comment ``<!-- not run: REASON -->`` above a block leaves it out.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +27,7 @@ ROOT = Path(__file__).parent.parent
 GENERATED = {"docs/reproduction.md": "its commands repeat the experiments of the paper"}
 QUICK = {"--epochs": "2", "--hidden": "16", "--layers": "2"}
 BLOCK = re.compile(r"^(<!-- not run: .+? -->\n+)?```(bash|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+USUAL_PORT = ":8000/"
 INSTALLED = ("pip", "make")  # commands that prepare the environment, which is there already
 
 
@@ -79,13 +83,50 @@ def write_table(path: Path, start: int, end: int) -> None:
     path.write_text("\n".join(rows) + "\n")
 
 
-def run_bash(text: str, where: str) -> None:
+class Service:
+    """The service of a document, in a process of its own."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self, words: list[str]) -> None:
+        self.stop()
+        command = [sys.executable, "-m", "bankgcn", *words, "--port", str(self.port)]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self._process.stderr is not None
+        lines = []
+        for line in self._process.stderr:  # ends when the process does
+            lines.append(line)
+            if line.startswith("serving"):
+                return
+        pytest.fail("".join(lines))
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.communicate(timeout=30)
+            self._process = None
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    service = Service()
+    yield service
+    service.stop()
+
+
+def run_bash(text: str, where: str, service: Service) -> None:
     """Run the commands of a block; ours in this process, which saves the time to load PyTorch."""
     for line in re.sub(r"\\\n", " ", text).splitlines():
         words = shlex.split(line, comments=True)
         if not words or words[0] in INSTALLED:
             continue
-        if words[0] == "bankgcn" and not {"|", ">", "&&"} & set(words):
+        if words[:2] == ["bankgcn", "serve"]:
+            service.start(words[1:])
+        elif words[0] == "bankgcn" and not {"|", ">", "&&"} & set(words):
             result = CliRunner().invoke(app, quickly(words[1:]))
             assert result.exit_code == 0, f"{where}: {line}\n{result.output}"
         else:
@@ -102,11 +143,11 @@ def quickly(words: list[str]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", DOCUMENTS)
-def test_every_block_of_a_document_runs(path: Path, folder: Path) -> None:
-    for block in blocks_of(path.read_text(encoding="utf-8")):
+def test_every_block_of_a_document_runs(path: Path, folder: Path, service: Service) -> None:
+    for block in blocks_of(path.read_text(encoding="utf-8").replace(USUAL_PORT, f":{service.port}/")):
         where = f"{document(path)}:{block.line}"
         if block.language == "bash":
-            run_bash(block.text, where)
+            run_bash(block.text, where, service)
         else:
             done = subprocess.run([sys.executable, "-c", block.text], capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{where}\n{done.stderr}"
@@ -118,10 +159,10 @@ def test_blocks_are_found_and_left_out() -> None:
     assert blocks_of(run + left_out + doctest + program) == [Block("bash", "ls\n", 2), Block("python", "x = 1\n", 13)]
 
 
-def test_readme_leads_from_a_table_to_predictions_with_ids(folder: Path) -> None:
+def test_readme_leads_from_a_table_to_predictions_with_ids(folder: Path, service: Service) -> None:
     first = blocks_of((ROOT / "README.md").read_text(encoding="utf-8"))[0]
     assert len(first.text.splitlines()) == 3
-    run_bash(first.text, "README.md")
+    run_bash(first.text, "README.md", service)
     header, *rows = Path("predictions.csv").read_text().splitlines()
     assert header.startswith("id,")
     assert [row.split(",")[0] for row in rows] == ["n1", "n2"]
