@@ -20,6 +20,7 @@ from torch import Tensor
 from bankgcn.kernels.network.collate import CollatedGraphs
 from bankgcn.kernels.network.executor import Targets
 from bankgcn.kernels.network.program import Buffer, Instruction, NumColumns, Program, Slot
+from bankgcn.kernels.ops.block_table import KIND_ROWS, NODE_GRADIENTS
 from bankgcn.nn.dropout import drop
 from bankgcn.tasks import LOSSES
 
@@ -207,16 +208,12 @@ def kinds_of_labels_gradient(s: State, grad, weight, hop, factor) -> None:
     s.grad(weight)[: matrix.size(1), : grad.columns] += factor * matrix.T @ s[grad]
 
 
-def store_kind_rows(s: State, x, column) -> None:
-    s.kind_rows[column] = s[x]
+def share_rows(s: State, x, place, column) -> None:
+    {KIND_ROWS: s.kind_rows, NODE_GRADIENTS: s.node_gradients}[place][column] = s[x]
 
 
 def load_kind_rows(s: State, column, out) -> None:
     s[out] = s.kind_rows[column][s.kind]
-
-
-def store_node_gradients(s: State, grad, column) -> None:
-    s.node_gradients[column] = s[grad]
 
 
 def sum_node_gradients(s: State, column, out) -> None:

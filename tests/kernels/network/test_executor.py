@@ -248,6 +248,7 @@ def test_kinds_take_the_first_layer_up_to_the_second_hop(conv: str) -> None:
     products = [instruction for instruction in program.kinds_forward if instruction.operation.name == "linear"]
     assert len(products) == {"gcn": 1, "sage": 2, "gin": 2, "mlp": 3}.get(conv, 0)
     assert bool(program.kinds_forward) == bool(program.kinds_backward) == (conv in ONE_HOP)
+    assert not lower(GraphNetwork(5, 2, conv=conv), by_kinds=True).kinds_forward  # readouts have no blocks of kinds
     dropped = lower(GraphNetwork(5, 2, conv=conv, dropout=0.5), "cross_entropy", by_kinds=True)
     assert not [instruction for instruction in dropped.kinds_forward if instruction.operation.name == "linear"][1:]
 

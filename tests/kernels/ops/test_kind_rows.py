@@ -10,8 +10,7 @@ from bankgcn.kernels.ops.kind_rows import (
     kinds_of_labels,
     kinds_of_labels_gradient,
     load_kind_rows,
-    store_kind_rows,
-    store_node_gradients,
+    share_rows,
     sum_node_gradients,
 )
 from run_operation import DTYPES, assert_close, result, run
@@ -61,7 +60,7 @@ def test_nodes_read_the_rows_of_their_kinds(dtype: np.dtype) -> None:
     random, start, width, number = np.random.default_rng(0), 32, 96, 2
     rows, x = np.zeros((6, width), dtype), random.normal(size=(COUNT, COLUMNS)).astype(dtype)
     table = {entry.KIND_ROWS: rows, entry.KIND_COLUMNS: width, entry.ROWS: COUNT, entry.BATCH_ROW: number}
-    run(store_kind_rows, dtype, {"x": x, "column": start}, table)
+    run(share_rows, dtype, {"x": x, "place": entry.KIND_ROWS, "column": start}, table)
     np.testing.assert_array_equal(rows[number : number + COUNT, start : start + COLUMNS], x)
     assert not rows[:number].any()
     assert not rows[:, :start].any()
@@ -78,7 +77,7 @@ def test_the_gradient_of_a_kind_is_the_sum_over_its_nodes(dtype: np.dtype) -> No
     random, start, width, number = np.random.default_rng(0), 32, 96, 2
     rows, grad = np.zeros((NODES, width), dtype), random.normal(size=(4, COLUMNS)).astype(dtype)
     table = {entry.NODE_GRADIENTS: rows, entry.KIND_COLUMNS: width, entry.ROWS: 4, entry.BATCH_ROW: number}
-    run(store_node_gradients, dtype, {"grad": grad, "column": start}, table)
+    run(share_rows, dtype, {"x": grad, "place": entry.NODE_GRADIENTS, "column": start}, table)
     np.testing.assert_array_equal(rows[number : number + 4, start : start + COLUMNS], grad)
 
     members_ptr, members = np.array([0, 1, 1, 4, 7]), np.array([6, 2, 3, 5, 0, 1, 4])

@@ -49,7 +49,7 @@ class Builder(Steps):
         dtype: Type of all floats.
         operator: What the convolutions multiply by.
         loss: A name in :data:`bankgcn.kernels.ops.losses.LOSSES`; ``None`` makes a program without backward pass.
-        by_kinds: Whether to compute with kinds of nodes where possible, in training on nodes that have labels alone.
+        by_kinds: Whether to compute with kinds of nodes where possible; nodes must have labels alone. Only with a loss.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Builder(Steps):
         by_kinds: bool = False,
     ):
         super().__init__(shapes, dtype, training=loss is not None)
-        self.operator, self.loss, self._by_kinds = operator, loss, by_kinds
+        self.operator, self.loss, self._by_kinds = operator, loss, by_kinds and loss is not None
         self._in_channels: int | None = None
         self._embedding: tuple[int, ...] = ()
         self._readout: tuple[Buffer, list[tuple[str, Signal]]] | None = None

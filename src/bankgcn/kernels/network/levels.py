@@ -13,14 +13,13 @@ import numpy as np
 
 from bankgcn.kernels.network.program import Buffer, NumColumns, Slot
 from bankgcn.kernels.network.tape import Signal, Tape
-from bankgcn.kernels.ops.block_table import ROWS
+from bankgcn.kernels.ops.block_table import KIND_ROWS, NODE_GRADIENTS, ROWS
 from bankgcn.kernels.ops.input_rows import add_label_rows, label_rows_gradient
 from bankgcn.kernels.ops.kind_rows import (
     kinds_of_labels,
     kinds_of_labels_gradient,
     load_kind_rows,
-    store_kind_rows,
-    store_node_gradients,
+    share_rows,
     sum_node_gradients,
 )
 from bankgcn.kernels.ops.linear import bias_gradient, linear, weight_gradient
@@ -111,12 +110,12 @@ class Levels:
         column = self.kind_columns
         self.kind_columns += padded_width(x.buffer.columns or 0, self._dtype)
         out = Signal(Buffer("node", x.buffer.columns), x.columns)
-        self._tape.emit(store_kind_rows, x=x.buffer, column=column)
+        self._tape.emit(share_rows, x=x.buffer, place=KIND_ROWS, column=column)
         self._tape.emit(load_kind_rows, column=column, out=out.buffer)
 
         def backward() -> None:
             grad = self._tape.weighted_by_nodes(self._tape.gradients.pop(out))
-            self._tape.emit_back(store_node_gradients, grad=grad, column=column)
+            self._tape.emit_back(share_rows, x=grad, place=NODE_GRADIENTS, column=column)
             self._tape.give_result_of(x, sum_node_gradients, column=column)
 
         self._tape.steps.append(backward)

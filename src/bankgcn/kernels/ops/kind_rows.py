@@ -87,11 +87,14 @@ def kinds_of_labels_gradient(instruction, table, work, parameters, gradients):
                         store(gradients, at, fma(operator[e], g, load(zero, gradients, at)))
 
 
-@operation("x: buffer, column")
-def store_kind_rows(instruction, table, work, parameters, gradients):
-    """Copy a signal of the kinds to where nodes read it."""
-    (x, x_stride, width, column) = unpack(instruction, 4)
-    rows, columns, zero = floats_at(work, table[KIND_ROWS]), table[KIND_COLUMNS], zeros4(work)
+@operation("x: buffer, place, column")
+def share_rows(instruction, table, work, parameters, gradients):
+    """Copy rows to where others read them: those of kinds to ``KIND_ROWS``, gradients of nodes to ``NODE_GRADIENTS``.
+
+    ``place`` is this entry of the table.
+    """
+    (x, x_stride, width, place, column) = unpack(instruction, 5)
+    rows, columns, zero = floats_at(work, table[place]), table[KIND_COLUMNS], zeros4(work)
     for i in range(table[ROWS]):
         at = (table[BATCH_ROW] + i) * columns + column
         for j in range(0, width, lanes(zero)):
@@ -108,17 +111,6 @@ def load_kind_rows(instruction, table, work, parameters, gradients):
         at = kind[first + i] * columns + column
         for j in range(0, width, lanes(zero)):
             store(work, out + i * stride + j, load(zero, rows, at + j))
-
-
-@operation("grad: buffer, column")
-def store_node_gradients(instruction, table, work, parameters, gradients):
-    """Copy the gradients of the nodes' rows to where kinds read them."""
-    (grad, grad_stride, width, column) = unpack(instruction, 4)
-    rows, columns, zero = floats_at(work, table[NODE_GRADIENTS]), table[KIND_COLUMNS], zeros4(work)
-    for i in range(table[ROWS]):
-        at = (table[BATCH_ROW] + i) * columns + column
-        for j in range(0, width, lanes(zero)):
-            store(rows, at + j, load(zero, work, grad + i * grad_stride + j))
 
 
 @operation("column, out: buffer")
