@@ -406,7 +406,7 @@ def test_runs_of_different_data_or_targets_do_not_vote_together(command: Command
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["predict", "nowhere", "MUTAG"], "nowhere: is no folder of a run"),
+        (["predict", "nowhere", "MUTAG"], "nowhere: is not a run folder"),
         (["predict", ".", "MUTAG"], ": has no trained model"),
         (
             ["predict", "begun", "MUTAG"],

@@ -100,7 +100,7 @@ def test_report_needs_one_folder(tmp_path: Path) -> None:
         assert "bankgcn report RUN, or bankgcn report --store DIR" in output
     code, output = run("report", tmp_path / "nothing")
     assert code == 1
-    assert "is no folder of a run" in output
+    assert "is not a run folder" in output
 
 
 def test_explanations_add_up_in_the_table_and_are_the_same_in_json(runs: Path, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Ensemble:
         if RunFolder(path).model.exists():
             return cls({path: TrainedModel.load(RunFolder(path).model)})
         if not path.is_dir():
-            raise FileError("is no folder of a run", path)
+            raise FileError("is not a run folder; bankgcn train --out FOLDER makes one", path)
         runs = sorted(inner for inner in path.iterdir() if RunFolder(inner).started)
         done = [run for run in runs if RunFolder(run).model.exists()]
         if not done:

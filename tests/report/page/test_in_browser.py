@@ -105,6 +105,15 @@ def test_all_figures_are_drawn_within_the_width_without_errors_or_requests(
     assert not visit.page.is_visible("#trouble")
 
 
+def test_print_draws_figures_that_nobody_scrolled_to(browser: Any, pages: Path) -> None:
+    visit = Visit(browser, pages / "store.html", "phone")
+    figures = visit.count("[data-figure]")
+    assert visit.count("[data-figure] .main-svg:first-child") < figures
+    visit.page.pdf()
+    assert visit.count("[data-figure] .main-svg:first-child") == figures
+    assert visit.trouble == []
+
+
 def test_a_click_on_a_graph_shows_it(browser: Any, pages: Path) -> None:
     visit = Visit(browser, pages / "run.html")
     first = visit.page.inner_text(".detail h4")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankgcn.experiments import RunSpec
+from bankgcn.experiments import RunRecord, RunSpec
 from bankgcn.report.page.chart import Figure, Table
 from bankgcn.report.page.hyper_curves import best_by_value, hyper_figures
 from bankgcn.report.page.page import write_html
@@ -40,6 +40,24 @@ def test_others_are_compared_with_the_filter_bank_on_shared_splits() -> None:
     assert [row[0] for row in table.rows] == ["GCN", "MLP"]
     counts = table.rows[0][1].split("; ")[1].strip(")").split("/")
     assert sum(map(int, counts)) == 4
+
+
+def test_p_values_are_adjusted_for_the_models_of_a_dataset() -> None:
+    # The differences of both models to the filter bank are 4, 5, 6, 7: one p-value, which Holm's method doubles.
+    scores = {"bank": (0.5,) * 4, "gcn": (0.54, 0.55, 0.56, 0.57), "gin": (0.54, 0.55, 0.56, 0.57)}
+    runs = [
+        fake_record(RunSpec(dataset="MUTAG").with_(conv=conv, seed=seed), test_score=score, split_sizes=(80, 10, 10))
+        for conv, found in scores.items()
+        for seed, score in enumerate(found)
+    ]
+    alone = _first_p([run for run in runs if run.config.model.conv != "gin"])
+    assert _first_p(runs) == pytest.approx(2 * alone, abs=1e-3)
+
+
+def _first_p(runs: list[RunRecord]) -> float:
+    (table,) = store_page(runs, "").sections[1].items
+    assert isinstance(table, Table)
+    return float(table.rows[0][1].split("(p ")[1].split(";")[0])
 
 
 def test_curves_show_every_setting_that_varies_with_the_others_at_their_best() -> None:

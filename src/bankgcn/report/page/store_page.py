@@ -8,8 +8,7 @@ from statistics import median
 from typing import Any
 
 from bankgcn.experiments.selection import select
-from bankgcn.experiments.significance import Comparison
-from bankgcn.metrics import Metric
+from bankgcn.experiments.significance import Comparison, holm
 from bankgcn.nn.convs import CONVS
 from bankgcn.report.fields import difference, number, p_value, unit
 from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series, Table
@@ -64,8 +63,8 @@ def _sections(
     yield Section(
         name="scores",
         title="Which model is best?",
-        text="Test scores. The hyper-parameters of each model were chosen by the mean score on validation graphs; test "
-        "graphs chose nothing.",
+        text="Test scores. The hyper-parameters of each model were chosen by the mean score on validation graphs, "
+        "among those with the most runs; test graphs chose nothing.",
         items=(_dots(cells, rows, columns), _scores(cells, rows, columns)),
     )
     tests = tuple(_tests(cells, rows, columns, reference)) if len(rows) > 1 else ()
@@ -143,34 +142,35 @@ def _first(cells: Cells, column: ColumnKey) -> Cell:
 
 
 def _tests(cells: Cells, rows: list[RowKey], columns: list[ColumnKey], reference: RowKey) -> Iterator[Table]:
-    marks = {}
-    lines = []
-    for r, row in enumerate(row for row in rows if row != reference):
-        line = [row_label(row)]
-        for c, column in enumerate(columns, start=1):
-            cell, other = cells.get((row, column)), cells.get((reference, column))
-            versus = cell.versus(other) if cell is not None and other is not None else None
-            line.append(NONE if versus is None or cell is None else _versus(versus, cell.metric))
-            if versus is not None and versus.t_test < LEVEL:
-                better = (versus.difference > 0) == (cell is not None and cell.metric.higher_is_better)
+    others = [row for row in rows if row != reference]
+    marks: dict[tuple[int, int], str] = {}
+    lines = [[row_label(row)] for row in others]
+    for c, column in enumerate(columns, start=1):
+        against = cells.get((reference, column))
+        found = [None if against is None else _versus(cells.get((row, column)), against) for row in others]
+        adjusted = holm([math.nan if versus is None else versus.t_test for versus in found])
+        for r, (versus, p) in enumerate(zip(found, adjusted, strict=True)):
+            if versus is None or against is None:
+                lines[r].append(NONE)
+                continue
+            better = (versus.difference > 0) == against.metric.higher_is_better
+            if p < LEVEL:
                 marks[r, c] = "ahead" if better else "behind"
-        lines.append(tuple(line))
+            arrow = "" if not p < LEVEL else "↑ " if better else "↓ "
+            counts = f"{versus.wins}/{versus.ties}/{versus.losses}"
+            lines[r].append(f"{arrow}{difference(versus.difference, against.metric)} (p {p_value(p)}; {counts})")
     yield Table(
         caption=f"Mean difference to {row_label(reference)}, with the p-value of the corrected paired t-test, and on "
-        f"many splits the model is better / equal / worse. ↑ and ↓ mark p < {LEVEL:g}; p-values are not adjusted for "
-        "the number of comparisons.",
+        f"how many splits the model is better / equal / worse. p-values are adjusted for the number of models of a "
+        f"dataset by Holm's method; ↑ and ↓ mark p < {LEVEL:g}.",
         header=("", *map(column_label, columns)),
-        rows=tuple(lines),
+        rows=tuple(map(tuple, lines)),
         marks=marks,
     )
 
 
-def _versus(versus: Comparison, metric: Metric) -> str:
-    counts = f"{versus.wins}/{versus.ties}/{versus.losses}"
-    arrow = ""
-    if versus.t_test < LEVEL:
-        arrow = "↑ " if (versus.difference > 0) == metric.higher_is_better else "↓ "
-    return f"{arrow}{difference(versus.difference, metric)} (p {p_value(versus.t_test)}; {counts})"
+def _versus(cell: Cell | None, against: Cell) -> Comparison | None:
+    return None if cell is None else cell.versus(against)
 
 
 def _cost(cells: Cells, rows: list[RowKey], columns: list[ColumnKey]) -> Table:

@@ -389,14 +389,18 @@ function trouble(message) {
 async function start() {
   if (!window.DecompressionStream) return trouble("The figures need a browser of 2023 or later.");
   await loadPlotly();
-  const later = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (!entry.isIntersecting) continue;
-      later.unobserve(entry.target);
-      setUpFigure(entry.target);
-    }
-  }, { rootMargin: "600px" });
-  document.querySelectorAll("[data-figure]").forEach((figure) => later.observe(figure));
+  const waiting = new Set(document.querySelectorAll("[data-figure]"));
+  const draw = (figure) => {
+    later.unobserve(figure);
+    if (waiting.delete(figure)) setUpFigure(figure);
+  };
+  const later = new IntersectionObserver(
+    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
+    { rootMargin: "600px" },
+  );
+  waiting.forEach((figure) => later.observe(figure));
+  // Paper shows what nobody scrolled to.
+  window.addEventListener("beforeprint", () => [...waiting].forEach(draw));
   document.querySelectorAll(".browser").forEach((browser, place) => setUpBrowser(browser, DATA.graphs[place]));
   darkMode.addEventListener("change", () => [...drawn.values()].forEach((draw) => draw()));
   document.documentElement.dataset.ready = "yes";
