@@ -69,12 +69,12 @@ def test_what_is_packed_is_read_again_to_the_last_digit(tmp_path: Path) -> None:
 
 
 def test_filters_are_kept_where_the_figure_shows_them_and_nowhere_else(tmp_path: Path) -> None:
-    drawn = {config.key for dataset in ("MUTAG", "NCI1") for config in figure3([dataset]).configs()}
+    drawn = {panel.config.key for dataset in ("MUTAG", "NCI1") for panel in figure3([dataset]).panels}
     kept = {key for key, r in ((r.config.key, compact(r)) for r in RECORDS) if r.alpha == ALPHA}
     assert kept == drawn & {r.config.key for r in RECORDS}
     assert len(kept) == 2 * 3  # K = 3 is not in Table 1
     short = CONFIGS[0].with_(max_epochs=7)
-    assert {bool(compact(record(c)).alpha) for c in figure3(["MUTAG"], 7).configs()} == {True}
+    assert {bool(compact(record(panel.config)).alpha) for panel in figure3(["MUTAG"], 7).panels} == {True}
     assert not compact(record(short.with_(seed=1))).alpha
 
 

@@ -21,10 +21,8 @@ from fake_records import fake_record
 def with_filters(figure: Any) -> dict[str, RunRecord]:
     rng = np.random.default_rng(0)
     return {
-        panel.config.key: fake_record(
-            panel.config, alpha=rng.normal(size=(8, panel.config.model.conv_options["order"] + 1)).tolist()
-        )
-        for panel in figure.panels
+        config.key: fake_record(config, alpha=rng.normal(size=(8, config.model.conv_options["order"] + 1)).tolist())
+        for config in figure.configs()
     }
 
 
@@ -58,7 +56,7 @@ def test_the_picture_names_panels_omega_and_the_paper() -> None:
 
 
 def test_missing_and_diverged_panels_say_so() -> None:
-    figure = figure3()
+    figure = figure3(runs=1)
     records = with_filters(figure)
     gone, diverged, restored = (panel.config for panel in figure.panels[:3])
     del records[gone.key]
@@ -82,10 +80,24 @@ def test_the_image_and_its_table_say_that_runs_are_shortened() -> None:
 
 
 def test_omegas_stand_beside_the_papers() -> None:
-    figure = figure3()
+    figure = figure3(runs=1)
     table = write_sheet(omegas(figure, with_filters(figure)))
     row = next(line for line in table.splitlines() if line.startswith("(c)"))
     assert row.split()[:6] == ["(c)", "NCI109,", "K=2,", "gamma=10", "0.900", "0.649"]
+    assert "one run per panel, with seed 0" in table
+
+
+def test_omegas_of_several_seeds_have_mean_and_deviation() -> None:
+    figure = figure3(["NCI109"], runs=2)
+    records = with_filters(figure)
+    other = figure.panels[0].config.with_(seed=1).key
+    records[other] = replace(records[other], coherence=(0.7, 0.1, 0.1, 0.1))
+    table = write_sheet(omegas(figure, records))
+    row = next(line for line in table.splitlines() if line.startswith("(a)"))
+    assert row.split()[4:8] == ["0.800", "±", "0.141", "0.997"]
+    assert "2 seeds per panel; seed 0 is drawn" in table
+    del records[other]
+    assert "INCOMPLETE: 1 of 8 runs missing" in write_sheet(omegas(figure, records))
 
 
 def test_an_unknown_kind_of_image_is_refused() -> None:

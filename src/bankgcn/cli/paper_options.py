@@ -13,7 +13,7 @@ from bankgcn.choices import pick
 from bankgcn.cli.output import OR_STANDARD_OUTPUT
 from bankgcn.experiments.paper.layout import DRAWN, Figure, Grid, Table, stand_ins
 from bankgcn.experiments.paper.settings import SETTINGS
-from bankgcn.experiments.paper.tables import FIGURE_3_DATASETS, TABLES, figure3
+from bankgcn.experiments.paper.tables import FIGURE_3_DATASETS, FIGURE_3_RUNS, TABLES, figure3
 from bankgcn.nn.names import ACTIVATION_NAMES
 from bankgcn.report.sheet import WRITERS
 from bankgcn.training.model_config import ModelConfig
@@ -126,11 +126,12 @@ class TableSelection:
         )
 
     def _figure(self) -> Figure:
-        for option in ("models", "runs", "search_runs", "weight_decays", "gammas", "setting"):
+        for option in ("models", "search_runs", "weight_decays", "gammas", "setting"):
             if getattr(self, option) is not None:
                 raise ValueError(f"--{option.replace('_', '-')}: figure3 has no such option")
         place = ModelConfig.normalize if self.normalize is None else _place(self.normalize)
-        return figure3(names_in(self.datasets, "datasets") or FIGURE_3_DATASETS, self.epochs, place)
+        datasets = names_in(self.datasets, "datasets") or FIGURE_3_DATASETS
+        return figure3(datasets, self.epochs, place, self.runs or FIGURE_3_RUNS)
 
     def _grid(self, table: Table) -> Grid:
         if self.gammas is not None and all(row.gamma is not None for row in table.rows):

@@ -29,7 +29,11 @@ Kind = tuple[str, ...]
 def places(experiment: Table | Figure) -> dict[str, Place]:
     """Row and column of each run, by its key."""
     if isinstance(experiment, Figure):
-        return {panel.config.key: (f"({panel.name}) {panel.setting}", panel.label) for panel in experiment.panels}
+        return {
+            config.key: (f"({panel.name}) {panel.setting}", panel.label)
+            for panel in experiment.panels
+            for config in experiment.configs_of(panel)
+        }
     return {
         config.key: (row.label, column.label)
         for column in experiment.columns

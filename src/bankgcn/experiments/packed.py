@@ -99,11 +99,11 @@ def compact(record: RunRecord) -> RunRecord:
 
 @cache
 def _figure_keys(dataset: str, max_epochs: int) -> frozenset[str]:
-    """Keys of the runs of a dataset that Figure 3 shows."""
+    """Keys of the runs of a dataset that Figure 3 draws."""
     if dataset not in DRAWN:
         return frozenset()
     figures = [figure3([dataset], max_epochs, place) for place in PLACES]
-    return frozenset(config.key for figure in figures for config in figure.configs())
+    return frozenset(panel.config.key for figure in figures for panel in figure.panels)
 
 
 def _pack_file(path: Path, records: dict[str, RunRecord]) -> PackedFile:

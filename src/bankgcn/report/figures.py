@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Figure, Panel
+from bankgcn.experiments.significance import Spread
 from bankgcn.metrics import METRICS
 from bankgcn.report.canvas import COLORS, render
 from bankgcn.report.fields import MISSING, number, unit
@@ -62,35 +64,50 @@ def draw(figure: Figure, records: Records, form: str = "png") -> bytes:
 
 
 def omegas(figure: Figure, records: Records) -> Sheet:
-    """The value of Omega in each panel, beside the paper's."""
+    """Omega in each panel, mean and standard deviation over its runs, beside the paper's value."""
     title = "Ω: largest |cos| between the coefficients of two filters of the first layer"
     header = ("", "Ω", "paper", f"test {METRIC.label}{unit(METRIC)}")
-    rows = tuple(tuple(map(Cell, _omega_line(panel, records.get(panel.config.key)))) for panel in figure.panels)
-    found = [(panel, records[panel.config.key]) for panel in figure.panels if panel.config.key in records]
-    missing = len(figure.panels) - len(found)
-    exceptions = [f"INCOMPLETE: {missing} of {len(figure.panels)} runs missing"] if missing else []
+    found = [
+        (panel, [records[config.key] for config in figure.configs_of(panel) if config.key in records])
+        for panel in figure.panels
+    ]
+    rows = tuple(tuple(map(Cell, _omega_line(panel, runs))) for panel, runs in found)
+    planned = len(figure.configs())
+    missing = planned - sum(len(runs) for _, runs in found)
+    exceptions = [f"INCOMPLETE: {missing} of {planned} runs missing"] if missing else []
     exceptions += shortened(figure.max_epochs)
     return Sheet(
         title=f"Figure 3: {figure.title}",
         blocks=(Block(title=title, header=header, rows=rows),),
         footer=(
-            "No selection: one run per panel, with seed 0 and without weight decay.",
+            f"No selection: without weight decay, {_seeds(figure)}.",
             f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}.",
         ),
         notes=(
             "Ω is the term of Eq. 18; it falls as the filters become more diverse.",
-            *dict.fromkeys(f"{panel.label}: {note}." for panel, record in found for note in record.notes),
+            *dict.fromkeys(f"{panel.label}: {note}." for panel, runs in found for run in runs for note in run.notes),
         ),
     )
 
 
-def _omega_line(panel: Panel, record: RunRecord | None) -> tuple[str, str, str, str]:
-    finished = record if record and record.status == "finished" else None
-    ours = f"{finished.coherence[0]:.3f}" if finished and finished.coherence else MISSING
-    score = finished.test_score if finished else None
+def _seeds(figure: Figure) -> str:
+    return "one run per panel, with seed 0" if figure.runs == 1 else f"{figure.runs} seeds per panel; seed 0 is drawn"
+
+
+def _omega_line(panel: Panel, records: list[RunRecord]) -> tuple[str, ...]:
+    finished = [record for record in records if record.status == "finished"]
+    omega = [record.coherence[0] for record in finished if record.coherence]
+    scores = [100 * record.test_score for record in finished if record.test_score is not None]
     published = MISSING if panel.published is None else f"{panel.published:.3f}"
     name = f"({panel.name}) {panel.label}, {panel.setting}"
-    return name, ours, published, MISSING if score is None else number(100 * score, METRIC)
+    return name, _spread(omega, "{:.3f}".format), published, _spread(scores, lambda score: number(score, METRIC))
+
+
+def _spread(values: list[float], write: Callable[[float], str]) -> str:
+    if len(values) < 2:
+        return write(values[0]) if values else MISSING
+    spread = Spread.of(values)
+    return f"{write(spread.mean)} ± {write(spread.std)}"
 
 
 def _draw_panel(panel: Panel, record: RunRecord | None, axis: Axes) -> None:

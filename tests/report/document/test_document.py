@@ -143,7 +143,7 @@ def test_filters_are_shown_for_each_place_that_has_been_run() -> None:
     assert "### L2 after the relu" not in text
     assert "### l2 after the ReLU\n\n![" in text
     assert "before" not in text
-    assert "| (a) NCI109, K=2, gamma=0 | 0.900 | 0.997 |" in text
+    assert "| (a) NCI109, K=2, gamma=0 | 0.900 ± 0.000 | 0.997 |" in text
 
 
 def test_without_records_the_page_says_so() -> None:

@@ -246,13 +246,13 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """A panel of the figure: the filters of one run.
+    """A panel of the figure: the filters of one run, with other seeds for the spread of Omega.
 
     Args:
         name: Letter in the paper.
         label: Name of the dataset in the figure.
         setting: Order and weight of diversity in the figure.
-        config: The run.
+        config: The run that is drawn.
         published: The paper's value of Omega, if it gives one.
     """
 
@@ -271,17 +271,23 @@ class Figure:
         name: Identifier on the command line: ``figure3``.
         title: Title of the figure.
         panels: The panels, from left to right.
+        runs: Number of seeds of each panel.
         max_epochs: Maximum number of epochs; the paper's if not given.
     """
 
     name: str
     title: str
     panels: tuple[Panel, ...]
+    runs: int = 1
     max_epochs: int | None = None
 
     def configs(self) -> list[RunSpec]:
         """All runs of the figure."""
-        return unique(panel.config for panel in self.panels)
+        return unique(config for panel in self.panels for config in self.configs_of(panel))
+
+    def configs_of(self, panel: Panel) -> list[RunSpec]:
+        """The runs of a panel; the first one is drawn."""
+        return [panel.config.with_(seed=seed) for seed in range(self.runs)]
 
 
 def unique(configs: Iterable[RunSpec]) -> list[RunSpec]:
