@@ -1,8 +1,8 @@
-"""Kill trainings, sweeps, tables and predictions at random moments, resume them, and compare with an undisturbed one.
+"""Kill trainings, sweeps, tables, predictions and reports at random moments, resume, and compare with no kills.
 
 Half of the kills come at a random time; the other half before a random file operation: in the middle of the write of a
-record, a model, a checkpoint, the cache of a dataset, a table. After each kill the same commands are typed again. At
-last all files must be those of the undisturbed run, byte for byte apart from times, and no other file may be there.
+record, a model, a checkpoint, the cache of a dataset, a table, a page. After each kill the same commands are typed again.
+At last all files must be those of the undisturbed run, byte for byte apart from times, and no other file may be there.
 
     python soak/kills.py --kills 200
 """
@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -55,7 +56,9 @@ def commands(work: Path, data: Path, engine: str) -> list[list[str]]:
     embed = ["embed", str(work / "run"), str(data), "--out", str(work / "embeddings.npy")]
     compare = ["compare", str(data), "--models", "mlp,bank", "--runs", "2", *SMALL, *GRID, "--engine", engine]
     compare += ["--store", str(work / "comparison")]
-    return [train, sweep, table, predict, embed, compare]
+    explain = ["explain", str(work / "run"), str(data), "--out", str(work / "explanations.csv")]
+    report = ["report", str(work / "run"), "--graphs", "3", "--out", str(work / "report.html")]
+    return [train, sweep, table, predict, embed, compare, explain, report]
 
 
 def run_commands(work: Path, data: Path, engine: str = "serial") -> None:
@@ -69,11 +72,13 @@ def run_commands(work: Path, data: Path, engine: str = "serial") -> None:
 
 
 def contents(work: Path) -> dict[str, bytes]:
-    """All files below a folder by name, without the times in records."""
+    """All files below a folder by name, without the times in records and pages."""
     return {str(path.relative_to(work)): _without_times(path) for path in sorted(work.rglob("*")) if path.is_file()}
 
 
 def _without_times(path: Path) -> bytes:
+    if path.suffix == ".html":
+        return re.sub(rb", in \d+ s", b"", path.read_bytes())
     if path.suffix != ".json":
         return path.read_bytes()
     content = json.loads(path.read_text())

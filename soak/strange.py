@@ -1,4 +1,4 @@
-"""Strange graphs through train, predict and embed: a result, a warning or a clear error, and never NaN in a file.
+"""Strange graphs through train, predict, embed, explain and report: a result or a clear error, never NaN in a file.
 
 python soak/strange.py            all cases, the large ones too
 """
@@ -107,7 +107,7 @@ LARGE: dict[str, Callable[[], GraphSet]] = {
 
 
 def run_pipeline(make: Callable[[], GraphSet], folder: Path, *options: str) -> str:
-    """Train, predict and embed by the command line, and look at all files.
+    """Train, predict, embed, explain and report by the command line, and look at all files.
 
     Returns:
         ``"trained"``, or the error message.
@@ -129,7 +129,12 @@ def run_pipeline(make: Callable[[], GraphSet], folder: Path, *options: str) -> s
     for command, name in (("predict", "predictions.csv"), ("embed", "embeddings.csv"), ("embed", "embeddings.npy")):
         code, message = _type(command, run, source, "--out", folder / name)
         assert code == 0, message
+    for command in (["explain", run, source, "--out", folder / "explanations.csv"], ["report", run, source]):
+        code, message = _type(*command)
+        assert code == 0, message
+    assert b"</html>" in (run / "report.html").read_bytes()[-100:]
     check_files(folder)
+    check_files(run)
     return "trained"
 
 

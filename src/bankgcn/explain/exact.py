@@ -18,12 +18,14 @@ from bankgcn.nn.trace import LayerTrace
 
 def _winners(x: Tensor) -> Tensor:
     """1 at the node with the largest value of each channel; nodes that tie share it."""
+    if not len(x):  # there is no largest value of nothing
+        return x
     best = (x == x.amax(0)).to(x.dtype)
     return best / best.sum(0)
 
 
 SHARES: dict[str, Callable[[Tensor], Tensor]] = {
-    "mean": lambda x: torch.full_like(x, 1 / len(x)),
+    "mean": lambda x: torch.full_like(x, 1 / max(len(x), 1)),  # a graph may have no nodes
     "max": _winners,
     "sum": torch.ones_like,
 }
