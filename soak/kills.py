@@ -1,7 +1,7 @@
 """Kill trainings, sweeps, tables, predictions and reports at random moments, resume, and compare with no kills.
 
 Half of the kills come at a random time; the other half before a random file operation: in the middle of the write of a
-record, a model, a checkpoint, the cache of a dataset, a table, a page. After each kill the same commands are typed again.
+record, a model, a checkpoint, the cache of a dataset, a table, a page. After each kill the same commands run again.
 At last all files must be those of the undisturbed run, byte for byte apart from times, and no other file may be there.
 
     python soak/kills.py --kills 200
