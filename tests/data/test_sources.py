@@ -168,6 +168,14 @@ def test_options_reach_the_reader_and_others_are_refused(root: Path) -> None:
         load_source("MUTAG", target="x")
 
 
+def test_targets_can_be_left_out_of_every_source(root: Path) -> None:
+    load_source("MUTAG").save(root / "saved.graphs")
+    for source in ("MUTAG", root / "saved.graphs", write_folder(root / "own", "OWN")):
+        graphs = load_source(source, has_target=False)
+        assert (graphs.y, graphs.classes, graphs.targets) == (None, (), ())
+        assert len(graphs) == len(load_source(source))
+
+
 def test_a_download_goes_to_its_place_and_is_then_found(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 

@@ -61,7 +61,12 @@ class Source:
         return () if self.path is None else READERS[self.reader].options
 
     def load(
-        self, *, expected: FeatureSpec | None = None, progress: Progress | None = None, **options: Any
+        self,
+        *,
+        expected: FeatureSpec | None = None,
+        progress: Progress | None = None,
+        has_target: bool = True,
+        **options: Any,
     ) -> GraphSet:
         """The graphs, from the cache if they were read before.
 
@@ -70,6 +75,7 @@ class Source:
                 :func:`bankgcn.data.features.spec.describe_features`. These are made in the same way, so that the model
                 can be applied.
             progress: Called with the numbers of graphs so far and in all, by readers that take long.
+            has_target: False for graphs without targets; readers of files for which they may be wrong do not read them.
             **options: Passed to the reader, such as ``asymmetric="symmetrise"`` or ``target="active"``.
 
         Raises:
@@ -81,7 +87,11 @@ class Source:
                 takes = f"its options are {', '.join(self.options)}" if self.options else "it has none"
                 what = self.name if self.path is None else self.kind
                 raise ValueError(f"{what} is read without the option {name!r}; {takes}")
+        if not has_target and "has_target" in self.options:
+            options["has_target"] = False
         graphs = BUILTIN[self.reader]() if self.path is None else self._read(self.path, expected, progress, options)
+        if not has_target and graphs.y is not None:
+            graphs = replace(graphs, y=None, classes=(), targets=())
         return graphs if expected is None else conform(graphs, expected, self.name)
 
     def _read(
