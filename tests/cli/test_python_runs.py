@@ -38,6 +38,10 @@ def test_a_run_of_python_is_a_run_of_the_command_line(command: Command, folder: 
     assert code == 0, err
     assert "this run is finished already" in err
     assert "validation accuracy" in out
+    for arguments in (("report", "r"), ("evaluate", "r", "--part", "test")):
+        code, _, err = command(*arguments)
+        assert code == 1
+        assert "trained on graphs in Python, which no file holds: name graphs after the run" in err
 
 
 def test_a_run_of_the_command_line_is_an_estimator(command: Command, folder: Path) -> None:

@@ -23,10 +23,10 @@ from bankgcn import BankGCNClassifier, BankGCNRegressor, GraphSet
 from bankgcn.cli.settings import Settings
 from bankgcn.data import FileError, GraphError
 from bankgcn.data.convert import to_networkx, to_pyg
-from bankgcn.estimator.parameters import SOURCE
 from bankgcn.estimator.targets import validation_split
 from bankgcn.nn import CONVS
 from bankgcn.training.setting_names import PLACES, settings_of_run, spec_of
+from bankgcn.training.spec import IN_PYTHON
 from recorder import Recorder
 
 QUICK: dict[str, Any] = {"hidden": 8, "layers": 2, "epochs": 4, "random_state": 0}
@@ -312,7 +312,7 @@ def test_every_class_has_a_training_graph_and_one_graph_validates() -> None:
 
 def test_the_source_of_a_run_of_python_is_no_dataset() -> None:
     with pytest.raises(ValueError, match="is neither a dataset nor a file or folder"):
-        bankgcn.load(SOURCE)
+        bankgcn.load(IN_PYTHON)
 
 
 @pytest.mark.parametrize("estimator", [BankGCNClassifier, BankGCNRegressor])

@@ -22,7 +22,7 @@ from bankgcn.files.tables import Cell, Columns, TextTable
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.prediction_table import true_columns, true_targets
-from bankgcn.training.spec import ReaderOptions
+from bankgcn.training.spec import IN_PYTHON, ReaderOptions
 
 
 @dataclass(frozen=True)
@@ -176,6 +176,11 @@ def _with_test_graphs(
 def _training_source(ensemble: Ensemble) -> str:
     if ensemble.spec is None:
         raise ValueError("the model does not know its training graphs: name them (bankgcn predict RUN SOURCE)")
+    if ensemble.spec.dataset == IN_PYTHON:
+        raise ValueError(
+            "the model was trained on graphs in Python, which no file holds: name graphs after the run, such as a file "
+            "that GraphSet.save wrote"
+        )
     return ensemble.spec.dataset
 
 

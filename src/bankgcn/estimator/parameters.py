@@ -11,10 +11,8 @@ from sklearn.utils import check_random_state
 
 from bankgcn.data.inputs import InputOptions
 from bankgcn.training.setting_names import PLACES, settings_of_run, spec_of
-from bankgcn.training.spec import RunSpec
+from bankgcn.training.spec import IN_PYTHON, RunSpec
 
-SOURCE = "graphs in Python"
-"""What a run that was trained in Python names as its source."""
 LARGEST_SEED = 2**31 - 1
 
 
@@ -117,7 +115,7 @@ class RunParameters(BaseEstimator):
             values["class_weight"] = None  # the classifier makes weights of graphs of it
         named = {name: values[name] for name in PLACES if name in values}
         given = {name: value for name, value in named.items() if not (_is_option(name) and value is None)}
-        return spec_of(SOURCE, {**given, "task": task, "seed": _seed(self.random_state)})
+        return spec_of(IN_PYTHON, {**given, "task": task, "seed": _seed(self.random_state)})
 
     def _input_options(self, has_target: bool) -> InputOptions:
         return InputOptions(

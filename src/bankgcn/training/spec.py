@@ -30,6 +30,8 @@ from bankgcn.training.split_options import SplitOptions
 
 _NAME_OF_DATASET = {name.lower(): name for name in CATALOG}
 RUN, DATA = "Run", "Data"
+IN_PYTHON = "graphs in Python"
+"""What a run names as its dataset if its graphs were not read from a source."""
 
 
 @dataclass(frozen=True, kw_only=True)
