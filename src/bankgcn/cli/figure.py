@@ -13,17 +13,9 @@ from bankgcn.choices import pick
 from bankgcn.cli.options import DataRoot
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
-    Datasets,
-    Epochs,
-    Gammas,
-    Models,
-    Normalize,
-    Runs,
-    SearchRuns,
-    SettingName,
     StoreFolder,
     TableSelection,
-    WeightDecays,
+    takes_selection,
 )
 from bankgcn.cli.stored import stored_part
 from bankgcn.experiments.paper.layout import Figure
@@ -45,6 +37,7 @@ PICTURES: dict[str, tuple[str, Callable[[Results, str], bytes]]] = {
 """The pictures of tables by name: the table, and what draws it."""
 
 
+@takes_selection()
 def draw_figure(
     what: Annotated[
         str,
@@ -54,6 +47,7 @@ def draw_figure(
             metavar="RUN|FIGURE",
         ),
     ],
+    *,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -65,15 +59,7 @@ def draw_figure(
     picture: Annotated[
         str, typer.Option(help="Of a run, the picture for an image file, such as loss, roc or energy.")
     ] = "filters",
-    datasets: Datasets = None,
-    models: Models = None,
-    runs: Runs = None,
-    search_runs: SearchRuns = None,
-    epochs: Epochs = None,
-    weight_decays: WeightDecays = None,
-    gammas: Gammas = None,
-    normalize: Normalize = None,
-    setting: SettingName = None,
+    selection: TableSelection,
     store: StoreFolder = DEFAULT_STORE,
     data_root: DataRoot = None,
 ) -> None:
@@ -92,17 +78,6 @@ def draw_figure(
         raise ValueError(f"{out}: expected the name of an image that ends in .{', .'.join(IMAGES)}")
     require("matplotlib", "bankgcn figure")
     table, paint = PICTURES.get(what, ("figure3", None))
-    selection = TableSelection(
-        datasets=datasets,
-        models=models,
-        runs=runs,
-        search_runs=search_runs,
-        epochs=epochs,
-        weight_decays=weight_decays,
-        gammas=gammas,
-        normalize=normalize,
-        setting=setting,
-    )
     experiment, records = stored_part(table, selection, store)
     if isinstance(experiment, Figure):
         image = draw(experiment, records, form)

@@ -10,31 +10,19 @@ import typer
 from bankgcn.cli.messages import say
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
-    Datasets,
-    Epochs,
-    Gammas,
-    Models,
-    Normalize,
-    Runs,
-    SettingName,
     StoreFolder,
     TableSelection,
-    WeightDecays,
+    takes_selection,
 )
 from bankgcn.cli.stored import stored_part
 from bankgcn.experiments.packed import pack
 
 
+@takes_selection("search_runs")
 def pack_records(
     what: Annotated[str, typer.Argument(help="table1, table2, table3, table4, or figure3.", metavar="WHAT")],
-    datasets: Datasets = None,
-    models: Models = None,
-    runs: Runs = None,
-    epochs: Epochs = None,
-    weight_decays: WeightDecays = None,
-    gammas: Gammas = None,
-    normalize: Normalize = None,
-    setting: SettingName = None,
+    *,
+    selection: TableSelection,
     store: StoreFolder = DEFAULT_STORE,
     out: Annotated[Path, typer.Option(help="Packed folder to write or update.", metavar="DIR")] = Path("results"),
 ) -> None:
@@ -43,16 +31,6 @@ def pack_records(
     'bankgcn table', 'figure' and 'verify' read the packed folder as they read a store.
     Records that the files hold already stay, unless the store has a record of the same run.
     """
-    selection = TableSelection(
-        datasets=datasets,
-        models=models,
-        runs=runs,
-        epochs=epochs,
-        weight_decays=weight_decays,
-        gammas=gammas,
-        normalize=normalize,
-        setting=setting,
-    )
     experiment, records = stored_part(what, selection, store)
     chosen = [records[config.key] for config in experiment.configs() if config.key in records]
     for file in pack(chosen, out / experiment.name):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -74,6 +77,19 @@ Out = Annotated[Path, typer.Option(help=f"Output file; {OR_STANDARD_OUTPUT}")]
 StoreFolder = Annotated[Path, typer.Option(help="Folder with the records of the runs, one file each.", metavar="DIR")]
 
 DEFAULT_STORE = Path("bankgcn-records")
+
+SELECTION_OPTIONS: dict[str, Any] = {
+    "datasets": Datasets,
+    "models": Models,
+    "runs": Runs,
+    "search_runs": SearchRuns,
+    "epochs": Epochs,
+    "weight_decays": WeightDecays,
+    "gammas": Gammas,
+    "normalize": Normalize,
+    "setting": SettingName,
+}
+"""The option for each field of a :class:`TableSelection`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +163,27 @@ class TableSelection:
             places = names_in(self.normalize, "normalize") or []
             grid = replace(grid, normalize=tuple(_place(name) for name in places))
         return grid
+
+
+def takes_selection(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command with a parameter ``selection`` the options from which it is made, apart from those left out."""
+    names = [name for name in SELECTION_OPTIONS if name not in left_out]
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=SELECTION_OPTIONS[name]) for name in names
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def typed(**values: Any) -> None:
+            selection = TableSelection(**{name: values.pop(name) for name in names})
+            command(selection=selection, **values)
+
+        own = signature(command, eval_str=True).parameters.values()
+        places = chain.from_iterable(options if item.name == "selection" else [item] for item in own)
+        typed.__signature__ = Signature(list(places))  # type: ignore[attr-defined]
+        return typed
+
+    return decorate
 
 
 def _columns(experiment: str) -> dict[str, str]:

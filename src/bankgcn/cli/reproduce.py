@@ -14,23 +14,15 @@ from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import print_text
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
-    Datasets,
-    Epochs,
     Format,
-    Gammas,
     Layout,
-    Models,
-    Normalize,
     Notes,
     Out,
-    Runs,
-    SearchRuns,
     Select,
-    SettingName,
     StoreFolder,
     TableSelection,
-    WeightDecays,
     names_in,
+    takes_selection,
 )
 from bankgcn.cli.stored import check_store, read_records, stored_part
 from bankgcn.cli.sweeping import Address, EngineName, Workers, check_failed, run_missing
@@ -49,17 +41,11 @@ from bankgcn.report.sheet import WRITERS, write_sheet
 from bankgcn.report.tables import LAYOUTS, render_table
 
 
+@takes_selection()
 def run_experiments(
     what: Annotated[str, typer.Argument(help="table1, table2, table3, table4, or figure3.", metavar="WHAT")],
-    datasets: Datasets = None,
-    models: Models = None,
-    runs: Runs = None,
-    search_runs: SearchRuns = None,
-    epochs: Epochs = None,
-    weight_decays: WeightDecays = None,
-    gammas: Gammas = None,
-    normalize: Normalize = None,
-    setting: SettingName = None,
+    *,
+    selection: TableSelection,
     select: Select = "validation",
     notes: Notes = False,
     layout: Layout = "full",
@@ -87,17 +73,7 @@ def run_experiments(
 
     rule = _rule(select)
     pick(LAYOUTS, layout, "layout")
-    selection, left_out = TableSelection(
-        datasets=datasets,
-        models=models,
-        runs=runs,
-        search_runs=search_runs,
-        epochs=epochs,
-        weight_decays=weight_decays,
-        gammas=gammas,
-        normalize=normalize,
-        setting=setting,
-    ).available(what, lambda name: is_here(name, data_root))
+    selection, left_out = selection.available(what, lambda name: is_here(name, data_root))
     experiment = selection.build(what)
     check_rule(experiment, rule)
     configs = expected_configs(experiment)
@@ -118,20 +94,14 @@ def run_experiments(
     check_failed(outcome)
 
 
+@takes_selection()
 def print_table(
     what: Annotated[
         str,
         typer.Argument(help="table0, table1, ..., table4, figure3, or comparison.", metavar="TABLE"),
     ],
-    datasets: Datasets = None,
-    models: Models = None,
-    runs: Runs = None,
-    search_runs: SearchRuns = None,
-    epochs: Epochs = None,
-    weight_decays: WeightDecays = None,
-    gammas: Gammas = None,
-    normalize: Normalize = None,
-    setting: SettingName = None,
+    *,
+    selection: TableSelection,
     select: Select = "validation",
     notes: Notes = False,
     layout: Layout = "full",
@@ -148,17 +118,6 @@ def print_table(
     rule = _rule(select)
     pick(WRITERS, form, "format")
     pick(LAYOUTS, layout, "layout")
-    selection = TableSelection(
-        datasets=datasets,
-        models=models,
-        runs=runs,
-        search_runs=search_runs,
-        epochs=epochs,
-        weight_decays=weight_decays,
-        gammas=gammas,
-        normalize=normalize,
-        setting=setting,
-    )
     if what == "table0":
         text = write_sheet(dataset_sheet(describe(_datasets(selection, data_root), data_root)), form, notes)
     elif what == COMPARISON:
