@@ -20,6 +20,7 @@ from bankgcn.experiments.engines.base import SerialEngine
 from children import kill, start, wait
 
 RUNS, PROCESSES = 30, 3
+START_SECONDS = 120
 CONFIGS = [RunSpec(dataset="MUTAG", seed=seed) for seed in range(RUNS)]
 
 
@@ -43,6 +44,9 @@ class Slow:
 def run_round(folder: Path, rng: random.Random, kills: int) -> tuple[int, int]:
     """Sweep with several processes, some of which are killed and replaced.
 
+    A kill waits for a certain attempt, so that it comes during the runs, however long the processes take to start. Half
+    of the kills meet the process of this attempt, the others any process.
+
     Returns:
         The numbers of attempts and of kills.
     """
@@ -52,9 +56,10 @@ def run_round(folder: Path, rng: random.Random, kills: int) -> tuple[int, int]:
 
     children = {start(work, folder / "log") for _ in range(PROCESSES)}
     killed = set()
-    for _ in range(kills):
-        time.sleep(rng.uniform(0, 0.4))
-        child = rng.choice(sorted(children))
+    for number in sorted(rng.sample(range(1, RUNS), kills)):
+        busy = _process_of_attempt(folder, number)
+        time.sleep(rng.uniform(0, Slow.seconds[0]))
+        child = busy if busy in children and rng.random() < 0.5 else rng.choice(sorted(children))
         kill(child)
         if wait(child) == -9:
             killed.add(child)
@@ -65,6 +70,17 @@ def run_round(folder: Path, rng: random.Random, kills: int) -> tuple[int, int]:
     check_round(folder, killed)
     attempts = (folder / "attempts").read_text().splitlines()
     return len(attempts), len(killed)
+
+
+def _process_of_attempt(folder: Path, number: int) -> int:
+    """The process that makes the attempt of this number, counted from 1, when it has begun."""
+    path, deadline = folder / "attempts", time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        lines = path.read_text().splitlines() if path.exists() else []
+        if len(lines) >= number:
+            return int(lines[-1].split()[1])
+        time.sleep(0.001)
+    raise AssertionError(f"there were no {number} attempts after {START_SECONDS} seconds")
 
 
 def check_round(folder: Path, killed: set[int]) -> None:
