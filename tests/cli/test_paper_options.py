@@ -41,7 +41,7 @@ def test_a_setting_gives_the_places_of_the_normalisation() -> None:
     table = TableSelection(setting="best", weight_decays="0").build("table1")
     assert isinstance(table, Table)
     assert table.grid == Grid(weight_decays=(0.0,), normalize=("before", "after"))
-    assert TableSelection(setting="as-paper").build("table1") == TableSelection(normalize="after").build("table1")
+    assert TableSelection(setting="as-paper").build("table1") == TableSelection(normalize="before").build("table1")
 
 
 def test_a_setting_and_a_place_contradict_each_other() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bankgcn.experiments.paper.layout import STAND_INS, Column
-from bankgcn.experiments.paper.settings import AS_PAPER, Setting
+from bankgcn.experiments.paper.settings import AS_PAPER, Setting, places_in_words
 from bankgcn.report.document.evidence import MAIN, Evidence, row_named
 from bankgcn.report.document.findings import (
     BLIND,
@@ -36,7 +36,9 @@ def answer(evidence: Evidence) -> str:
 
 
 def _in_setting(setting: Setting) -> str:
-    return "As the paper (l2 after the ReLU)" if setting == AS_PAPER else "With each model at its best by validation"
+    if setting == AS_PAPER:
+        return f"As the paper ({places_in_words(AS_PAPER.grid.normalize)})"
+    return "With each model at its best by validation"
 
 
 def _claim(evidence: Evidence, setting: Setting) -> str:
