@@ -31,7 +31,7 @@ def test_the_page_is_written_with_its_pictures_and_is_the_same_again(command: Co
     assert (code, err) == (0, "")
     assert "written to docs/page.md with 0 pictures" in out
     page = Path("docs/page.md").read_bytes()
-    assert b"Of 1 records, drawn with seed 3" in page
+    assert b"`bankgcn verify results --sample 1 --seed 3 --json" in page
     assert b"| table1 | As the paper | ENZYMES |" in page
     assert command("document", packed, "--out", "docs/page.md")[0] == 0
     assert Path("docs/page.md").read_bytes() == page

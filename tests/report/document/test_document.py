@@ -135,7 +135,7 @@ def test_the_outcome_of_verify_is_shown(as_paper: dict[str, RunRecord]) -> None:
     assert "Not run yet: `bankgcn verify" in write_document(as_paper, SEARCH_RUNS).text
     checks = [{"verdict": "bit for bit"}] * 3 + [{"verdict": "differs"}]
     text = write_document(as_paper, SEARCH_RUNS, {"seed": 7, "checks": checks}).text
-    assert "Of 4 records, drawn with seed 7" in text
+    assert "Of 4 records, drawn and run again by `bankgcn verify results --sample 4 --seed 7 --json" in text
     assert "3 agreed: 3 bit for bit and 1 differs." in text
 
 
