@@ -52,20 +52,17 @@ def both() -> dict[str, RunRecord]:
 
 def test_the_claim_is_counted_over_complete_datasets(as_paper: dict[str, RunRecord]) -> None:
     text = answer(Evidence(as_paper, SEARCH_RUNS))
-    assert (
-        "BankGCN (K=2, s=8) is ahead of every baseline of the paper by a paired test on 1 of 1 complete dataset, and "
-        "ahead of an MLP without edges on 1 of 1 complete dataset." in text
-    )
-    assert (
-        "no kind of model is ahead of all others on 0 of 1 complete dataset. BankGCN (K=2, s=8) leads on ENZYMES."
-        in text
-    )
-    assert "some model is ahead of the MLP without edges on every complete dataset" in text
-    assert "At its best" not in text
+    once = "on 1 of 1 complete dataset in the paper's setting"
+    assert f"By a paired test, BankGCN (K=2, s=8) is ahead of every baseline of the paper {once}." in text
+    assert f"It is ahead of an MLP without edges {once}." in text
+    never = "on 0 of 1 complete dataset in the paper's setting"
+    assert f"No kind of model is ahead of all others {never}. BankGCN (K=2, s=8) leads on ENZYMES." in text
+    assert "On every complete dataset, some model is ahead of the MLP without edges." in text
+    assert "at its best" not in text
     alike = records_of(["ENZYMES"], (PAPER,), {"bank": 0.65, "mlp": 0.65})
     text = answer(Evidence(alike, SEARCH_RUNS))
-    assert "by a paired test on 0 of 1 complete dataset, and ahead of an MLP without edges on 0 of 1" in text
-    assert "no model is ahead of the MLP without edges on 1 of 1 complete dataset: there the test shows no use" in text
+    assert f"every baseline of the paper {never}. It is ahead of an MLP without edges {never}." in text
+    assert f"No model is ahead of the MLP without edges {once}: there the test shows no use of the edges." in text
 
 
 def test_a_dataset_with_a_missing_run_does_not_count(as_paper: dict[str, RunRecord]) -> None:
