@@ -93,8 +93,8 @@ def _agreement(evidence: Evidence) -> str:
     return (
         f"In the paper's setting ({places_in_words(AS_PAPER.grid.normalize)}), {counts['within']} of {len(cells)} lie "
         f"within one standard deviation of the paper's, {counts['above']} above, {counts['below']} below. Ours are "
-        f"chosen by validation score; a choice by test score, as the paper's appears to be, is worth {worth:.1f} points "
-        "on average."
+        f"chosen by validation score; a choice by test score, as the paper's appears to be, is worth {worth:.1f} "
+        "points on average."
     )
 
 
