@@ -29,8 +29,9 @@ def test_every_run_has_a_place(name: str) -> None:
 
 
 def test_panels_have_places_too() -> None:
-    figure = figure3()
-    assert len(set(places(figure).values())) == len(figure.configs()) == 5
+    figure = figure3(runs=2)
+    assert set(places(figure)) == {config.key for config in figure.configs()}
+    assert len(set(places(figure).values())) == len(figure.panels) == 5
 
 
 def test_runs_are_counted_as_they_start_and_end() -> None:
