@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments.packed import pack
+from bankgcn.experiments.paper.layout import Grid
 from bankgcn.experiments.paper.settings import AS_PAPER
 from bankgcn.experiments.paper.tables import TABLE_1
 from fake_records import fake_records
 
 Command = Callable[..., tuple[int, str, str]]
 PART = ("--setting", "as-paper", "--runs", "2")
+OTHER_PLACE = ("--normalize", "after", "--runs", "2")
 
 
 @pytest.fixture
@@ -71,3 +73,8 @@ def test_the_layout_of_the_paper_is_printed(command: Command, packed: Path) -> N
     code, out, _ = command("table", "table1", "--store", packed, *PART, "--layout", "paper")
     assert code == 0
     assert "Below ours: the paper's figures" in out
+    other = TABLE_1.restricted(datasets=["ENZYMES"], runs=2, grid=Grid(normalize=("after",)))
+    pack(fake_records(other.configs()).values(), packed / "table1")
+    code, out, _ = command("table", "table1", "--store", packed, *OTHER_PLACE, "--layout", "paper")
+    assert code == 0
+    assert "l2 after the ReLU" in " ".join(out.split())

@@ -45,11 +45,15 @@ def answer(evidence: Evidence) -> str:
 
 def _count(found: Found, counts: Callable[[Results], list[Column]]) -> str:
     """On how many complete datasets something is so, in each setting."""
-    words = []
-    for setting, results in found.items():
-        where = "in the paper's setting" if setting == AS_PAPER else "with each model at its best by validation"
-        words.append(f"{on_datasets(counts(results), len(ranked_columns(results)))} {where}")
+    words = [
+        f"{on_datasets(counts(results), len(ranked_columns(results)))} {_in_words(setting)}"
+        for setting, results in found.items()
+    ]
     return ", and ".join(words)
+
+
+def _in_words(setting: Setting) -> str:
+    return "in the paper's setting" if setting == AS_PAPER else "with each model at its best by validation"
 
 
 def _claim(found: Found) -> str:
@@ -64,13 +68,13 @@ def _claim(found: Found) -> str:
 
 def _leaders(found: Found) -> str:
     nobody = _count(found, lambda results: [c for c in ranked_columns(results) if leader(results, c) is None])
-    leading: dict[str, list[Column]] = {}
-    for results in found.values():
+    names = ""
+    for setting, results in found.items():
+        leading: dict[str, list[Column]] = {}
         for column in ranked_columns(results):
-            row = leader(results, column)
-            if row is not None and column not in leading.setdefault(row.label, []):
-                leading[row.label].append(column)
-    names = "".join(f" {model} leads on {labels(won)}." for model, won in leading.items())
+            if row := leader(results, column):
+                leading.setdefault(row.label, []).append(column)
+        names += "".join(f" {model} leads on {labels(won)} {_in_words(setting)}." for model, won in leading.items())
     return f"No kind of model is ahead of all others {nobody}.{names}"
 
 
