@@ -28,7 +28,7 @@ def test_named_datasets_are_kept_even_if_they_are_not_available() -> None:
 
 def test_columns_of_one_dataset_are_selected_together() -> None:
     part, left_out = TableSelection().available("table4", {"CIFAR-10"}.__contains__)
-    assert (part.datasets, left_out) == ("CIFAR-10,CIFAR-10-1000", ["ogbg-molhiv"])
+    assert (part.datasets, left_out) == ("CIFAR-10,CIFAR-10-1000", ["ogbg-molhiv", "ogbg-molhiv-embedded"])
 
 
 def test_other_datasets_are_added_only_to_tables_that_accept_them() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper.layout import Column, Table
+from bankgcn.experiments.paper.layout import Column, Grid, Table
 from bankgcn.experiments.paper.tables import TABLE_1, TABLE_4
 from bankgcn.report.compact import AHEAD, BEHIND, compact, verdict
 from bankgcn.report.results import collect
@@ -95,7 +95,16 @@ def test_runs_that_are_missing_are_marked() -> None:
 def test_metrics_stand_in_the_header_if_columns_have_several() -> None:
     text = render_table(TABLE_4, {}, form="markdown", layout="paper")
     assert "| CIFAR-10 (accuracy in %) | CIFAR-10 (1000) (accuracy in %) | ogbg-molhiv (ROC-AUC in %) |" in text
+    assert "| ogbg-molhiv (embedded) (ROC-AUC in %) |" in text
     assert "(accuracy" not in render_table(PART, {}, form="markdown", layout="paper")
+
+
+def test_the_footer_says_where_nothing_is_chosen() -> None:
+    grid = Grid(weight_decays=(1e-5,), gammas=(0.1,))
+    fixed = render_table(PART.restricted(grid=grid), {}, form="markdown", layout="paper")
+    assert "No hyper-parameters are chosen: weight decay 1e-05, gamma 0.1 for filter banks." in fixed
+    assert "chosen by" not in fixed
+    assert "Hyper-parameters chosen by mean validation score" in render_table(PART, {}, form="markdown", layout="paper")
 
 
 @pytest.mark.parametrize("form", list(WRITERS))

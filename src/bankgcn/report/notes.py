@@ -22,14 +22,21 @@ COUNTS = {
 
 def footer(results: Results) -> tuple[str, str]:
     """The selection rule, and everything that is missing or differs from the paper's protocol."""
-    rule = f"Hyper-parameters chosen by {RULES[results.rule]}"
-    if results.table.search_runs is not None:
-        rule = f"Hyper-parameters chosen by {search_rule(results.table.search_runs)}"
     warning = "; p-values prove nothing" if results.rule == "paper" else ""
     places = results.table.grid.normalize
     setting = "" if places == Grid.normalize else f"; {places_in_words(places)}"
     exceptions = [*incomplete(results), *shortened(results.table.max_epochs), *_changed(results), *_mixed(results)]
-    return f"{rule}{warning}{setting}.", f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}."
+    return f"{_rule(results)}{warning}{setting}.", f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}."
+
+
+def _rule(results: Results) -> str:
+    """How hyper-parameters are chosen."""
+    table = results.table
+    if all(table.num_candidates(row) == 1 for row in table.rows):
+        return f"No hyper-parameters are chosen: {_values(results)}"
+    if table.search_runs is not None:
+        return f"Hyper-parameters chosen by {search_rule(table.search_runs)}"
+    return f"Hyper-parameters chosen by {RULES[results.rule]}"
 
 
 def notes_of(results: Results) -> tuple[str, ...]:
@@ -102,12 +109,18 @@ def _selection(results: Results) -> Iterator[str]:
 
 def _grid(results: Results) -> Iterator[str]:
     grid, paper = results.table.grid, Grid()
-    values = f"weight decay in {value_set(grid.weight_decays)}"
-    if any(row.has_pairs and row.gamma is None for row in results.table.rows):
-        values += f", gamma in {value_set(grid.gammas)} for filter banks"
-    values += f"; {places_in_words(grid.normalize)}"
+    values = f"{_values(results)}; {places_in_words(grid.normalize)}"
     papers = f" The paper's grid: weight decay in {value_set(paper.weight_decays)}, gamma in {value_set(paper.gammas)}."
     yield f"Grid: {values}.{'' if _is_papers(grid) else papers} The paper does not say where its l2 stands."
+
+
+def _values(results: Results) -> str:
+    """The values of the hyper-parameters in the grid."""
+    grid = results.table.grid
+    words = f"weight decay {_one_or_set(grid.weight_decays)}"
+    if any(row.has_pairs and row.gamma is None for row in results.table.rows):
+        words += f", gamma {_one_or_set(grid.gammas)} for filter banks"
+    return words
 
 
 def _is_papers(grid: Grid) -> bool:
@@ -183,6 +196,10 @@ def _records(results: Results, dataset: str | None = None) -> list[RunRecord]:
 def _versions(record: RunRecord) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in sorted(record.versions.items()))
     return f"{versions}; {record.threads} thread{'s' if record.threads > 1 else ''} per run"
+
+
+def _one_or_set(values: tuple[float, ...]) -> str:
+    return f"{values[0]:g}" if len(values) == 1 else f"in {value_set(values)}"
 
 
 def value_set(values: tuple[float, ...]) -> str:

@@ -15,8 +15,8 @@ class Published(NamedTuple):
 TU_DATASETS = ("ENZYMES", "DD", "NCI1", "PROTEINS", "NCI109", "Mutagenicity", "FRANKENSTEIN")
 """The columns of the paper's Tables 1 to 3, in their order."""
 
-LARGE_COLUMNS = ("CIFAR-10", "CIFAR-10-1000", "ogbg-molhiv")
-"""The columns of Table 4."""
+LARGE_COLUMNS = ("CIFAR-10", "CIFAR-10-1000", "ogbg-molhiv", "ogbg-molhiv-embedded")
+"""The columns of Table 4. The paper has ogbg-molhiv once and does not say in which form: both forms have its figure."""
 
 _Row = tuple[tuple[float, float], ...]
 
@@ -81,7 +81,7 @@ PUBLISHED: dict[str, dict[str, dict[str, Published]]] = {
     "table1": _columns(TU_DATASETS, _TABLES_1_AND_2),
     "table2": _columns(TU_DATASETS, _TABLES_1_AND_2),
     "table3": _columns(TU_DATASETS, _TABLE_3),
-    "table4": _columns(LARGE_COLUMNS, _TABLE_4),
+    "table4": _columns(LARGE_COLUMNS, {row: (*figures, figures[-1]) for row, figures in _TABLE_4.items()}),
 }
 """By table, row and column. The paper's Tables 1 and 2 agree where they overlap."""
 
