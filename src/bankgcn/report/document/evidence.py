@@ -35,7 +35,7 @@ class Protocol:
     """
 
     searches: bool = True
-    values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
     runs: Mapping[str, int] = field(default_factory=dict)
 
 
