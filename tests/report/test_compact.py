@@ -59,8 +59,8 @@ def test_of_two_errors_the_smaller_is_better() -> None:
 def test_the_papers_figures_stand_below_ours_and_the_best_of_ours_is_bold() -> None:
     lines = render_table(PART, with_scores(PART), form="markdown", layout="paper").splitlines()
     gcn = next(n for n, line in enumerate(lines) if line.startswith("| GCN |"))
-    assert lines[gcn + 1] == "| paper | 62.75±5.83 | 74.87±4.08 |"
-    assert "| MLP (no edges) | **80.50±0.55↑** | **80.50±0.55↑** |" in lines
+    assert lines[gcn + 1] == "| paper | 62.75±5.83 | 74.87±4.08 | 4,160 |"
+    assert "| MLP (no edges) | **80.50±0.55↑** | **80.50±0.55↑** | 4,184 |" in lines
     assert sum("**8" in line for line in lines) == 1
 
 
@@ -70,14 +70,25 @@ def test_all_datasets_fit_a_terminal_in_blocks() -> None:
         assert [label for block in sheet.blocks for label in map(str.strip, block.header[1:])]
         assert max(map(len, render_table(table, fake_records(table.configs()), layout="paper").splitlines())) <= 80
     labels = [label.strip() for block in compact(collect(TABLE_1, {})).blocks for label in block.header[1:]]
-    assert labels == [column.label for column in TABLE_1.columns]
+    assert labels == [*(column.label for column in TABLE_1.columns), "para/layer"]
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+def test_the_parameters_follow_the_last_dataset_and_fit_a_terminal(number: int) -> None:
+    table = TABLE_1.restricted(datasets=[column.name for column in TABLE_1.columns[:number]], runs=2)
+    text = render_table(table, fake_records(table.configs()), layout="paper")
+    (header,) = [line for line in text.splitlines() if line.endswith("para/layer")]
+    assert header.split()[-2] == table.columns[-1].label
+    assert max(map(len, text.splitlines())) <= 80
+    stand_in = TABLE_1.restricted(datasets=["NCI1", "FRANKENSTEIN-rebuilt"])
+    assert "para/layer" in render_table(stand_in, {}, layout="paper")
 
 
 def test_what_is_not_run_yet_and_what_has_no_data_is_said() -> None:
     text = render_table(TABLE_1.restricted(datasets=["NCI1", "FRANKENSTEIN"]), {}, form="csv", layout="paper")
     rows = {row[0]: row[1:] for row in csv.reader(io.StringIO(text))}
-    assert rows["GCN"] == ["not run yet", "no data"]
-    assert rows["GCN, paper"] == ["79.00±1.93", "62.21±2.41"]
+    assert rows["GCN"] == ["not run yet", "no data", "-"]
+    assert rows["GCN, paper"] == ["79.00±1.93", "62.21±2.41", "4,160"]
     assert "no data: the dataset cannot be downloaded" in render_table(TABLE_1, {}, layout="paper").replace("\n  ", " ")
     assert "no data" not in render_table(PART, {}, layout="paper")
 

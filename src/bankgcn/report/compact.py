@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from bankgcn.experiments.paper.layout import STAND_INS, Column, Row
 from bankgcn.metrics import METRICS
-from bankgcn.report.fields import MISSING, number, unit
+from bankgcn.report.fields import MISSING, count, number, unit
 from bankgcn.report.notes import footer, notes_of
 from bankgcn.report.results import Result, Results, title_of
 from bankgcn.report.sheet import TERMINAL_WIDTH, Block, Cell, Sheet
@@ -18,19 +18,26 @@ LEVEL = 0.05
 AHEAD, BEHIND = "↑", "↓"
 NOT_RUN = "not run yet"
 NO_DATA = "no data"
+PARAMETERS = "para/layer"
 
 
 def compact(results: Results, form: str = "text") -> Sheet:
-    """One block with the scores alone; plain text has several if the datasets do not fit a terminal of 80 columns.
+    """One block with the scores, and the parameters of a layer where the paper has them.
+
+    Plain text has several blocks if the datasets do not fit a terminal of 80 columns.
 
     Args:
         results: The cells of the table.
         form: The format that the sheet is written in. Plain text has no bold and needs aligned marks.
     """
-    blocks = _wrapped(results) if form == "text" else [results.table.columns]
+    groups = list(_wrapped(results)) if form == "text" else [results.table.columns]
+    last = _block(results, groups[-1], form)
     return Sheet(
         title=title_of(results),
-        blocks=tuple(_block(results, columns, form) for columns in blocks),
+        blocks=(
+            *(_block(results, columns, form) for columns in groups[:-1]),
+            _with_parameters(last, results, groups[-1]) if results.table.parameters else last,
+        ),
         footer=(_legend(results, form), *footer(results)),
         notes=notes_of(results),
     )
@@ -72,6 +79,18 @@ def _block(results: Results, columns: Sequence[Column], form: str) -> Block:
     return Block(title=title, header=("", *(label + pad for label in labels)), rows=tuple(rows))
 
 
+def _with_parameters(block: Block, results: Results, columns: Sequence[Column]) -> Block:
+    """The block of these columns with one more: the parameters of a hidden layer, and the paper's counts of them."""
+    counts = []
+    for row in results.table.rows:
+        known = [results.at(row, column).layer_parameters for column in results.table.columns]
+        counts.append(" / ".join(map(count, sorted({number for number in known if number}))) or MISSING)
+        if any(results.at(row, column).published for column in columns):
+            counts.append(count(results.table.parameters.get(row.name)))
+    rows = tuple((*row, Cell(number)) for row, number in zip(block.rows, counts, strict=True))
+    return Block(title=block.title, header=(*block.header, PARAMETERS), rows=rows)
+
+
 def _label(column: Column) -> str:
     metric = METRICS[column.metric]
     return f"{column.label} ({metric.label}{unit(metric)})"
@@ -84,6 +103,8 @@ def _wrapped(results: Results) -> Iterator[list[Column]]:
     widths = [max(len(_label(column)), len("100.00±10.00")) + 3 for column in table.columns]
     if len({column.metric for column in table.columns}) == 1:
         widths = [max(len(column.label), len("100.00±10.00")) + 3 for column in table.columns]
+    if table.parameters:
+        widths[-1] += len(PARAMETERS) + 2  # it follows the last dataset
     group: list[Column] = []
     used = label
     for column, width in zip(table.columns, widths, strict=True):

@@ -10,6 +10,7 @@ from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.settings import AS_PAPER
 from bankgcn.report.document.agreement import choice_by_test, few_seeds, what_reproduces
 from bankgcn.report.document.answer import answer
+from bankgcn.report.document.claim import against_baselines
 from bankgcn.report.document.cost import cost
 from bankgcn.report.document.evidence import SEARCH_RUNS, Evidence
 from bankgcn.report.document.pictures import FOLDER, draw_pictures, show_all
@@ -37,6 +38,7 @@ bankgcn verify results --sample 20                                        # runs
 
 SECTIONS: dict[str, Section] = {
     "Table 1": table1,
+    "BankGCN against each baseline": lambda evidence, files: against_baselines(evidence),
     "Which place of the l2 normalisation is the paper's?": lambda evidence, files: which_place(evidence),
     "What reproduces, and what does not": lambda evidence, files: what_reproduces(evidence),
     "Choice by validation score, and by test score": lambda evidence, files: choice_by_test(evidence),

@@ -8,9 +8,11 @@ from bankgcn.experiments.paper.layout import STAND_INS, Column
 from bankgcn.experiments.paper.settings import AS_PAPER, Setting, places_in_words
 from bankgcn.report.document.evidence import MAIN, Evidence, row_named
 from bankgcn.report.document.findings import (
+    BANK,
     BLIND,
     baselines,
     columns_ahead,
+    columns_behind,
     compared_cells,
     leader,
     mean_gain_by_test,
@@ -21,7 +23,6 @@ from bankgcn.report.document.wording import bullets, counted, labels, on_dataset
 from bankgcn.report.rank_plot import ranked_columns
 from bankgcn.report.results import Results
 
-BANK = "bank-K2-s8"
 Found = Mapping[Setting, Results]
 """The results of Table 1 in each setting with a complete dataset."""
 
@@ -57,13 +58,24 @@ def _in_words(setting: Setting) -> str:
 
 
 def _claim(found: Found) -> str:
-    label = row_named(next(iter(found.values())), BANK).label
-    baseline = _count(found, lambda results: columns_ahead(results, row_named(results, BANK), baselines(results)))
-    blind = _count(found, lambda results: columns_ahead(results, row_named(results, BANK), [row_named(results, BLIND)]))
+    return " ".join(_claim_in(setting, results) for setting, results in found.items())
+
+
+def _claim_in(setting: Setting, results: Results) -> str:
+    bank, rivals, total = row_named(results, BANK), baselines(results), len(ranked_columns(results))
+    won, lost = columns_ahead(results, bank, rivals), columns_behind(results, bank, rivals)
+    beyond_blind = columns_ahead(results, bank, [row_named(results, BLIND)])
+    words = _in_words(setting)
     return (
-        f"By a paired test, {label} is ahead of every baseline of the paper {baseline}. It is ahead of an MLP without "
-        f"edges {blind}."
+        f"{words[0].upper()}{words[1:]}, {bank.label} is ahead of every baseline of the paper by a paired test "
+        f"{on_datasets(won, total)}, behind at least one of them {_on(lost, total)}, and ahead of an MLP without edges "
+        f"{_on(beyond_blind, total)}."
     )
+
+
+def _on(columns: list[Column], total: int) -> str:
+    """On how many of the datasets that were counted before, and which: ``on 1 (NCI1)``."""
+    return f"on {len(columns)}" + (f" ({labels(columns)})" if columns and len(columns) < total else "")
 
 
 def _leaders(found: Found) -> str:

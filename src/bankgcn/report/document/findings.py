@@ -15,6 +15,9 @@ from bankgcn.report.document.evidence import against, row_named
 from bankgcn.report.rank_plot import ranked_columns
 from bankgcn.report.results import Records, Result, Results
 
+BANK = "bank-K2-s8"
+"""The row that the claim of the document is about."""
+
 BLIND = "mlp"
 """The row that ignores the edges."""
 
@@ -33,6 +36,12 @@ def is_ahead(results: Results, row: Row, others: list[Row], column: Column) -> b
 def columns_ahead(results: Results, row: Row, others: list[Row]) -> list[Column]:
     """The complete datasets on which the row is better than each of the others by the paired test."""
     return [column for column in ranked_columns(results) if is_ahead(results, row, others, column)]
+
+
+def columns_behind(results: Results, row: Row, others: list[Row]) -> list[Column]:
+    """The complete datasets on which at least one of the others is better than the row by the paired test."""
+    columns = ranked_columns(results)
+    return [column for column in columns if any(is_ahead(results, other, [row], column) for other in others)]
 
 
 def leader(results: Results, column: Column) -> Row | None:
