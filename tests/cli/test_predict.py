@@ -200,7 +200,7 @@ def test_molecules_from_table_to_table(command: Command, folder: Path, features:
     (folder / "new.csv").write_text("price,mol,active\n3,CCO,\n4,c1ccccc1C,1\n5,oops,0\n")
     code, _, err = command("predict", "r", "new.csv")
     assert code == 1
-    assert "(--skip-unreadable leaves them out): line 4, 'oops'" in err
+    assert "(--skip-unreadable goes on without them): line 4, 'oops'" in err
     code, out, err = command("predict", "r", "new.csv", "--skip-unreadable")
     assert code == 0, err
     assert out.startswith("2 predictions are in predictions.csv; 1 row could not be read\naccuracy  ")

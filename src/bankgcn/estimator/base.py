@@ -140,7 +140,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
 _PARAMETER_OF_KEYWORD = {
     'asymmetric="symmetrise"': "symmetrise=True",
     "without_weights": "ignore_weights=True",
-    ' (unreadable="skip" leaves them out)': "",  # each graph has its target, and each its prediction
+    ' (unreadable="skip" goes on without them)': "",  # each graph has its target, and each its prediction
 }
 """The parameter for each keyword that messages of the library advise."""
 

@@ -155,7 +155,7 @@ def left_out(molecules: Molecules, policy: Policy, where: Callable[[int], str]) 
     more = f"; and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else ""
     total = len(bad) + len(molecules.places)
     if policy == "refuse":
-        advice = 'unreadable="skip" leaves them out'
+        advice = 'unreadable="skip" goes on without them'
         raise GraphError(f"{len(bad):,} of {total:,} molecules cannot be read ({advice}): {listed}{more}")
     return (f"{len(bad):,} of {total:,} molecules could not be read and are left out: {listed}{more}",)
 
