@@ -10,12 +10,12 @@ from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.settings import AS_PAPER
 from bankgcn.report.document.agreement import choice_by_test, few_seeds, what_reproduces
 from bankgcn.report.document.answer import answer
-from bankgcn.report.document.claim import against_baselines
 from bankgcn.report.document.cost import cost
+from bankgcn.report.document.differences import against_baselines
 from bankgcn.report.document.evidence import SEARCH_RUNS, Evidence
 from bankgcn.report.document.pictures import FOLDER, draw_pictures, show_all
 from bankgcn.report.document.places import which_place
-from bankgcn.report.document.sections import curves, edges, filters, large_datasets, table1
+from bankgcn.report.document.sections import edges, filters, large_datasets, studies, table1
 from bankgcn.report.document.verification import verification
 
 Section = Callable[[Evidence, Mapping[str, bytes]], str]
@@ -44,7 +44,7 @@ SECTIONS: dict[str, Section] = {
     "Choice by validation score, and by test score": lambda evidence, files: choice_by_test(evidence),
     "Few seeds, and all of them": lambda evidence, files: few_seeds(evidence),
     "What the MLP without edges says": edges,
-    "Order, subspaces and diversity (Tables 2 and 3)": curves,
+    "Order, subspaces and diversity (Tables 2 and 3)": studies,
     "The filters (Figure 3)": filters,
     "CIFAR-10 and ogbg-molhiv (Table 4)": large_datasets,
     "Records that were run again": lambda evidence, files: verification(evidence.verified),

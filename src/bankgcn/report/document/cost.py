@@ -10,7 +10,7 @@ from bankgcn.experiments.paper.layout import Column
 from bankgcn.experiments.paper.search import needed_configs
 from bankgcn.experiments.paper.tables import TABLES
 from bankgcn.report.compact import NOT_RUN
-from bankgcn.report.document.evidence import MAIN, Evidence
+from bankgcn.report.document.evidence import Evidence, settings_of
 from bankgcn.report.document.wording import bullets, counted, table_lines
 from bankgcn.report.results import Results
 
@@ -38,7 +38,7 @@ def cost(evidence: Evidence) -> str:
 def _lines(evidence: Evidence, counted_runs: set[str]) -> Iterator[list[str]]:
     """The lines of the table; adds their runs to the counted ones."""
     for table in TABLES:
-        for setting in MAIN:
+        for setting in settings_of(table):
             results = evidence.all_results(table, setting)
             for column in results.table.columns:
                 needed = _needed(results, column) - counted_runs

@@ -15,7 +15,7 @@ SEARCH_RUNS = 5
 """Number of seeds that choose hyper-parameters in the records of the repository."""
 
 MAIN = (AS_PAPER, BEST)
-"""The two settings of every table in the document."""
+"""The two settings of Table 1 in the document."""
 
 PLACE_SETTINGS: dict[str, Setting] = {
     place: Setting(name=place, label=words, sentence=words, grid=Grid(normalize=(place,)))
@@ -84,6 +84,11 @@ class Evidence:
     def results(self, name: str, setting: Setting) -> Results:
         """The cells of a table, as far as all their runs are there: a choice among fewer runs may change."""
         return complete_only(self.all_results(name, setting))
+
+
+def settings_of(table: str) -> tuple[Setting, ...]:
+    """The settings in which the document has a table: Table 1 in both, the others as the paper."""
+    return MAIN if table == "table1" else (AS_PAPER,)
 
 
 def complete_only(results: Results) -> Results:

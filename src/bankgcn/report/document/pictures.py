@@ -9,8 +9,8 @@ from functools import partial
 from bankgcn.experiments.paper.settings import PLACES, Setting
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.report.compact import NOT_RUN
-from bankgcn.report.curves import CURVES, draw_curve
-from bankgcn.report.document.evidence import MAIN, Evidence
+from bankgcn.report.curves import CURVES, Curve, draw_curve
+from bankgcn.report.document.evidence import MAIN, Evidence, settings_of
 from bankgcn.report.dot_plot import draw_dots, occupied_columns
 from bankgcn.report.figures import draw
 from bankgcn.report.rank_plot import draw_ranks, ranked_columns
@@ -56,10 +56,8 @@ def _any_score(results: Results) -> bool:
     return bool(occupied_columns(results))
 
 
-PICTURES: tuple[Picture, ...] = tuple(
-    picture
-    for setting in MAIN
-    for picture in (
+def _of_table_1(setting: Setting) -> tuple[Picture, Picture]:
+    return (
         Picture(
             name=f"table1-{setting.name}",
             text=f"Test accuracy of all models on each dataset, beside the paper's figures. {setting.label}.",
@@ -77,18 +75,23 @@ PICTURES: tuple[Picture, ...] = tuple(
             is_drawn=_two_datasets,
             otherwise="It needs two complete datasets.",
         ),
-        *(
-            Picture(
-                name=f"{curve.table}-{name}-{setting.name}",
-                text=f"Test accuracy of BankGCN over {name}, beside the paper's figures. {setting.label}.",
-                table=curve.table,
-                setting=setting,
-                paint=partial(draw_curve, curve),
-                is_drawn=lambda results, curve=curve: bool(curve.columns(results)),  # type: ignore[misc]
-            )
-            for name, curve in CURVES.items()
-        ),
     )
+
+
+def _of_curve(curve: Curve, setting: Setting) -> Picture:
+    return Picture(
+        name=f"{curve.table}-{curve.name}",
+        text=f"Test accuracy of BankGCN over {curve.name}, beside the paper's figures.",
+        table=curve.table,
+        setting=setting,
+        paint=partial(draw_curve, curve),
+        is_drawn=lambda results: bool(curve.columns(results)),
+    )
+
+
+PICTURES: tuple[Picture, ...] = (
+    *(picture for setting in MAIN for picture in _of_table_1(setting)),
+    *(_of_curve(curve, setting) for curve in CURVES.values() for setting in settings_of(curve.table)),
 )
 
 

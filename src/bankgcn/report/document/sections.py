@@ -9,6 +9,7 @@ from bankgcn.experiments.paper.layout import STAND_INS, Column
 from bankgcn.experiments.paper.settings import AS_PAPER, BEST_OF_THREE, Setting
 from bankgcn.experiments.paper.tables import TABLES, figure3
 from bankgcn.report.compact import NOT_RUN, compact
+from bankgcn.report.document.differences import against_reference
 from bankgcn.report.document.evidence import MAIN, PLACE_SETTINGS, Evidence, complete_only, row_named
 from bankgcn.report.document.findings import BLIND, rows_apart
 from bankgcn.report.document.pictures import FILTER_DATASETS, show, show_all
@@ -94,10 +95,15 @@ def _blind_sentence(results: Results, setting: Setting, column: Column) -> str:
     return f"{start} the edges help {labels(ahead)}.{worse}"
 
 
-def curves(evidence: Evidence, files: Files) -> str:
-    """Tables 2 and 3 as curves."""
-    lines = [line for table in ("table2", "table3") for setting in MAIN for line in show_all(table, setting, files)]
-    return "\n\n".join(lines) if any(line.startswith("!") for line in lines) else f"{NOT_RUN.capitalize()}."
+def studies(evidence: Evidence, files: Files) -> str:
+    """Tables 2 and 3: their figures, the differences to their reference, and curves."""
+    parts = []
+    for name in ("table2", "table3"):
+        results = evidence.results(name, AS_PAPER)
+        if ranked_columns(results):
+            parts += [f"### {results.table.title}", table_of(results), against_reference(results)]
+            parts += show_all(name, AS_PAPER, files)
+    return "\n\n".join(parts) or f"{NOT_RUN.capitalize()}."
 
 
 def filters(evidence: Evidence, files: Files) -> str:

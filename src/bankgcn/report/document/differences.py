@@ -1,0 +1,77 @@
+"""Differences between rows of a table, here and in the paper: BankGCN and its baselines, orders, subspaces, gammas."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+from bankgcn.experiments.paper.layout import Row
+from bankgcn.report.document.evidence import MAIN, Evidence, row_named
+from bankgcn.report.document.findings import BANK, BLIND, baselines, is_ahead
+from bankgcn.report.document.wording import NONE_COMPLETE, counted, labels, table_lines
+from bankgcn.report.fields import MISSING, count
+from bankgcn.report.rank_plot import ranked_columns
+from bankgcn.report.results import Results
+
+CLAIM = (
+    "The paper says that BankGCN outperforms all baselines of message passing with about as many parameters, and "
+    "ChebNet with about a third of the parameters."
+)
+MEASURE = (
+    "in points, as a mean over the complete datasets; ahead and behind: the datasets on which the first is better or "
+    "worse by the paired test, p < 0.05"
+)
+FIELDS = ["ours", "paper", "ahead", "behind"]
+
+
+def against_baselines(evidence: Evidence) -> str:
+    """BankGCN minus each baseline, in both settings."""
+    lines, counts, own = [], [], MISSING
+    for setting in MAIN:
+        results = evidence.results("table1", setting)
+        columns = ranked_columns(results)
+        if columns:
+            bank = row_named(results, BANK)
+            own = f"A layer of {bank.label} has {count(results.at(bank, columns[0]).layer_parameters)} parameters."
+            counts.append(f"{setting.label}: {counted(len(columns), 'dataset')}, {labels(columns)}.")
+            for row in baselines(results):
+                parameters = count(results.at(row, columns[0]).layer_parameters)
+                lines.append([row.label, setting.label, parameters, *_difference(results, bank, row)])
+    if not lines:
+        return NONE_COMPLETE
+    start = f"{CLAIM} {own} Differences are BankGCN minus the baseline, {MEASURE}."
+    return "\n\n".join([start, table_lines(["", "setting", "para/layer", *FIELDS], lines), " ".join(counts)])
+
+
+def against_reference(results: Results) -> str:
+    """Each row with edges minus the reference of the table, and how often the test shows a difference at all."""
+    columns, reference = ranked_columns(results), results.reference
+    if not columns or reference is None:
+        return NONE_COMPLETE
+    rows = [row for row in results.table.rows if row.name not in (reference.name, BLIND)]
+    lines = [[row.label, *_difference(results, row, reference)] for row in rows]
+    pairs = [(row, column) for row in rows for column in columns]
+    shown = sum(
+        is_ahead(results, row, [reference], column) or is_ahead(results, reference, [row], column)
+        for row, column in pairs
+    )
+    return "\n\n".join(
+        [
+            f"Differences are the row minus {reference.label}, {MEASURE}.",
+            table_lines(["", *FIELDS], lines),
+            f"Of {counted(len(pairs), 'pair')} of a row and a dataset, the test shows a difference to "
+            f"{reference.label} in {shown}. Datasets: {labels(columns)}.",
+        ]
+    )
+
+
+def _difference(results: Results, first: Row, second: Row) -> list[str]:
+    """The first minus the second: here and in the paper, and the datasets on which the first is ahead and behind."""
+    columns = ranked_columns(results)
+    pairs = [(results.at(first, column), results.at(second, column)) for column in columns]
+    papers = [a.published.mean - b.published.mean for a, b in pairs if a.published and b.published]
+    return [
+        f"{fmean(a.spread.mean - b.spread.mean for a, b in pairs):+.2f}",
+        f"{fmean(papers):+.2f}" if papers else MISSING,
+        labels([column for column in columns if is_ahead(results, first, [second], column)]) or "none",
+        labels([column for column in columns if is_ahead(results, second, [first], column)]) or "none",
+    ]
