@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import fmean
 
+from bankgcn.experiments.paper.layout import Row
 from bankgcn.experiments.paper.settings import AS_PAPER, PLACES
 from bankgcn.report.document.evidence import PLACE_SETTINGS, Evidence
 from bankgcn.report.document.findings import (
@@ -29,14 +30,14 @@ def what_reproduces(evidence: Evidence) -> str:
         return NONE_COMPLETE
     columns = [column for column in results.table.columns if any(cell.column == column for cell in cells)]
     rows = [row for row in results.table.rows if any(cell.row == row for cell in cells)]
-    lines = [[row.label, *(_gap(results.at(row, column)) for column in columns)] for row in rows]
+    lines = [[row.label, *(_gap(results.at(row, column)) for column in columns), _mean_gap(cells, row)] for row in rows]
     close = sum(abs(gap(cell)) <= 2 * standard_error(cell) for cell in cells)
     far = [cell for cell in cells if standing(cell) != "within" or abs(gap(cell)) > 2 * standard_error(cell)]
     return "\n\n".join(
         [
             "Our mean minus the paper's, in points, in the setting as the paper; within, above or below one standard "
             "deviation of the paper's figure.",
-            table_lines(["", *(column.label for column in columns)], lines),
+            table_lines(["", *(column.label for column in columns), "mean"], lines),
             f"A standard deviation over runs is a wide measure. {close} of {counted(len(cells), 'figure')} lie within "
             "two standard errors of the difference of two means. The others, with the likely reason:",
             bullets([_reason(evidence, cell) for cell in far]) if far else "None.",
@@ -46,6 +47,10 @@ def what_reproduces(evidence: Evidence) -> str:
 
 def _gap(cell: Result) -> str:
     return f"{difference(gap(cell), cell.metric)} {standing(cell)}" if cell.spread.count and cell.published else MISSING
+
+
+def _mean_gap(cells: list[Result], row: Row) -> str:
+    return f"{fmean(gap(cell) for cell in cells if cell.row == row):+.2f}"
 
 
 def _reason(evidence: Evidence, cell: Result) -> str:
