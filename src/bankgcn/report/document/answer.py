@@ -11,6 +11,7 @@ from bankgcn.report.document.findings import (
     BANK,
     BLIND,
     baselines,
+    best_rank,
     columns_ahead,
     columns_behind,
     compared_cells,
@@ -87,7 +88,19 @@ def _leaders(found: Found) -> str:
             if row := leader(results, column):
                 leading.setdefault(row.label, []).append(column)
         names += "".join(f" {model} leads on {labels(won)} {_in_words(setting)}." for model, won in leading.items())
-    return f"No kind of model is ahead of all others {nobody}.{names}"
+    return f"No kind of model is ahead of all others {nobody}.{names}{_ranks(found)}"
+
+
+def _ranks(found: Found) -> str:
+    words = ""
+    for setting, results in found.items():
+        if best := best_rank(results):
+            separated = labels(best.separated) or "no other model"
+            words += (
+                f" The best mean rank {_in_words(setting)} has {best.row.label}, {best.mean:.1f}; the Nemenyi test "
+                f"separates it from {separated}."
+            )
+    return words
 
 
 def _edges(found: Found) -> str:

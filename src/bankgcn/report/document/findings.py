@@ -6,13 +6,15 @@ import math
 from dataclasses import dataclass
 from statistics import fmean
 
+import numpy as np
+
 from bankgcn.experiments.paper.layout import Column, Row
 from bankgcn.experiments.paper.published import PUBLISHED
 from bankgcn.experiments.paper.search import choose, with_seed
-from bankgcn.experiments.ranks import rank_correlation
+from bankgcn.experiments.ranks import critical_difference, rank_correlation
 from bankgcn.report.compact import verdict
 from bankgcn.report.document.evidence import against, row_named
-from bankgcn.report.rank_plot import ranked_columns
+from bankgcn.report.rank_plot import ranked_columns, ranks_by_dataset
 from bankgcn.report.results import Records, Result, Results
 
 BANK = "bank-K2-s8"
@@ -48,6 +50,32 @@ def leader(results: Results, column: Column) -> Row | None:
     """The first row that is better than every row of another convolution by the paired test, if there is one."""
     rows = results.table.rows
     return next((row for row in rows if is_ahead(results, row, [r for r in rows if r.conv != row.conv], column)), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestRank:
+    """The row with the best mean rank over the complete datasets.
+
+    Args:
+        row: The row.
+        mean: Its mean rank; 1 is the best.
+        separated: The rows from which the Nemenyi test separates it.
+    """
+
+    row: Row
+    mean: float
+    separated: list[Row]
+
+
+def best_rank(results: Results) -> BestRank | None:
+    """The first row with the best mean rank; ``None`` with fewer than two complete datasets."""
+    by_dataset = ranks_by_dataset(results)
+    if len(by_dataset) < 2:
+        return None
+    rows, means = results.table.rows, np.mean(list(by_dataset.values()), 0)
+    best, difference = int(means.argmin()), critical_difference(len(rows), len(by_dataset))
+    separated = [row for row, mean in zip(rows, means, strict=True) if mean - means[best] > difference]
+    return BestRank(row=rows[best], mean=float(means[best]), separated=separated)
 
 
 def rows_apart(results: Results, name: str, column: Column) -> tuple[list[Row], list[Row]]:
