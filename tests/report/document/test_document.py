@@ -84,7 +84,7 @@ def test_the_best_mean_rank_is_named_with_the_models_that_it_is_separated_from()
     scores = {"bank": 0.70, "mlp": 0.60}
     text = answer(Evidence(records_of(["ENZYMES", "PROTEINS"], (PAPER,), scores), SEARCH_RUNS))
     # Ranks 1.5 and 1.5 for BankGCN, 8 for the MLP; over two datasets, the critical difference is 7.4.
-    start = "The best mean rank in the paper's setting has BankGCN (K=2, s=8), 1.5; the Nemenyi test separates it from"
+    start = "BankGCN (K=2, s=8) has the best mean rank in the paper's setting (1.5); the Nemenyi test separates it from"
     assert f"{start} no other model." in text
     many = ["ENZYMES", "PROTEINS", "NCI1", "NCI109", "DD"]  # 4.7
     assert f"{start} MLP (no edges)." in answer(Evidence(records_of(many, (PAPER,), scores), SEARCH_RUNS))

@@ -97,7 +97,7 @@ def _ranks(found: Found) -> str:
         if best := best_rank(results):
             separated = labels(best.separated) or "no other model"
             words += (
-                f" The best mean rank {_in_words(setting)} has {best.row.label}, {best.mean:.1f}; the Nemenyi test "
+                f" {best.row.label} has the best mean rank {_in_words(setting)} ({best.mean:.1f}); the Nemenyi test "
                 f"separates it from {separated}."
             )
     return words
