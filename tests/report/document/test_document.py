@@ -108,8 +108,9 @@ def test_the_best_setting_needs_both_places(both: dict[str, RunRecord]) -> None:
     assert set(names["as-paper"]) == {"ENZYMES", "PROTEINS"}
     assert set(names["best"]) == {"ENZYMES"}
     text = write_document(both, SEARCH_RUNS).text
-    assert "As the paper: 2 of 7 datasets, not run yet: DD, NCI1, NCI109 and Mutagenicity" in text
-    assert "Best by validation: 1 of 7 datasets, not run yet: DD, NCI1, PROTEINS, NCI109 and Mutagenicity" in text
+    assert "Not run yet: Table 1, as the paper: DD, NCI1, NCI109 and Mutagenicity; Table 1, best by" in text
+    assert "best by validation: DD, NCI1, PROTEINS, NCI109 and Mutagenicity; Table 2: ENZYMES, DD," in text
+    assert "Table 4: CIFAR-10, CIFAR-10 (1000), ogbg-molhiv and ogbg-molhiv (embedded). Data not" in text
     assert "Data not available: FRANKENSTEIN." in text
     assert "Of 1 dataset with at least two places" in text
     assert "| MLP (no edges) | before 80.00 = after 80.00 | before 80.00 |" in text

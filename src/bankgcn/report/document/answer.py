@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 from bankgcn.experiments.paper.layout import STAND_INS, Column
 from bankgcn.experiments.paper.settings import AS_PAPER, Setting, places_in_words
-from bankgcn.report.document.evidence import MAIN, Evidence, row_named
+from bankgcn.experiments.paper.tables import TABLES
+from bankgcn.report.document.evidence import MAIN, Evidence, row_named, settings_of
 from bankgcn.report.document.findings import (
     BANK,
     BLIND,
@@ -20,7 +21,8 @@ from bankgcn.report.document.findings import (
     rows_apart,
     standing,
 )
-from bankgcn.report.document.wording import bullets, counted, labels, on_datasets
+from bankgcn.report.document.wording import bullets, labels, on_datasets
+from bankgcn.report.dot_plot import occupied_columns
 from bankgcn.report.rank_plot import ranked_columns
 from bankgcn.report.results import Results
 
@@ -128,20 +130,21 @@ def _agreement(evidence: Evidence) -> str:
 
 
 def _missing(evidence: Evidence) -> str:
-    columns = evidence.table("table1", AS_PAPER).columns
-    complete = {
-        setting.label: [column.name for column in ranked_columns(evidence.results("table1", setting))]
-        for setting in MAIN
-    }
+    """What is not run yet, table by table, and the datasets without data."""
     parts = []
-    for label, names in complete.items():
-        missing: list[Column] = [
-            column for column in columns if column.name not in names and column.dataset not in STAND_INS
-        ]
-        done = f"{len(names)} of {counted(len(columns), 'dataset')}"
-        parts.append(f"{label}: {done}" + (f", not run yet: {labels(missing)}" if missing else ""))
-    lacking = [
-        column for column in columns if column.dataset in STAND_INS and column.name not in complete[MAIN[0].label]
-    ]
-    no_data = f" Data not available: {labels(lacking)}." if lacking else ""
-    return f"**What is missing?** {'; '.join(parts)}.{no_data}"
+    for name, table in TABLES.items():
+        for setting in settings_of(name):
+            missing = [column for column in table.columns if not _is_there(evidence.results(name, setting), column)]
+            missing = [column for column in missing if column.dataset not in STAND_INS]
+            in_words = f", {setting.label.lower()}" if len(settings_of(name)) > 1 else ""
+            parts += [f"Table {name.removeprefix('table')}{in_words}: {labels(missing)}"] if missing else []
+    first = evidence.results("table1", AS_PAPER)
+    lacking = [c for c in first.table.columns if c.dataset in STAND_INS and not _is_there(first, c)]
+    not_run = f" Not run yet: {'; '.join(parts)}." if parts else " All tables are complete."
+    return f"**What is missing?**{not_run}" + (f" Data not available: {labels(lacking)}." if lacking else "")
+
+
+def _is_there(results: Results, column: Column) -> bool:
+    """Whether a dataset is complete; in Table 4, whether it has a row, because not all models run on all datasets."""
+    there = occupied_columns(results) if results.table.name == "table4" else ranked_columns(results)
+    return column.name in [known.name for known in there]
