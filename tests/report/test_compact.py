@@ -73,6 +73,11 @@ def test_all_datasets_fit_a_terminal_in_blocks() -> None:
     assert labels == [*(column.label for column in TABLE_1.columns), "para/layer"]
 
 
+def test_a_score_without_others_is_not_called_the_best() -> None:
+    alone = {key: record for key, record in with_scores(PART).items() if record.config.model.conv == "gcn"}
+    assert "**" not in render_table(PART, alone, form="markdown", layout="paper").split("mean ± std")[1]
+
+
 @pytest.mark.parametrize("number", range(1, 8))
 def test_the_parameters_follow_the_last_dataset_and_fit_a_terminal(number: int) -> None:
     table = TABLE_1.restricted(datasets=[column.name for column in TABLE_1.columns[:number]], runs=2)

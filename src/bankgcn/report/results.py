@@ -120,11 +120,12 @@ class Results:
         return here, _relative(reduced.published.mean, whole.published.mean)
 
     def is_best(self, row: Row, column: Column) -> bool:
-        """Whether no mean in the column is better; means with the same printed digits are equal."""
+        """Whether no mean in the column is better, and there are others; means with the same printed digits are equal."""
         metric = self.at(row, column).metric
         means = {other.name: float(number(self.at(other, column).spread.mean, metric)) for other in self.table.rows}
         own = means[row.name]
-        return not math.isnan(own) and not any(metric.improves(mean, own) for mean in means.values())
+        known = [mean for mean in means.values() if not math.isnan(mean)]
+        return len(known) > 1 and not math.isnan(own) and not any(metric.improves(mean, own) for mean in known)
 
 
 def title_of(results: Results) -> str:
