@@ -120,7 +120,7 @@ class Results:
         return here, _relative(reduced.published.mean, whole.published.mean)
 
     def is_best(self, row: Row, column: Column) -> bool:
-        """Whether no mean in the column is better, and there are others; means with the same printed digits are equal."""
+        """Whether the column has other means, and none is better; means with the same printed digits are equal."""
         metric = self.at(row, column).metric
         means = {other.name: float(number(self.at(other, column).spread.mean, metric)) for other in self.table.rows}
         own = means[row.name]
