@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 
 import pytest
@@ -76,13 +75,3 @@ def test_the_help_of_a_command_fits_the_terminal(width: int) -> None:
     assert out.count("Usage: ") == len(HELP)
     assert max(map(len, out.splitlines())) <= width
     assert "…" not in out  # nothing is cut off
-
-
-@pytest.mark.slow
-def test_help_takes_less_than_half_a_second() -> None:
-    def seconds() -> float:
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "bankgcn", "--help"], check=True, capture_output=True, env=os.environ)
-        return time.perf_counter() - start
-
-    assert min(seconds() for _ in range(5)) < 0.5
