@@ -49,6 +49,12 @@ def mark_of(results: Results, row: Row, column: Column) -> str:
     return {1: AHEAD, -1: BEHIND}.get(sign, "")
 
 
+def parameters_of(results: Results, row: Row) -> str:
+    """The parameters of a hidden layer; several numbers if the datasets have layers of different widths."""
+    known = {results.at(row, column).layer_parameters for column in results.table.columns}
+    return " / ".join(map(count, sorted(number for number in known if number)))
+
+
 def verdict(results: Results, row: Row, column: Column) -> int:
     """Whether the row is better (1) or worse (-1) than the reference by the paired test; 0 if neither is shown."""
     versus = results.comparison(row, column)
@@ -83,8 +89,7 @@ def _with_parameters(block: Block, results: Results, columns: Sequence[Column]) 
     """The block of these columns with one more: the parameters of a hidden layer, and the paper's counts of them."""
     counts = []
     for row in results.table.rows:
-        known = [results.at(row, column).layer_parameters for column in results.table.columns]
-        counts.append(" / ".join(map(count, sorted({number for number in known if number}))) or MISSING)
+        counts.append(parameters_of(results, row) or MISSING)
         if any(results.at(row, column).published for column in columns):
             counts.append(count(results.table.parameters.get(row.name)))
     rows = tuple((*row, Cell(number)) for row, number in zip(block.rows, counts, strict=True))

@@ -10,7 +10,7 @@ from bankgcn.experiments.selection import SelectionRule
 from bankgcn.experiments.significance import Comparison
 from bankgcn.metrics import METRICS
 from bankgcn.report.cells import choice, choice_and_runs, published, runs, score
-from bankgcn.report.compact import compact
+from bankgcn.report.compact import PARAMETERS, compact, parameters_of
 from bankgcn.report.fields import MISSING, count, difference, p_value, percentage, unit
 from bankgcn.report.long import long
 from bankgcn.report.notes import footer, notes_of
@@ -117,7 +117,7 @@ def _decrease_block(results: Results, column: Column) -> Block:
 
 
 def _details_block(results: Results, column: Column) -> Block:
-    header = ["", "chosen", *(["p (W)", "w/t/l"] if results.reference else []), "para/layer"]
+    header = ["", "chosen", *(["p (W)", "w/t/l"] if results.reference else []), PARAMETERS]
     rows = []
     for row in results.table.rows:
         cell, versus = results.at(row, column), results.comparison(row, column)
@@ -141,8 +141,7 @@ def _score_block(results: Results) -> Block:
             if decrease:
                 ours.append(Cell(percentage(decrease[0])))
                 papers.append(Cell(percentage(decrease[1])))
-        parameters = {number for column in columns if (number := results.at(row, column).layer_parameters)}
-        ours.append(Cell(" / ".join(map(count, sorted(parameters)))))
+        ours.append(Cell(parameters_of(results, row)))
         papers.append(Cell(count(results.table.parameters.get(row.name))))
         rows.append(tuple(ours))
         if any(results.at(row, column).published for column in columns):
@@ -161,7 +160,7 @@ def _score_header(columns: tuple[Column, ...]) -> tuple[str, tuple[str, ...]]:
         header.append(column.label if shared else f"{column.label} ({metric.label}{unit(metric)})")
         header += ["decrease"] if column.relative_to else []
     what = f"{shared.label}{unit(shared)}" if shared else "score"
-    return f"Test {what}, mean ± std; the best of ours in bold", (*header, "para/layer")
+    return f"Test {what}, mean ± std; the best of ours in bold", (*header, PARAMETERS)
 
 
 def _matrix_block(results: Results, title: str, field: Callable[[Row, Column], str]) -> Block:

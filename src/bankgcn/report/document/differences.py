@@ -6,7 +6,7 @@ from statistics import fmean
 
 from bankgcn.experiments.paper.layout import Row
 from bankgcn.report.document.evidence import MAIN, Evidence, row_named
-from bankgcn.report.document.findings import BANK, BLIND, baselines, is_ahead
+from bankgcn.report.document.findings import BANK, BLIND, baselines, columns_ahead
 from bankgcn.report.document.wording import NONE_COMPLETE, counted, labels, table_lines
 from bankgcn.report.fields import MISSING, count
 from bankgcn.report.rank_plot import ranked_columns
@@ -49,16 +49,12 @@ def against_reference(results: Results) -> str:
         return NONE_COMPLETE
     rows = [row for row in results.table.rows if row.name not in (reference.name, BLIND)]
     lines = [[row.label, *_difference(results, row, reference)] for row in rows]
-    pairs = [(row, column) for row in rows for column in columns]
-    shown = sum(
-        is_ahead(results, row, [reference], column) or is_ahead(results, reference, [row], column)
-        for row, column in pairs
-    )
+    shown = sum(len(columns_ahead(results, *pair)) for row in rows for pair in ((row, [reference]), (reference, [row])))
     return "\n\n".join(
         [
             f"Differences are the row minus {reference.label}, {MEASURE}.",
             table_lines(["", *FIELDS], lines),
-            f"Of {counted(len(pairs), 'pair')} of a row and a dataset, the test shows a difference to "
+            f"Of {counted(len(rows) * len(columns), 'pair')} of a row and a dataset, the test shows a difference to "
             f"{reference.label} in {shown}. Datasets: {labels(columns)}.",
         ]
     )
@@ -66,12 +62,11 @@ def against_reference(results: Results) -> str:
 
 def _difference(results: Results, first: Row, second: Row) -> list[str]:
     """The first minus the second: here and in the paper, and the datasets on which the first is ahead and behind."""
-    columns = ranked_columns(results)
-    pairs = [(results.at(first, column), results.at(second, column)) for column in columns]
+    pairs = [(results.at(first, column), results.at(second, column)) for column in ranked_columns(results)]
     papers = [a.published.mean - b.published.mean for a, b in pairs if a.published and b.published]
     return [
         f"{fmean(a.spread.mean - b.spread.mean for a, b in pairs):+.2f}",
         f"{fmean(papers):+.2f}" if papers else MISSING,
-        labels([column for column in columns if is_ahead(results, first, [second], column)]) or "none",
-        labels([column for column in columns if is_ahead(results, second, [first], column)]) or "none",
+        labels(columns_ahead(results, first, [second])) or "none",
+        labels(columns_ahead(results, second, [first])) or "none",
     ]
