@@ -100,6 +100,24 @@ def test_away_from_a_terminal_there_is_a_line_now_and_then(monkeypatch: pytest.M
     assert "\x1b" not in console.file.getvalue()
 
 
+def test_a_line_counts_the_run_that_follows_an_ended_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep_grid, "SECONDS_BETWEEN_LINES", -1.0)
+    console = plain()
+    grid = SweepGrid(TABLE, CONFIGS[:3], console)
+    for event in ("started", CONFIGS[0]), ("started", CONFIGS[1]), ("finished", CONFIGS[0]), ("started", CONFIGS[2]):
+        grid.on_event(Event(*event, fake_record(event[1])))
+    for config in CONFIGS[1:3]:
+        grid.on_event(Event("finished", config, fake_record(config)))
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().splitlines() == [
+        "table1: 0 of 3 runs done, 1 running",
+        "table1: 0 of 3 runs done, 2 running",
+        "table1: 1 of 3 runs done, 2 running, about 0:00:02 left",
+        "table1: 2 of 3 runs done, 1 running, about 0:00:01 left",
+        "table1: 3 of 3 runs done",
+    ]
+
+
 def test_on_a_terminal_there_is_a_grid() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
     with SweepGrid(TABLE, CONFIGS, console) as grid:

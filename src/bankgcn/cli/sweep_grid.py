@@ -115,7 +115,9 @@ class SweepGrid:
         if event.message and (event.kind, event.message) not in self._messages and event.kind != "diverged":
             self._messages.add((event.kind, event.message))  # one cause often fails many runs: print it once
             self.say(f"{event.kind}: {' on '.join(place)}, seed {event.config.seed}: {event.message}")
-        if not self._console.is_terminal and time.monotonic() - self._printed > SECONDS_BETWEEN_LINES:
+        # Between the end of a run and the start of the next, a line would count too few running ones.
+        settled = event.kind in ("started", "kept") or not self._waiting()
+        if settled and not self._console.is_terminal and time.monotonic() - self._printed > SECONDS_BETWEEN_LINES:
             self.say(self.summary())
 
     def say(self, message: str) -> None:
@@ -133,6 +135,10 @@ class SweepGrid:
         if left and done + failed < self._total.total():
             parts.append(f"about {timedelta(seconds=round(left))} left")
         return ", ".join(parts)
+
+    def _waiting(self) -> int:
+        """Number of runs that have not started."""
+        return self._total.total() - sum(count.total() for count in self._counts.values())
 
     def _render(self) -> Group:
         rows = list(dict.fromkeys(row for row, _ in self._total))
