@@ -156,14 +156,8 @@ def zeros_like(typingctx, like):
 
 
 @intrinsic
-def zeros1(typingctx, pointer):
-    """A vector of one register, filled with 0, of the type of the values at the pointer."""
-    return _zeros(pointer, 1)
-
-
-@intrinsic
 def zeros2(typingctx, pointer):
-    """A vector of two registers, filled with 0."""
+    """A vector of two registers, filled with 0, of the type of the values at the pointer."""
     return _zeros(pointer, 2)
 
 
