@@ -98,6 +98,14 @@ def test_what_is_not_run_yet_and_what_has_no_data_is_said() -> None:
     assert "no data" not in render_table(PART, {}, layout="paper")
 
 
+def test_the_legend_names_the_papers_figures_only_where_they_stand() -> None:
+    assert "Below ours: the paper's figures" in render_table(PART, {}, layout="paper")
+    stand_in = TABLE_1.restricted(datasets=["FRANKENSTEIN-rebuilt"])
+    text = render_table(stand_in, {}, layout="paper")
+    assert "All figures are ours" in text
+    assert "paper's figures" not in text
+
+
 def test_runs_that_are_missing_are_marked() -> None:
     records = with_scores(PART)
     lost = next(key for key, r in records.items() if r.config.model.conv == "gcn" and r.config.dataset == "ENZYMES")

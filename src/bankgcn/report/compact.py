@@ -138,7 +138,8 @@ def _figure(cell: Result, mean: float, std: float) -> str:
 
 
 def _legend(results: Results, form: str) -> str:
-    words = ["Below ours: the paper's figures"]
+    published = any(cell.published for cell in results.cells.values())
+    words = ["Below ours: the paper's figures" if published else "All figures are ours"]
     words += [] if form in ("text", "csv") else ["bold: the best of ours"]
     if results.reference is not None:
         test = "corrected paired t-test" if results.table.columns[0].drawn_splits else "paired t-test"

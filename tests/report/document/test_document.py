@@ -14,7 +14,7 @@ from bankgcn.report.document.answer import answer
 from bankgcn.report.document.cost import cost
 from bankgcn.report.document.differences import against_baselines
 from bankgcn.report.document.evidence import AS_PAPER, BEST, Evidence
-from bankgcn.report.document.sections import filters, large_datasets, studies
+from bankgcn.report.document.sections import data, filters, large_datasets, studies, table1
 from fake_records import fake_record, fake_records
 
 SCORES = {"bank": 0.70, "mlp": 0.60}
@@ -160,6 +160,20 @@ def test_the_outcome_of_verify_is_shown(as_paper: dict[str, RunRecord]) -> None:
     text = write_document(as_paper, SEARCH_RUNS, {"seed": 7, "checks": checks}).text
     assert "Of 4 records, drawn and run again by `bankgcn verify results --sample 4 --seed 7 --json" in text
     assert "3 agreed: 3 bit for bit and 1 differs." in text
+
+
+def test_a_stand_in_has_a_table_without_the_papers_figures_and_its_notes_on_the_data() -> None:
+    name = "FRANKENSTEIN-rebuilt"
+    table = TABLE_1.restricted(datasets=[name], runs=5, grid=AS_PAPER.grid, search_runs=SEARCH_RUNS)
+    records = {config.key: fake_record(config, notes=("other atoms",)) for config in table.configs()}
+    evidence = Evidence(records, SEARCH_RUNS)
+    text = table1(evidence, {})
+    _, _, below = text.partition(f"### {name} (stand-in)")
+    assert "Each model has 5 runs." in below
+    assert "All figures are ours" in below
+    assert "| GCN | " in below
+    assert "| paper |" not in below
+    assert data(evidence).endswith(f"\n\n- {name}: other atoms.")
 
 
 def test_filters_are_shown_for_each_place_that_has_been_run() -> None:

@@ -15,7 +15,7 @@ from bankgcn.report.document.differences import against_baselines
 from bankgcn.report.document.evidence import SEARCH_RUNS, Evidence
 from bankgcn.report.document.pictures import FOLDER, draw_pictures, show_all
 from bankgcn.report.document.places import which_place
-from bankgcn.report.document.sections import edges, filters, large_datasets, studies, table1
+from bankgcn.report.document.sections import data, edges, filters, large_datasets, studies, table1
 from bankgcn.report.document.verification import verification
 
 Section = Callable[[Evidence, Mapping[str, bytes]], str]
@@ -47,6 +47,7 @@ SECTIONS: dict[str, Section] = {
     "Order, subspaces and diversity (Tables 2 and 3)": studies,
     "The filters (Figure 3)": filters,
     "CIFAR-10 and ogbg-molhiv (Table 4)": large_datasets,
+    "The data": lambda evidence, files: data(evidence),
     "Records that were run again": lambda evidence, files: verification(evidence.verified),
     "Time, machine and missing runs": lambda evidence, files: cost(evidence),
     "Commands": lambda evidence, files: COMMANDS.format(search_runs=evidence.search_runs),

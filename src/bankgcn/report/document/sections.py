@@ -58,7 +58,8 @@ def _stand_ins(evidence: Evidence) -> list[str]:
         if name in datasets:
             table = evidence.table("table1", AS_PAPER).restricted(datasets=[name], runs=STAND_IN_RUNS)
             results = complete_only(collect(table, evidence.records))
-            parts += [f"### {table.columns[0].label}", "It is not the paper's dataset.", table_of(results)]
+            runs = f"It is not the paper's dataset. Each model has {STAND_IN_RUNS} runs."
+            parts += [f"### {table.columns[0].label}", runs, table_of(results)]
     return parts
 
 
@@ -104,6 +105,13 @@ def studies(evidence: Evidence, files: Files) -> str:
             parts += [f"### {results.table.title}", table_of(results), against_reference(results)]
             parts += show_all(name, AS_PAPER, files)
     return "\n\n".join(parts) or f"{NOT_RUN.capitalize()}."
+
+
+def data(evidence: Evidence) -> str:
+    """What the records say about their datasets."""
+    notes = {f"{record.config.dataset}: {note}." for record in evidence.records.values() for note in record.notes}
+    start = "[The page on data](data.md#the-datasets) says where our copies come from, and how they were checked."
+    return "\n\n".join([start, bullets(sorted(notes))])
 
 
 def filters(evidence: Evidence, files: Files) -> str:
