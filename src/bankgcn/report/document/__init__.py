@@ -10,6 +10,7 @@ from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.settings import AS_PAPER
 from bankgcn.report.document.agreement import choice_by_test, few_seeds, what_reproduces
 from bankgcn.report.document.answer import answer
+from bankgcn.report.document.commands import commands
 from bankgcn.report.document.cost import cost
 from bankgcn.report.document.differences import against_baselines
 from bankgcn.report.document.evidence import SEARCH_RUNS, Evidence
@@ -25,17 +26,6 @@ ORIGIN = (
     "`bankgcn document results --out docs/reproduction.md` writes this page from the records in `results/`. Every "
     "figure and every sentence with a figure comes from them; nothing is edited by hand."
 )
-COMMANDS = """\
-```bash
-bankgcn reproduce table1 --setting best --search-runs {search_runs} --known results    # runs what is missing
-bankgcn pack table1 --setting best --out results                          # adds the new records to results/
-bankgcn document results --out docs/reproduction.md                       # writes this page and its pictures
-bankgcn table table1 --setting best --search-runs {search_runs} --store results        # a table with all p-values
-bankgcn verify results --sample 20                                        # runs some of the records again
-```
-
-`--setting best` runs l2 before and after the ReLU, and so contains the runs of `--setting as-paper`."""
-
 SECTIONS: dict[str, Section] = {
     "Table 1": table1,
     "BankGCN against each baseline": lambda evidence, files: against_baselines(evidence),
@@ -50,7 +40,7 @@ SECTIONS: dict[str, Section] = {
     "The data": lambda evidence, files: data(evidence),
     "Records that were run again": lambda evidence, files: verification(evidence.verified),
     "Time, machine and missing runs": lambda evidence, files: cost(evidence),
-    "Commands": lambda evidence, files: COMMANDS.format(search_runs=evidence.search_runs),
+    "Commands": lambda evidence, files: commands(evidence.search_runs),
 }
 """The sections below the first screen, by their titles."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from bankgcn.experiments.paper.layout import STAND_INS, Column
 from bankgcn.experiments.paper.settings import AS_PAPER, Setting, places_in_words
 from bankgcn.experiments.paper.tables import TABLES
-from bankgcn.report.document.evidence import MAIN, Evidence, row_named, settings_of
+from bankgcn.report.document.evidence import MAIN, Evidence, planned_rows, row_named, settings_of
 from bankgcn.report.document.findings import (
     BANK,
     BLIND,
@@ -22,7 +22,6 @@ from bankgcn.report.document.findings import (
     standing,
 )
 from bankgcn.report.document.wording import bullets, labels, on_datasets
-from bankgcn.report.dot_plot import occupied_columns
 from bankgcn.report.rank_plot import ranked_columns
 from bankgcn.report.results import Results
 
@@ -145,6 +144,5 @@ def _missing(evidence: Evidence) -> str:
 
 
 def _is_there(results: Results, column: Column) -> bool:
-    """Whether a dataset is complete; in Table 4, whether it has a row, because not all models run on all datasets."""
-    there = occupied_columns(results) if results.table.name == "table4" else ranked_columns(results)
-    return column.name in [known.name for known in there]
+    """Whether a dataset has all rows that are run on it."""
+    return all(results.at(row, column).complete for row in planned_rows(results.table, column))

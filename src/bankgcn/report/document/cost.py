@@ -10,7 +10,7 @@ from bankgcn.experiments.paper.layout import Column
 from bankgcn.experiments.paper.search import needed_configs
 from bankgcn.experiments.paper.tables import TABLES
 from bankgcn.report.compact import NOT_RUN
-from bankgcn.report.document.evidence import Evidence, settings_of
+from bankgcn.report.document.evidence import Evidence, planned_rows, settings_of
 from bankgcn.report.document.wording import bullets, counted, table_lines
 from bankgcn.report.results import Results
 
@@ -49,7 +49,7 @@ def _lines(evidence: Evidence, counted_runs: set[str]) -> Iterator[list[str]]:
 
 
 def _needed(results: Results, column: Column) -> set[str]:
-    cells = [results.at(row, column) for row in results.table.rows]
+    cells = [results.at(row, column) for row in planned_rows(results.table, column)]
     if not any(cell.done for cell in cells):
         return set()
     table = results.table

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bankgcn.experiments.paper.layout import Grid, Row, Table
+from bankgcn.experiments.paper.layout import Column, Grid, Row, Table
 from bankgcn.experiments.paper.settings import AS_PAPER, BEST, PLACES, Setting
 from bankgcn.experiments.paper.tables import TABLES
 from bankgcn.report.results import Records, Results, collect
@@ -25,28 +25,57 @@ PLACE_SETTINGS: dict[str, Setting] = {
 
 
 @dataclass(frozen=True, kw_only=True)
+class Part:
+    """The part of some columns that is run.
+
+    Args:
+        columns: Names of the columns.
+        runs: Number of runs.
+        rows: Names of the rows; all rows, if there are none.
+    """
+
+    columns: tuple[str, ...]
+    runs: int
+    rows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Protocol:
     """How the runs of a table differ from the whole grid and the paper's number of runs.
 
     Args:
         searches: Whether the first seeds choose hyper-parameters.
         values: Hyper-parameters that are not the setting's, by their names in the grid.
-        runs: Number of runs by column, where it is not the paper's.
+        parts: The columns that have other runs or fewer rows than the paper's.
     """
 
     searches: bool = True
     values: Mapping[str, Any] = field(default_factory=dict)
-    runs: Mapping[str, int] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+
+    def part(self, column: Column) -> Part:
+        """The part of a column that is run."""
+        whole = Part(columns=(column.name,), runs=column.runs)
+        return next((part for part in self.parts if column.name in part.columns), whole)
 
 
 PROTOCOLS: dict[str, Protocol] = {
+    **{name: Protocol() for name in TABLES},
     "table4": Protocol(
         searches=False,
         values={"weight_decays": (0.0,), "gammas": (0.1,)},
-        runs={"CIFAR-10": 1, "CIFAR-10-1000": 3, "ogbg-molhiv": 3, "ogbg-molhiv-embedded": 3},
+        parts=(
+            Part(columns=("CIFAR-10",), runs=1, rows=("gcn", "cheb-K2", "bank-K2-s16")),
+            Part(columns=("CIFAR-10-1000",), runs=3),
+            Part(
+                columns=("ogbg-molhiv", "ogbg-molhiv-embedded"),
+                runs=3,
+                rows=("gcn", "gin", "cheb-K2", "bank-K2-s16"),
+            ),
+        ),
     ),
 }
-"""The protocols of the tables that are too large for the whole grid."""
+"""The protocol of each table. Table 4 is too large for the whole grid."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +95,10 @@ class Evidence:
 
     def table(self, name: str, setting: Setting) -> Table:
         """A table in a setting."""
-        table, protocol = TABLES[name], PROTOCOLS.get(name, Protocol())
+        table, protocol = TABLES[name], PROTOCOLS[name]
         return replace(
             table,
-            columns=tuple(replace(c, runs=protocol.runs.get(c.name, c.runs)) for c in table.columns),
+            columns=tuple(replace(column, runs=protocol.part(column).runs) for column in table.columns),
             grid=replace(setting.grid, **protocol.values),
             search_runs=self.search_runs if protocol.searches else None,
         )
@@ -84,6 +113,12 @@ class Evidence:
     def results(self, name: str, setting: Setting) -> Results:
         """The cells of a table, as far as all their runs are there: a choice among fewer runs may change."""
         return complete_only(self.all_results(name, setting))
+
+
+def planned_rows(table: Table, column: Column) -> list[Row]:
+    """The rows that are run in a column."""
+    names = PROTOCOLS[table.name].part(column).rows
+    return [row for row in table.rows if not names or row.name in names]
 
 
 def settings_of(table: str) -> tuple[Setting, ...]:
