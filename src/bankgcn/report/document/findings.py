@@ -12,7 +12,8 @@ from bankgcn.experiments.paper.layout import Column, Row
 from bankgcn.experiments.paper.published import PUBLISHED
 from bankgcn.experiments.paper.search import choose, with_seed
 from bankgcn.experiments.ranks import critical_difference, rank_correlation
-from bankgcn.report.compact import verdict
+from bankgcn.experiments.significance import holm
+from bankgcn.report.compact import LEVEL, verdict
 from bankgcn.report.document.evidence import against, row_named
 from bankgcn.report.rank_plot import ranked_columns, ranks_by_dataset
 from bankgcn.report.results import Records, Result, Results
@@ -50,6 +51,17 @@ def leader(results: Results, column: Column) -> Row | None:
     """The first row that is better than every row of another convolution by the paired test, if there is one."""
     rows = results.table.rows
     return next((row for row in rows if is_ahead(results, row, [r for r in rows if r.conv != row.conv], column)), None)
+
+
+def marks(results: Results) -> tuple[int, int]:
+    """How many cells differ from the reference by the paired test: as marked, and adjusted by Holm's method."""
+    marked = remaining = 0
+    for column in ranked_columns(results):
+        found = [results.comparison(row, column) for row in results.table.rows]
+        p_values = [math.nan if versus is None else versus.t_test for versus in found]
+        marked += sum(p < LEVEL for p in p_values)
+        remaining += sum(p < LEVEL for p in holm(p_values))
+    return marked, remaining
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ from bankgcn.experiments.paper.tables import TABLES, figure3
 from bankgcn.report.compact import NOT_RUN, compact
 from bankgcn.report.document.differences import against_reference
 from bankgcn.report.document.evidence import MAIN, PLACE_SETTINGS, Evidence, complete_only, row_named
-from bankgcn.report.document.findings import BLIND, rows_apart
+from bankgcn.report.document.findings import BLIND, marks, rows_apart
 from bankgcn.report.document.pictures import FILTER_DATASETS, show, show_all
-from bankgcn.report.document.wording import NONE_COMPLETE, bullets, labels, table_lines
+from bankgcn.report.document.wording import NONE_COMPLETE, bullets, counted, labels, table_lines
 from bankgcn.report.dot_plot import occupied_columns
 from bankgcn.report.figures import omegas
 from bankgcn.report.rank_plot import ranked_columns
@@ -42,12 +42,21 @@ def table1(evidence: Evidence, files: Files) -> str:
     for setting in MAIN:
         results = evidence.results("table1", setting)
         parts += [f"### {setting.label}", f"In this setting, {setting.sentence}.", table_of(results)]
+        parts += _adjusted(results)
         if occupied_columns(results):
             dots = show_all("table1", setting, files, "table1-")
             parts += ([] if setting == AS_PAPER else dots) + show_all("table1", setting, files, "ranks-")
     if ranked_columns(evidence.results("table1", BEST_OF_THREE)):
         parts += [f"### {BEST_OF_THREE.label}", table_of(evidence.results("table1", BEST_OF_THREE))]
     return "\n\n".join([*parts, *_stand_ins(evidence)])
+
+
+def _adjusted(results: Results) -> list[str]:
+    marked, remaining = marks(results)
+    if not marked:
+        return []
+    start = "With p-values adjusted for the rows of a dataset by Holm's method,"
+    return [f"{start} {remaining} of {counted(marked, 'arrow')} on the complete datasets would remain."]
 
 
 def _stand_ins(evidence: Evidence) -> list[str]:
