@@ -19,7 +19,7 @@ def scripted_score(config: RunSpec) -> float:
 
 
 class Scripted:
-    def __init__(self, folder: str):
+    def __init__(self, folder: str, checkpoints: str | None = None):
         self.folder = Path(folder)
 
     def __call__(self, config: RunSpec) -> RunRecord:

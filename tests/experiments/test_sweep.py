@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from bankgcn.data.sources import load_source
 from bankgcn.experiments import Event, RunSpec, Store, make_engine, sweep
 from bankgcn.experiments.engines.base import SerialEngine
 from bankgcn.experiments.sweep import SweepResult
+from bankgcn.files.tensors import load_tensors, save_tensors
+from bankgcn.training.fitting import Epoch, Training
 from bankgcn.training.record import OtherVersion
 from fake_runs import attempts, scripted_score
 
@@ -172,6 +175,35 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(tmp_path: Path, store: St
         sweep(CONFIGS, store, engine, interrupt)
     assert sweep(CONFIGS, store, engine).ran == 2
     assert seeds_run(tmp_path) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["local", "serial"])
+def test_a_run_that_was_interrupted_resumes_from_its_checkpoint(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    torch.set_default_dtype(torch.float32)  # as graphs are stored
+    config = CONFIGS[0].with_(max_epochs=4, hidden_channels=16, num_layers=2)
+    run_epoch = Training.run_epoch
+
+    def interrupted(training: Training) -> Epoch:
+        if len(training.epochs) == 2:
+            raise KeyboardInterrupt
+        return run_epoch(training)
+
+    monkeypatch.setattr(Training, "run_epoch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sweep([config], store, SerialEngine(checkpoints=store.folder))
+    monkeypatch.undo()
+    (checkpoint,) = store.folder.glob("*.checkpoint")
+    assert list(store.records()) == []
+    tensors, values = load_tensors(checkpoint)
+    assert len(values["epochs"]) == 2
+    save_tensors(checkpoint, tensors, values | {"seconds": 1000.0})
+    (resumed,) = sweep([config], store, make_engine(name, checkpoints=store.folder)).records
+    assert resumed.seconds > 1000  # so it began with that checkpoint
+    (undisturbed,) = sweep([config], Store(tmp_path / "other"), SerialEngine()).records
+    assert replace(resumed, seconds=0.0) == replace(undisturbed, seconds=0.0)
+    assert [path.name for path in store.folder.iterdir()] == [f"{config.key}.json"]
 
 
 def test_a_full_disk_ends_the_sweep_and_keeps_what_was_done(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import sys
 from dataclasses import replace
@@ -14,11 +16,14 @@ import torch
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.sources import Source, find_source
 from bankgcn.experiments import RunRecord, RunSpec, run
+from bankgcn.files.tensors import load_tensors
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
 from bankgcn.training import evaluate, fit, predict_logits
 from bankgcn.training.assessment import Assessment
+from bankgcn.training.checkpoints import checkpoint_path, remove_checkpoints
 from bankgcn.training.execute import Runner, execute
+from bankgcn.training.fitting import Epoch
 from bankgcn.training.prepare import Loader, prepare
 from bankgcn.training.versions import processor
 from recorder import Recorder
@@ -209,6 +214,66 @@ def test_callbacks_are_told_after_every_epoch() -> None:
     recorder = Recorder()
     run(CONFIG, callbacks=[recorder])
     assert [epoch.number for epoch in recorder.epochs] == [1, 2, 3]
+
+
+def interrupted_after(epoch: int) -> Recorder:
+    class Interrupting(Recorder):
+        def on_epoch_end(self, seen: Epoch) -> bool:
+            if seen.number == epoch:
+                raise KeyboardInterrupt
+            return super().on_epoch_end(seen)
+
+    return Interrupting()
+
+
+def test_an_interrupted_run_of_many_resumes_and_gives_the_record_of_an_undisturbed_one(tmp_path: Path) -> None:
+    runner, recorder = Runner(checkpoints=tmp_path), Recorder()
+    with pytest.raises(KeyboardInterrupt):
+        runner(CONFIG, [interrupted_after(2)])
+    (checkpoint,) = tmp_path.iterdir()
+    assert checkpoint.name.startswith(CONFIG.key)
+    _, values = load_tensors(checkpoint)
+    resumed = runner(CONFIG, [recorder])
+    assert [epoch.number for epoch in recorder.epochs] == [3]
+    assert timeless(resumed) == timeless(run(CONFIG))
+    assert resumed.seconds > values["seconds"] > 0
+    assert checkpoint.exists()  # until the record is stored
+    remove_checkpoints(tmp_path, CONFIG.key)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_checkpoint_is_removed_and_the_run_starts_again(tmp_path: Path) -> None:
+    runner, recorder = Runner(checkpoints=tmp_path), Recorder()
+    with pytest.raises(KeyboardInterrupt):
+        runner(CONFIG, [interrupted_after(2)])
+    (checkpoint,) = tmp_path.iterdir()
+    checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
+    assert timeless(runner(CONFIG, [recorder])) == timeless(run(CONFIG))
+    assert [epoch.number for epoch in recorder.epochs] == [1, 2, 3]
+
+
+def test_a_checkpoint_that_cannot_be_written_ends_no_run_of_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, *state: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr("bankgcn.training.fitting.save_tensors", full)
+    assert Runner(checkpoints=tmp_path)(CONFIG).status == "finished"
+    with pytest.raises(OSError, match="No space left"):
+        execute(CONFIG, checkpoint=tmp_path / "checkpoint")
+
+
+def test_a_run_on_other_graphs_or_versions_does_not_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = Runner(checkpoints=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        runner(CONFIG, [interrupted_after(2)])
+    monkeypatch.setattr("bankgcn.__version__", "9.9")
+    runner(CONFIG, [recorder := Recorder()])
+    assert [epoch.number for epoch in recorder.epochs] == [1, 2, 3]
+    assert checkpoint_path(tmp_path, "key", ["a"]) != checkpoint_path(tmp_path, "key", ["b"])
+    remove_checkpoints(tmp_path, CONFIG.key)
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_unknown_dataset_is_an_error() -> None:

@@ -90,7 +90,7 @@ def compare(
     settings, folder = _resolve(typed, store)
     for model in settings.specs:
         check_available(model)
-    runner = make_engine(engine, workers=workers, data_root=settings.data_root, address=address)
+    runner = make_engine(engine, workers=workers, data_root=settings.data_root, address=address, checkpoints=folder)
     settings = _checked_by_data(settings, folder)
     settings.write(folder)
     outcome = run_missing(settings.table, folder, runner)

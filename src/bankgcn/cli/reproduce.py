@@ -87,7 +87,7 @@ def run_experiments(
         say(f"left out, because they are not here: {', '.join(left_out)}; see 'bankgcn data list'", stderr=True)
     check_store(store)
     known = read_records(known_folder) if known_folder is not None else {}
-    runner = make_engine(engine, workers=workers, data_root=data_root, address=address)
+    runner = make_engine(engine, workers=workers, data_root=data_root, address=address, checkpoints=store)
     outcome = run_missing(experiment, store, runner, known)
     records = {record.config.key: record for record in outcome.records}
     typer.echo(_render(experiment, records, rule, "text", notes, layout), nl=False)

@@ -40,7 +40,8 @@ def run_missing(
     configs = expected_configs(experiment)
     try:
         with SweepGrid(experiment, configs, Console(stderr=True, highlight=False)) as grid:
-            grid.say(f"{experiment.name}: {len(configs):,} runs; their records are in {store}")
+            runs = f"{len(configs):,} run{'s' if len(configs) > 1 else ''}"
+            grid.say(f"{experiment.name}: {runs}; records are in {store}")
             outcome = run_experiment(experiment, Store(store), engine, grid.on_event, known)
             grid.say(grid.summary())
     except KeyboardInterrupt:

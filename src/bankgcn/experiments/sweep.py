@@ -13,6 +13,7 @@ from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
 from bankgcn.experiments.store import Store
 from bankgcn.files.folder_lock import Claims
+from bankgcn.training.checkpoints import remove_checkpoints
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
@@ -108,6 +109,7 @@ def _run_missing(
             for record in _run(_claimed(missing, before, store, claims), engine, on_event):
                 if record.status != "failed":
                     store.put(record)
+                    remove_checkpoints(store.folder, record.config.key)
                 claims.release(record.config.key)
                 ended.add(record.config.key)
                 yield Event(record.status, record.config, record, record.error)

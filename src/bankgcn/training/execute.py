@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +12,14 @@ import torch
 from numpy.typing import NDArray
 
 from bankgcn.data.features.spec import describe_features
+from bankgcn.files.errors import FileError
 from bankgcn.files.tables import Columns
+from bankgcn.files.tensors import load_tensors
 from bankgcn.nn import BankConv, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
 from bankgcn.training.assessment import constant_prediction
 from bankgcn.training.callbacks import Callback
+from bankgcn.training.checkpoints import checkpoint_path
 from bankgcn.training.checks import class_notes
 from bankgcn.training.fitting import Epoch, FitResult, fit
 from bankgcn.training.held_out import HeldOut, score_held_out
@@ -51,6 +54,7 @@ def execute(
     load: Loader | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint: Path | None = None,
+    needs_checkpoint: bool = True,
     group: ProcessGroup | None = None,
 ) -> RunResult | None:
     """Train, restore the best weights, and score the test graphs: once, and only now.
@@ -63,6 +67,7 @@ def execute(
         callbacks: They watch the training and can end it early.
         checkpoint: A file that keeps the state of the training. If it is there, training resumes from it. The caller
             removes it when the result is safe.
+        needs_checkpoint: Whether a checkpoint that cannot be written is an error.
         group: The processes that train together.
 
     Returns:
@@ -74,11 +79,11 @@ def execute(
     started = time.perf_counter()
     group = group or ProcessGroup()
     run = run if isinstance(run, PreparedRun) else prepare(run, load)
-    fitted = fit_run(run, callbacks=callbacks, checkpoint=checkpoint, group=group)
+    fitted = fit_run(run, callbacks=callbacks, checkpoint=checkpoint, needs_checkpoint=needs_checkpoint, group=group)
     if group.rank > 0:
         return None
     tested = score_held_out(run) if fitted.best else HeldOut()
-    record = _record(run, fitted, tested, group, time.perf_counter() - started)
+    record = _record(run, fitted, tested, group, fitted.earlier_seconds + time.perf_counter() - started)
     return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None, tested.table)
 
 
@@ -87,6 +92,7 @@ def fit_run(
     *,
     callbacks: Sequence[Callback] = (),
     checkpoint: Path | None = None,
+    needs_checkpoint: bool = True,
     group: ProcessGroup | None = None,
 ) -> FitResult:
     """Train the network of a prepared run by its training and validation graphs; for the rest see :func:`execute`."""
@@ -105,6 +111,7 @@ def fit_run(
             callbacks=callbacks,
             checkpoint=checkpoint,
             keep_checkpoint=checkpoint is not None,
+            needs_checkpoint=needs_checkpoint,
             group=group,
             dropout_seed=spec.seeds.dropout,
             weights=_of_part(run.weights, split.train),
@@ -187,13 +194,33 @@ class Runner:
 
     Args:
         data_root: Where to look for datasets first.
+        checkpoints: Folder for the states of unfinished runs. A run whose state is there resumes. The caller removes
+            the states when the records are safe; see :mod:`bankgcn.training.checkpoints`.
     """
 
-    def __init__(self, data_root: str | Path | None = None):
+    def __init__(self, data_root: str | Path | None = None, checkpoints: str | Path | None = None):
         self.load = Loader(data_root)
+        self.checkpoints = None if checkpoints is None else Path(checkpoints)
 
     def __call__(self, spec: RunSpec, callbacks: Sequence[Callback] = ()) -> RunRecord:
         """The record of a run."""
-        result = execute(spec, load=self.load, callbacks=callbacks)
+        started = time.perf_counter()
+        run = prepare(spec, self.load)
+        seconds = time.perf_counter() - started
+        # On a full disk, it is the record that cannot be stored: the sweep ends then, with a message for the user.
+        result = execute(run, callbacks=callbacks, checkpoint=self._checkpoint(run), needs_checkpoint=False)
         assert result is not None  # this process is not one of a group
-        return result.record
+        return replace(result.record, seconds=seconds + result.record.seconds)
+
+    def _checkpoint(self, run: PreparedRun) -> Path | None:
+        """The file for the state of a run. A damaged one is removed: the run starts again."""
+        if self.checkpoints is None:
+            return None
+        depends_on = [run.fingerprint, run.split.hash, versions(""), torch.get_num_threads()]
+        path = checkpoint_path(self.checkpoints, run.spec.key, depends_on)
+        if path.exists():
+            try:
+                load_tensors(path)
+            except FileError:
+                path.unlink()
+        return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -53,6 +53,7 @@ class FitResult:
     epochs: tuple[Epoch, ...]
     ended: Ended
     path: str  # see Stepper.path
+    earlier_seconds: float = field(default=0.0, compare=False)  # of the training before it was resumed
 
     @property
     def status(self) -> Literal["finished", "diverged"]:
@@ -101,6 +102,7 @@ class Training:
         self.best: Epoch | None = None
         self.best_weights: dict[str, Tensor] = self._weights()
         self.stopped = False
+        self.started, self.earlier_seconds = time.perf_counter(), 0.0
 
     @property
     def ended(self) -> Ended | None:
@@ -148,7 +150,7 @@ class Training:
         self.stepper.parameters.release()
         ended = self.ended
         assert ended is not None
-        return FitResult(self.best, tuple(self.epochs), ended, self.stepper.path)
+        return FitResult(self.best, tuple(self.epochs), ended, self.stepper.path, self.earlier_seconds)
 
     def steps(self) -> Iterator[Tensor | float]:
         """Take one step for every batch, and yield the sum of its task losses in this process."""
@@ -193,6 +195,7 @@ class Training:
             "best": None if self.best is None else self.best.number,
             "groups": optimizer["param_groups"],
             "schedule": None if self.schedule is None else self.schedule.state_dict(),
+            "seconds": self.earlier_seconds + time.perf_counter() - self.started,
         }
         return tensors, values
 
@@ -234,6 +237,7 @@ class Training:
         self.generator.set_state(parts["generator"][""])
         self.epochs = [Epoch(*epoch) for epoch in values["epochs"]]
         self.best = None if values["best"] is None else self.epochs[values["best"] - 1]
+        self.earlier_seconds = values.get("seconds", 0.0)  # a checkpoint of version 0.2.0 lacks them
 
 
 def fit(
@@ -247,6 +251,7 @@ def fit(
     callbacks: Sequence[Callback] = (),
     checkpoint: Path | None = None,
     keep_checkpoint: bool = False,
+    needs_checkpoint: bool = True,
     group: ProcessGroup | None = None,
     dropout_seed: int = 0,
     weights: ArrayLike | None = None,
@@ -265,6 +270,8 @@ def fit(
         checkpoint: A file that keeps the state of the training. If it exists, training resumes from it and ends, bit
             for bit, as without an interruption. The file is removed at the end.
         keep_checkpoint: Whether to write it at the end instead. The caller removes it when the results are safe.
+        needs_checkpoint: Whether a checkpoint that cannot be written is an error. Otherwise, training goes on without
+            one.
         group: The processes that train together.
         dropout_seed: What the dropout follows from, if the network has any.
         weights: Weight of each training graph in the loss, shape ``(len(train),)``: the loss of a batch is the sum of
@@ -276,7 +283,7 @@ def fit(
     if checkpoint is not None and checkpoint.exists():
         training.resume(checkpoint)
     training.group.barrier()  # nobody may write or remove it before all have read it
-    writer = _Writer(checkpoint if training.group.rank == 0 else None)
+    writer = _Writer(checkpoint if training.group.rank == 0 else None, needs_checkpoint)
     watching = Callbacks(callbacks if training.group.rank == 0 else ())
     result = None
     try:
@@ -303,8 +310,8 @@ class _Writer:
     An interrupt comes in the middle of an epoch, so the state is copied between epochs: it never holds half of one.
     """
 
-    def __init__(self, path: Path | None):
-        self.path = path
+    def __init__(self, path: Path | None, required: bool):
+        self.path, self.required = path, required
         self.state: tuple[dict[str, Tensor], dict[str, Any]] | None = None
         self.written = time.monotonic()
         if path is not None:
@@ -318,9 +325,13 @@ class _Writer:
 
     def write(self) -> None:
         if self.path is not None and self.state is not None:
-            if not self.path.parent.is_dir():  # writing would make it anew, with nothing in it but a checkpoint
-                raise FileError("was removed during the training", self.path.parent)
-            save_tensors(self.path, *self.state)
+            try:
+                if not self.path.parent.is_dir():  # writing would make it anew, with nothing in it but a checkpoint
+                    raise FileError("was removed during the training", self.path.parent)
+                save_tensors(self.path, *self.state)
+            except (OSError, FileError):
+                if self.required:
+                    raise
             self.state, self.written = None, time.monotonic()
 
     def remove(self) -> None:

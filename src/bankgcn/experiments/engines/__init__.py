@@ -17,6 +17,7 @@ def make_engine(
     workers: int | None = None,
     data_root: str | Path | None = None,
     address: str | None = None,
+    checkpoints: str | Path | None = None,
 ) -> Engine:
     """The engine of that name.
 
@@ -25,14 +26,16 @@ def make_engine(
         workers: Maximum number of parallel runs; the number of cores by default.
         data_root: Folder to search first for datasets.
         address: Address of the Ray cluster.
+        checkpoints: Folder for the states of unfinished runs, from which they resume: that of the store. A cluster has
+            none, because its machines may have no folder in common.
 
     Raises:
         ValueError: The engine is unknown, or does not take one of the arguments.
     """
     makers: dict[str, Callable[[], Engine]] = {
-        "local": lambda: LocalEngine(workers, data_root),
+        "local": lambda: LocalEngine(workers, data_root, checkpoints=checkpoints),
         "ray": lambda: RayEngine(address, workers, data_root),
-        "serial": lambda: SerialEngine(data_root),
+        "serial": lambda: SerialEngine(data_root, checkpoints=checkpoints),
     }
     make = pick(makers, name, "engine")
     if address is not None and name != "ray":

@@ -13,7 +13,8 @@ from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
 RUNNER = "bankgcn.training.execute:Runner"
-"""Name of what makes, from a data root, the function that runs a configuration. Other processes import it."""
+"""Name of what makes, from a data root and a folder for checkpoints, the function that runs a configuration. Other
+processes import it."""
 
 RETRIES = 2
 """How often a run is repeated if its worker dies."""
@@ -65,16 +66,19 @@ class SerialEngine:
     Args:
         data_root: Folder to search first for datasets.
         runner: As ``RUNNER``.
+        checkpoints: Folder for the states of unfinished runs, from which they resume.
     """
 
-    def __init__(self, data_root: str | Path | None = None, runner: str = RUNNER):
-        self.data_root, self.runner = data_root, runner
+    def __init__(
+        self, data_root: str | Path | None = None, runner: str = RUNNER, checkpoints: str | Path | None = None
+    ):
+        self.data_root, self.runner, self.checkpoints = data_root, runner, checkpoints
 
     def run_all(self, configs: Iterable[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`Engine`."""
         import torch
 
-        run = make_runner(self.runner, self.data_root)
+        run = make_runner(self.runner, self.data_root, self.checkpoints)
         threads = torch.get_num_threads()
         for config in configs:
             on_event(Event("started", config))
@@ -86,15 +90,18 @@ class SerialEngine:
             yield record
 
 
-def make_runner(runner: str, data_root: str | Path | None) -> Callable[[RunSpec], RunRecord]:
+def make_runner(
+    runner: str, data_root: str | Path | None, checkpoints: str | Path | None = None
+) -> Callable[[RunSpec], RunRecord]:
     """The function that runs a configuration and turns every error into a failed record.
 
     Args:
         runner: As ``RUNNER``: ``"module:name"``.
         data_root: Folder to search first for datasets.
+        checkpoints: Folder for the states of unfinished runs.
     """
     module, _, name = runner.partition(":")
-    run = getattr(importlib.import_module(module), name)(data_root)
+    run = getattr(importlib.import_module(module), name)(data_root, checkpoints)
 
     def run_or_fail(config: RunSpec) -> RunRecord:
         try:

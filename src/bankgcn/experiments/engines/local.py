@@ -29,17 +29,24 @@ class LocalEngine:
         workers: Number of worker processes; by default, the number of cores that this process may use.
         data_root: Folder to search first for datasets.
         runner: As :data:`~bankgcn.experiments.engines.base.RUNNER`.
+        checkpoints: Folder for the states of unfinished runs, from which they resume.
     """
 
-    def __init__(self, workers: int | None = None, data_root: str | Path | None = None, runner: str = RUNNER):
+    def __init__(
+        self,
+        workers: int | None = None,
+        data_root: str | Path | None = None,
+        runner: str = RUNNER,
+        checkpoints: str | Path | None = None,
+    ):
         if workers is not None and workers < 1:
             raise ValueError(f"workers={workers}: expected at least 1")
         self.workers = workers or available_cores()
-        self.data_root, self.runner = data_root, runner
+        self.runner, self.folders = runner, (data_root, checkpoints)
 
     def run_all(self, configs: Iterable[RunSpec], on_event: OnEvent) -> Generator[RunRecord]:
         """See :class:`~bankgcn.experiments.engines.base.Engine`."""
-        arguments = json.dumps([self.runner, None if self.data_root is None else str(self.data_root)])
+        arguments = json.dumps([self.runner, *(None if folder is None else str(folder) for folder in self.folders)])
         pool = _WorkerPool(self.workers, configs, arguments)
         try:
             busy = self.workers

@@ -17,11 +17,11 @@ from bankgcn.training.spec import RunSpec
 
 def main() -> None:
     """Run the configurations of standard input on one thread, until the input ends."""
-    runner, data_root = json.loads(sys.argv[1])
+    arguments = json.loads(sys.argv[1])
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # prints of libraries must not mix with the answers
     torch.set_num_threads(1)
-    run = make_runner(runner, data_root)
+    run = make_runner(*arguments)
     tasks: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
     while True:
