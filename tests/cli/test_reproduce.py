@@ -50,7 +50,7 @@ def test_a_part_of_table_1_from_end_to_end(tmp_path: Path) -> None:
     part = ("--datasets", "mutag", "--models", "bank-K2-s8,gcn", *grid)
     code, out, err = run("reproduce", "table1", *part, "--engine", "serial", "--store", "records")
     assert code == 0, err
-    assert "table1: 12 runs; their records are in records" in err
+    assert "table1: 12 runs; records are in records" in err
     assert "table1: 12 of 12 runs done" in err
     assert len(list((tmp_path / "records").glob("*.json"))) == 12
     assert "SHORTENED to 2 epochs" in out
@@ -64,7 +64,7 @@ def test_a_search_over_the_first_seeds_runs_less_and_says_so(tmp_path: Path) -> 
     part = ("--datasets", "MUTAG", "--models", "gcn,mlp", "--runs", "4", "--search-runs", "1", "--epochs", "1")
     code, out, err = run("reproduce", "table1", *part, "--engine", "serial")
     assert code == 0, err
-    assert "table1: 12 runs; their records are in" in err
+    assert "table1: 12 runs; records are in" in err
     assert "table1: 12 of 12 runs done" in err
     assert len(list((tmp_path / "bankgcn-records").glob("*.json"))) == 2 * (3 + 3)
     assert "over the first seed; only the winner runs all seeds." in " ".join(out.split())
