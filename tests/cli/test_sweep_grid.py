@@ -118,6 +118,23 @@ def test_a_line_counts_the_run_that_follows_an_ended_one(monkeypatch: pytest.Mon
     ]
 
 
+def test_running_runs_tell_which_epochs_they_have_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = plain()
+    grid = SweepGrid(TABLE, CONFIGS, console)
+    for config in CONFIGS[:2]:
+        grid.on_event(Event("started", config))
+    grid.on_event(Event("epoch", CONFIGS[0], epoch=12))
+    assert grid.summary() == "table1: 0 of 12 runs done, 2 running (at epoch 12)"
+    monkeypatch.setattr(sweep_grid, "SECONDS_BETWEEN_LINES", -1.0)
+    grid.on_event(Event("epoch", CONFIGS[1], epoch=3))
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue() == "table1: 0 of 12 runs done, 2 running (at epochs 3 to 12)\n"
+    grid.on_event(Event("finished", CONFIGS[0], fake_record(CONFIGS[0])))
+    assert "1 running (at epoch 3)" in grid.summary()
+    grid.on_event(Event("retried", CONFIGS[1], message="its worker died"))
+    assert "1 running, about" in grid.summary()
+
+
 def test_on_a_terminal_there_is_a_grid() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
     with SweepGrid(TABLE, CONFIGS, console) as grid:

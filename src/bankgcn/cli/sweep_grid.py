@@ -87,6 +87,7 @@ class SweepGrid:
         # All keys from the start: the display reads the counters in its own thread, while no key may be added.
         self._counts = {state: Counter(dict.fromkeys(self._total, 0)) for state in ("done", "running", "failed")}
         self._most_running = 1
+        self._epochs: dict[str, int] = {}  # of running runs, by their keys
         self._left = TimeLeft(configs)
         self._printed = time.monotonic()
         self._messages: set[tuple[str, str]] = set()
@@ -105,6 +106,10 @@ class SweepGrid:
     def on_event(self, event: Event) -> None:
         """Update the grid after an event."""
         place = self._places[event.config.key]
+        if event.epoch is None:
+            self._epochs.pop(event.config.key, None)
+        else:
+            self._epochs[event.config.key] = event.epoch
         if event.kind == "started":
             self._counts["running"][place] += 1
             self._most_running = max(self._most_running, self._counts["running"].total())
@@ -116,7 +121,7 @@ class SweepGrid:
             self._messages.add((event.kind, event.message))  # one cause often fails many runs: print it once
             self.say(f"{event.kind}: {' on '.join(place)}, seed {event.config.seed}: {event.message}")
         # Between the end of a run and the start of the next, a line would count too few running ones.
-        settled = event.kind in ("started", "kept") or not self._waiting()
+        settled = event.kind in ("started", "kept", "epoch") or not self._waiting()
         if settled and not self._console.is_terminal and time.monotonic() - self._printed > SECONDS_BETWEEN_LINES:
             self.say(self.summary())
 
@@ -129,12 +134,19 @@ class SweepGrid:
         """The state of the sweep in one line."""
         done, running, failed = (self._counts[state].total() for state in ("done", "running", "failed"))
         parts = [f"{self._name}: {done:,} of {self._total.total():,} runs done"]
-        parts += [f"{running} running"] if running else []
+        parts += [f"{running} running{self._reached()}"] if running else []
         parts += [f"{failed} failed"] if failed else []
         left = self._left.seconds(self._most_running)
         if left and done + failed < self._total.total():
             parts.append(f"about {timedelta(seconds=round(left))} left")
         return ", ".join(parts)
+
+    def _reached(self) -> str:
+        """Which epochs the running runs have reached, as far as they have told them."""
+        epochs = sorted(self._epochs.values())
+        if not epochs:
+            return ""
+        return f" (at epoch {epochs[0]})" if epochs[0] == epochs[-1] else f" (at epochs {epochs[0]} to {epochs[-1]})"
 
     def _waiting(self) -> int:
         """Number of runs that have not started."""

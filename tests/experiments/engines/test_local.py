@@ -62,6 +62,16 @@ def test_a_worker_that_dies_is_replaced_and_its_run_not_lost(tmp_path: Path, sto
     assert sweep(CONFIGS, store, engine).ran == 1
 
 
+def test_a_run_tells_its_epoch_if_it_is_long(tmp_path: Path, engine: LocalEngine) -> None:
+    (tmp_path / "1.epoch").write_text("7")
+    for name, runs in {"local": engine, "serial": SerialEngine(tmp_path, runner="fake_runs:Scripted")}.items():
+        events: list[Event] = []
+        sweep(CONFIGS[:2], Store(tmp_path / name), runs, events.append)
+        short, long = ([(e.kind, e.epoch) for e in events if e.config == config] for config in CONFIGS[:2])
+        assert short == [("started", None), ("finished", None)]
+        assert long == [("started", None), ("epoch", 7), ("finished", None)]
+
+
 def test_workers_are_kept_for_the_next_run_and_errors_do_not_end_them(
     tmp_path: Path, store: Store, engine: LocalEngine
 ) -> None:

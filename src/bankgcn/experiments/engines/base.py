@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import importlib
+import time
 import traceback
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
+from bankgcn.training.callbacks import Callback
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
+
+if TYPE_CHECKING:  # it needs PyTorch, which a table of records does not
+    from bankgcn.training.fitting import Epoch
 
 RUNNER = "bankgcn.training.execute:Runner"
 """Name of what makes, from a data root and a folder for checkpoints, the function that runs a configuration. Other
 processes import it."""
 
+EPOCH_SECONDS = 1.0
+"""How often a run tells its epoch, at most."""
+
 RETRIES = 2
 """How often a run is repeated if its worker dies."""
+
+
+Kind = Literal[
+    "kept", "elsewhere", "set aside", "outdated", "started", "epoch", "retried", "finished", "diverged", "failed"
+]
 
 
 @dataclass(frozen=True)
@@ -27,20 +41,23 @@ class Event:
     Args:
         kind: ``"kept"``: there is a record of the run. ``"set aside"``: its record is damaged. ``"outdated"``: the
             dataset has changed since its record was written. ``"elsewhere"``: another sweep on the same store runs it.
-            ``"started"``. ``"retried"``: its worker died, and the run starts again. ``"finished"``, ``"diverged"``,
-            ``"failed"``: the status of its new record.
+            ``"started"``. ``"epoch"``: it has reached another epoch; not all epochs are told. ``"retried"``: its worker
+            died, and the run starts again. ``"finished"``, ``"diverged"``, ``"failed"``: the status of its new record.
         config: The run.
         record: Its record, if there is one.
         message: A message for the user.
+        epoch: The last epoch of the run, if it is known.
     """
 
-    kind: Literal["kept", "elsewhere", "set aside", "outdated", "started", "retried", "finished", "diverged", "failed"]
+    kind: Kind
     config: RunSpec
     record: RunRecord | None = None
     message: str = ""
+    epoch: int | None = None
 
 
 OnEvent = Callable[[Event], None]
+OnEpoch = Callable[[int], None]
 
 
 class Engine(Protocol):
@@ -55,7 +72,7 @@ class Engine(Protocol):
 
         Args:
             configs: The runs.
-            on_event: Called for every run that starts, or starts again.
+            on_event: Called for every run that starts, or starts again, and now and then for its epochs.
         """
         ...
 
@@ -84,15 +101,26 @@ class SerialEngine:
             on_event(Event("started", config))
             torch.set_num_threads(1)
             try:
-                record = run(config)
+                record = run(config, partial(pass_on, on_event, config))
             finally:
                 torch.set_num_threads(threads)
             yield record
 
 
-def make_runner(
-    runner: str, data_root: str | Path | None, checkpoints: str | Path | None = None
-) -> Callable[[RunSpec], RunRecord]:
+class Run(Protocol):
+    """Runs a configuration."""
+
+    def __call__(self, config: RunSpec, on_epoch: OnEpoch | None = None) -> RunRecord:
+        """The record of the run, also if it fails.
+
+        Args:
+            config: The run.
+            on_epoch: Called with the number of an epoch, at most every ``EPOCH_SECONDS``.
+        """
+        ...
+
+
+def make_runner(runner: str, data_root: str | Path | None, checkpoints: str | Path | None = None) -> Run:
     """The function that runs a configuration and turns every error into a failed record.
 
     Args:
@@ -103,9 +131,9 @@ def make_runner(
     module, _, name = runner.partition(":")
     run = getattr(importlib.import_module(module), name)(data_root, checkpoints)
 
-    def run_or_fail(config: RunSpec) -> RunRecord:
+    def run_or_fail(config: RunSpec, on_epoch: OnEpoch | None = None) -> RunRecord:
         try:
-            return run(config)
+            return run(config, [_TellEpochs(on_epoch)] if on_epoch else [])
         except (
             ValueError,
             OSError,
@@ -116,3 +144,20 @@ def make_runner(
             return RunRecord.failed(config, traceback.format_exc().strip())
 
     return run_or_fail
+
+
+def pass_on(on_event: OnEvent, config: RunSpec, epoch: int) -> None:
+    """Tell a sweep which epoch a run has reached."""
+    on_event(Event("epoch", config, epoch=epoch))
+
+
+class _TellEpochs(Callback):
+    """Tells the number of an epoch every ``EPOCH_SECONDS``; a shorter run tells none."""
+
+    def __init__(self, on_epoch: OnEpoch):
+        self._on_epoch, self._told = on_epoch, time.monotonic()
+
+    def on_epoch_end(self, epoch: Epoch) -> None:
+        if time.monotonic() - self._told > EPOCH_SECONDS:
+            self._told = time.monotonic()
+            self._on_epoch(epoch.number)

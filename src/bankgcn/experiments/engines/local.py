@@ -11,11 +11,12 @@ import sys
 import tempfile
 import threading
 from collections.abc import Generator, Iterable
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
-from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEvent
+from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEpoch, OnEvent, pass_on
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
@@ -106,7 +107,7 @@ class _WorkerPool:
     def _run_with_retries(self, config: RunSpec, worker: _Worker) -> None:
         for retries_left in reversed(range(RETRIES + 1)):
             try:
-                self.messages.put(worker.run(config))
+                self.messages.put(worker.run(config, partial(pass_on, self.messages.put, config)))
                 return
             except WorkerDied as error:
                 if self._stopped:
@@ -125,8 +126,12 @@ class _Worker:
         self._open = contextlib.ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def run(self, config: RunSpec) -> RunRecord:
+    def run(self, config: RunSpec, on_epoch: OnEpoch) -> RunRecord:
         """Run a configuration.
+
+        Args:
+            config: The run.
+            on_epoch: Called with the number of an epoch, now and then.
 
         Raises:
             WorkerDied: The process ended during the run. The next run starts a new process.
@@ -134,16 +139,17 @@ class _Worker:
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
-        answer = b""
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(json.dumps(config.to_dict()).encode() + b"\n")
             process.stdin.flush()
-            answer = process.stdout.readline()
-        if not answer.endswith(b"\n"):
-            cause = _cause_of_death(process.wait(), self._stderr)
-            self.close()
-            raise WorkerDied(cause)
-        return RunRecord.from_dict(json.loads(answer))
+        while (answer := process.stdout.readline()).endswith(b"\n"):
+            kind, value = json.loads(answer)
+            if kind == "record":
+                return RunRecord.from_dict(value)
+            on_epoch(value)
+        cause = _cause_of_death(process.wait(), self._stderr)
+        self.close()
+        raise WorkerDied(cause)
 
     def kill(self) -> None:
         """Kill the process; any thread may call this."""

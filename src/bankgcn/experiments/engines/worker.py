@@ -1,4 +1,4 @@
-"""A worker process: it reads configurations from standard input and writes records, one JSON line each."""
+"""A worker process: it reads configurations from standard input, and writes epochs and records, one JSON line each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from queue import SimpleQueue
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import torch
 
@@ -24,10 +24,14 @@ def main() -> None:
     run = make_runner(*arguments)
     tasks: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
-    while True:
-        record = run(RunSpec.from_dict(json.loads(tasks.get())))
-        answers.write(json.dumps(record.to_dict()).encode() + b"\n")
+
+    def answer(kind: str, value: Any) -> None:
+        answers.write(json.dumps([kind, value]).encode() + b"\n")
         answers.flush()
+
+    while True:
+        record = run(RunSpec.from_dict(json.loads(tasks.get())), lambda epoch: answer("epoch", epoch))
+        answer("record", record.to_dict())
 
 
 def _listen(requests: BinaryIO, tasks: SimpleQueue[bytes]) -> None:
