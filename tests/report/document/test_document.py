@@ -14,7 +14,7 @@ from bankgcn.report.document.answer import answer
 from bankgcn.report.document.cost import cost
 from bankgcn.report.document.differences import against_baselines
 from bankgcn.report.document.evidence import AS_PAPER, BEST, Evidence
-from bankgcn.report.document.sections import data, filters, large_datasets, studies, table1
+from bankgcn.report.document.sections import data, filters, studies, table1
 from fake_records import fake_record, fake_records
 
 SCORES = {"bank": 0.70, "mlp": 0.60}
@@ -191,21 +191,6 @@ def test_without_records_the_page_says_so() -> None:
     assert "No dataset of Table 1 is complete yet." in document.text
     assert document.pictures == {}
     assert "nan" not in document.text
-
-
-def test_table_4_has_its_runs_and_the_epochs_after_which_they_ended() -> None:
-    grid = Grid(weight_decays=(0.0,), gammas=(0.1,))
-    whole, reduced = (
-        TABLE_4.restricted(datasets=[name], models=["gcn", "bank-K2-s16"], grid=grid, runs=runs).configs()
-        for name, runs in (("CIFAR-10", 1), ("CIFAR-10-1000", 3))
-    )
-    records = fake_records(whole, epochs=120) | fake_records(reduced, epochs=70)
-    text = large_datasets(Evidence(records), {})
-    assert "No hyper-parameters are chosen: weight decay 0, gamma 0.1 for filter banks." in text
-    assert "| runs | 1 (paper: 3) | 3 (paper: 3) |" in text
-    assert "| GCN | 120 | 70, 70, 70 |" in text
-    del records[reduced[0].key]
-    assert "| GCN | 120 | not run yet |" in large_datasets(Evidence(records), {})
 
 
 def test_a_dataset_of_table_4_is_missing_until_all_models_that_run_on_it_have_their_runs(

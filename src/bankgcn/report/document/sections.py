@@ -1,4 +1,4 @@
-"""The sections of the document on tables, edges, curves and filters."""
+"""The sections of the document on Tables 1 to 3, edges, filters and data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bankgcn.experiments.paper.layout import STAND_INS, Column
 from bankgcn.experiments.paper.settings import AS_PAPER, BEST_OF_THREE, Setting
-from bankgcn.experiments.paper.tables import TABLES, figure3
+from bankgcn.experiments.paper.tables import figure3
 from bankgcn.report.compact import NOT_RUN, compact
 from bankgcn.report.document.differences import against_reference
 from bankgcn.report.document.evidence import MAIN, PLACE_SETTINGS, Evidence, complete_only, row_named
@@ -21,8 +21,6 @@ from bankgcn.report.results import Results, collect
 from bankgcn.report.sheet import write_sheet
 
 Files = Mapping[str, bytes]
-
-LENGTHS = "Number of runs, and the epoch after which each of them ended:"
 
 STAND_IN_RUNS = 5
 """Number of runs of a dataset that stands in for one of the paper's."""
@@ -135,25 +133,3 @@ def filters(evidence: Evidence, files: Files) -> str:
             parts += [f"### {setting.label}", show(f"figure3-{place}", text, files)]
             parts += [write_sheet(sheet, "markdown").strip()]
     return "\n\n".join(parts) or f"{NOT_RUN.capitalize()}."
-
-
-def large_datasets(evidence: Evidence, files: Files) -> str:
-    """Table 4, one table for each place of l2 that has been run; nothing is chosen in it."""
-    parts = []
-    for setting in PLACE_SETTINGS.values():
-        results = evidence.results("table4", setting)
-        if occupied_columns(results):
-            parts += [f"### {setting.label}", table_of(results), LENGTHS, _lengths(results)]
-    return "\n\n".join(parts) or f"{NOT_RUN.capitalize()}."
-
-
-def _lengths(results: Results) -> str:
-    """How many runs the columns have, and after how many epochs they ended."""
-    columns = occupied_columns(results)
-    papers = {column.name: column.runs for column in TABLES[results.table.name].columns}
-    lines = [["runs", *(f"{column.runs} (paper: {papers[column.name]})" for column in columns)]]
-    for row in results.table.rows:
-        ended = [[record.epochs for record in results.at(row, column).records if record] for column in columns]
-        if any(ended):
-            lines.append([row.label, *(", ".join(map(str, epochs)) or NOT_RUN for epochs in ended)])
-    return table_lines(["", *(column.label for column in columns)], lines)
