@@ -24,7 +24,7 @@ def records_of(column: str, models: list[str], runs: int, scores: Mapping[str, f
 
 
 def section(*records: list[RunRecord]) -> str:
-    return large_datasets(Evidence({record.config.key: record for part in records for record in part}))
+    return large_datasets(Evidence({record.config.key: record for part in records for record in part}), {})
 
 
 def test_runs_epochs_and_differences_stand_beside_the_papers() -> None:

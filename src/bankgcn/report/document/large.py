@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bankgcn.experiments.paper.layout import Column, Row
+from bankgcn.experiments.paper.settings import AS_PAPER
 from bankgcn.experiments.paper.tables import TABLES
 from bankgcn.report.compact import NOT_RUN
 from bankgcn.report.document.evidence import PLACE_SETTINGS, Evidence
 from bankgcn.report.document.findings import BLIND, rows_apart
+from bankgcn.report.document.pictures import show_all
 from bankgcn.report.document.sections import table_of
 from bankgcn.report.document.wording import bullets, counted, labels, table_lines
 from bankgcn.report.dot_plot import occupied_columns
@@ -20,13 +22,14 @@ LENGTHS = "Number of runs, and the epoch after which each of them ended:"
 DECREASE = "Change from the whole dataset to the reduced one, in percent of the score; ours, then the paper's:"
 
 
-def large_datasets(evidence: Evidence) -> str:
+def large_datasets(evidence: Evidence, files: Mapping[str, bytes]) -> str:
     """Table 4, one table for each place of l2 that has been run."""
     parts = []
     for setting in PLACE_SETTINGS.values():
         results = evidence.results("table4", setting)
         if columns := occupied_columns(results):
             parts += [f"### {setting.label}", table_of(results)]
+            parts += show_all("table4", AS_PAPER, files) if setting.grid.normalize == AS_PAPER.grid.normalize else []
             parts += [bullets([_summary(results, column) for column in columns])]
             parts += [*_differences(results, columns), *_decreases(results, columns)]
             parts += [LENGTHS, _lengths(results, columns)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from bankgcn.experiments.paper.settings import PLACES, Setting
+from bankgcn.experiments.paper.settings import AS_PAPER, PLACES, Setting
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.report.compact import NOT_RUN
 from bankgcn.report.curves import CURVES, Curve, draw_curve
@@ -78,6 +78,16 @@ def _of_table_1(setting: Setting) -> tuple[Picture, Picture]:
     )
 
 
+LARGE = Picture(
+    name="table4",
+    text="Test score of all models on each large dataset, beside the paper's figures.",
+    table="table4",
+    setting=AS_PAPER,
+    paint=draw_dots,
+    is_drawn=_any_score,
+)
+
+
 def _of_curve(curve: Curve, setting: Setting) -> Picture:
     return Picture(
         name=f"{curve.table}-{curve.name}",
@@ -92,6 +102,7 @@ def _of_curve(curve: Curve, setting: Setting) -> Picture:
 PICTURES: tuple[Picture, ...] = (
     *(picture for setting in MAIN for picture in _of_table_1(setting)),
     *(_of_curve(curve, setting) for curve in CURVES.values() for setting in settings_of(curve.table)),
+    LARGE,
 )
 
 
