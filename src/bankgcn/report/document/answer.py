@@ -87,8 +87,8 @@ def _claim_on_large(evidence: Evidence) -> str:
         better, worse = rows_apart(results, reference.name, column)
         rivals = [row for row in baselines(results) if row in rows]
         words += (
-            f" {_on_large(column)}, {reference.label} is ahead of {sum(row in worse for row in rivals)} of {len(rivals)} "
-            f"baselines and behind {sum(row in better for row in rivals)}"
+            f" {_on_large(column)}, {reference.label} is ahead of {sum(row in worse for row in rivals)} of "
+            f"{len(rivals)} baselines and behind {sum(row in better for row in rivals)}"
         )
         words += f", and {'' if blind in worse else 'not '}ahead of an MLP without edges." if blind in rows else "."
     return words
@@ -100,7 +100,8 @@ def _edges_on_large(evidence: Evidence) -> str:
     for column in _tested_columns(results):
         if blind in planned_rows(results.table, column):
             ahead = rows_apart(results, BLIND, column)[0]
-            words += f" {_on_large(column)}, ahead of the MLP without edges: {labels(ahead) or 'no model'}."
+            models = f"{labels(ahead)} are" if len(ahead) > 1 else f"{labels(ahead) or 'no model'} is"
+            words += f" {_on_large(column)}, {models} ahead of the MLP without edges."
     return words
 
 
