@@ -13,10 +13,12 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from bankgcn.experiments import RunRecord, RunSpec, Store, sweep
 from bankgcn.experiments.engines.base import SerialEngine
+from bankgcn.training.callbacks import Callback
 from children import kill, start, wait
 
 RUNS, PROCESSES = 30, 3
@@ -29,10 +31,10 @@ class Slow:
 
     seconds = (0.01, 0.05)
 
-    def __init__(self, folder: str):
+    def __init__(self, folder: str, checkpoints: str | None = None):
         self.folder = Path(folder)
 
-    def __call__(self, config: RunSpec) -> RunRecord:
+    def __call__(self, config: RunSpec, callbacks: Sequence[Callback] = ()) -> RunRecord:
         """The same record for the same configuration."""
         with (self.folder / "attempts").open("a") as file:
             file.write(f"{config.seed} {os.getpid()}\n")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # it needs PyTorch, which a table of records does not
     from bankgcn.training.fitting import Epoch
 
 RUNNER = "bankgcn.training.execute:Runner"
-"""Name of what makes, from a data root and a folder for checkpoints, the function that runs a configuration. Other
-processes import it."""
+"""Name of what makes, from a data root and a folder for checkpoints, the function that runs a configuration with
+callbacks. Other processes import it."""
 
 EPOCH_SECONDS = 1.0
 """How often a run tells its epoch, at most."""
