@@ -9,7 +9,7 @@ from bankgcn.experiments.paper.layout import Column, Row
 from bankgcn.experiments.paper.settings import AS_PAPER
 from bankgcn.experiments.paper.tables import TABLES
 from bankgcn.report.compact import NOT_RUN
-from bankgcn.report.document.evidence import PLACE_SETTINGS, Evidence
+from bankgcn.report.document.evidence import Evidence
 from bankgcn.report.document.findings import BLIND, rows_apart
 from bankgcn.report.document.pictures import show_all
 from bankgcn.report.document.sections import table_of
@@ -23,17 +23,22 @@ DECREASE = "Change from the whole dataset to the reduced one, in percent of the 
 
 
 def large_datasets(evidence: Evidence, files: Mapping[str, bytes]) -> str:
-    """Table 4, one table for each place of l2 that has been run."""
-    parts = []
-    for setting in PLACE_SETTINGS.values():
-        results = evidence.results("table4", setting)
-        if columns := occupied_columns(results):
-            parts += [f"### {setting.label}", table_of(results)]
-            parts += show_all("table4", AS_PAPER, files) if setting.grid.normalize == AS_PAPER.grid.normalize else []
-            parts += [bullets([_summary(results, column) for column in columns])]
-            parts += [*_differences(results, columns), *_decreases(results, columns)]
-            parts += [LENGTHS, _lengths(results, columns)]
-    return "\n\n".join(parts) or f"{NOT_RUN.capitalize()}."
+    """Table 4 in words, figures and differences."""
+    results = evidence.results("table4", AS_PAPER)
+    columns = occupied_columns(results)
+    if not columns:
+        return f"{NOT_RUN.capitalize()}."
+    return "\n\n".join(
+        [
+            table_of(results),
+            *show_all("table4", AS_PAPER, files),
+            bullets([_summary(results, column) for column in columns]),
+            *_differences(results, columns),
+            *_decreases(results, columns),
+            LENGTHS,
+            _lengths(results, columns),
+        ]
+    )
 
 
 def _summary(results: Results, column: Column) -> str:
