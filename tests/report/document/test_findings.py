@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -97,7 +98,20 @@ def test_the_gain_by_test_is_the_distance_of_the_two_choices_over_the_seeds_that
         records[config.key] = fake_record(config, valid_score=valid, test_score=test)
     results = collect(part, records)
     assert gain_by_test(results, part.rows[0], part.columns[0], records) == pytest.approx(3.0)
-    assert validation_score(results, part.rows[0], part.columns[0], records) == pytest.approx(90)
+
+
+def test_the_validation_score_needs_the_search_and_nothing_else() -> None:
+    part = PART.restricted(models=["gcn"])
+    row, column = part.rows[0], part.columns[0]
+    valid = {0.0: 0.7, 1e-5: 0.9, 1e-4: 0.8}
+    records = {
+        config.key: fake_record(config, valid_score=valid[config.train.weight_decay])
+        for config in part.configs()
+        if config.seed < 2  # those that choose: the winner has no other runs, as a place that is not the best
+    }
+    assert validation_score(part, row, column, records) == pytest.approx(90)
+    del records[next(key for key, record in records.items() if record.config.train.weight_decay == 0)]
+    assert math.isnan(validation_score(part, row, column, records))
 
 
 def test_a_cell_with_a_missing_run_shows_nothing() -> None:

@@ -52,6 +52,11 @@ def choose(
     return with_seed(winners[None].config, 0) if winners else None
 
 
+def is_searched(table: Table, row: Row, column: Column, records: Mapping[str, RunRecord]) -> bool:
+    """Whether the search of a cell is complete: its winner stays, whatever runs come."""
+    return all(config.key in records for config in _search_configs(table, row, column))
+
+
 def needed_configs(table: Table, row: Row, column: Column, winner: RunSpec | None = None) -> list[RunSpec]:
     """The runs that a cell needs: those of its search, and the winner's other seeds.
 
@@ -119,9 +124,8 @@ def _other_configs(table: Table, records: Mapping[str, RunRecord]) -> list[RunSp
     for column in table.columns:
         in_column = []
         for row in table.rows:
-            searched = _search_configs(table, row, column)
-            if all(config.key in records for config in searched):
-                winner = choose(table, row, column, records)
+            if is_searched(table, row, column, records):
+                winner, searched = choose(table, row, column, records), _search_configs(table, row, column)
                 in_column += needed_configs(table, row, column, winner)[len(searched) :]
         configs += sorted(in_column, key=lambda config: config.seed)
     return unique(configs)

@@ -8,9 +8,9 @@ from statistics import fmean
 
 import numpy as np
 
-from bankgcn.experiments.paper.layout import Column, Row
+from bankgcn.experiments.paper.layout import Column, Row, Table
 from bankgcn.experiments.paper.published import PUBLISHED
-from bankgcn.experiments.paper.search import choose, with_seed
+from bankgcn.experiments.paper.search import choose, is_searched, with_seed
 from bankgcn.experiments.ranks import critical_difference, rank_correlation
 from bankgcn.experiments.significance import holm
 from bankgcn.report.compact import LEVEL, verdict
@@ -146,12 +146,16 @@ def nearness(results: Results, column: Column) -> Nearness | None:
     return Nearness(mean_gap=fmean(abs(gap(cell)) for cell in cells), correlation=rank_correlation(ours, papers))
 
 
-def validation_score(results: Results, row: Row, column: Column, records: Records) -> float:
-    """Mean validation score of the chosen candidate over the seeds that choose, in percent; NaN if unknown."""
-    cell = results.at(row, column)
-    if cell.chosen is None:
+def validation_score(table: Table, row: Row, column: Column, records: Records) -> float:
+    """Mean validation score of the chosen candidate over the seeds that choose, in percent; NaN if unknown.
+
+    It needs the runs of the search alone. Where a cell also needed the winner's other runs, only places that win would
+    have a score.
+    """
+    chosen = choose(table, row, column, records) if is_searched(table, row, column, records) else None
+    if chosen is None:
         return math.nan
-    keys = [with_seed(cell.chosen, seed).key for seed in results.table.search_seeds(column)]
+    keys = [with_seed(chosen, seed).key for seed in table.search_seeds(column)]
     scores = [records[key].valid_score for key in keys]
     return math.nan if None in scores else 100 * fmean(score for score in scores if score is not None)
 

@@ -73,8 +73,8 @@ def _nearest(evidence: Evidence) -> str:
 def _validations(evidence: Evidence, row_index: int, column: Column) -> dict[str, float]:
     found = {}
     for place, setting in PLACE_SETTINGS.items():
-        results = evidence.results("table1", setting)
-        score = validation_score(results, results.table.rows[row_index], column, evidence.records)
+        table = evidence.table("table1", setting)
+        score = validation_score(table, table.rows[row_index], column, evidence.records)
         if not math.isnan(score):
             found[place] = score
     return dict(sorted(found.items(), key=lambda item: -item[1]))
