@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from importlib import metadata
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from bankgcn.cli.document import VERIFIED
 from bankgcn.experiments.packed import read_packed
+from bankgcn.experiments.verify import read_verification
 from bankgcn.report.document import FOLDER, Document, write_document
 
 ROOT = Path(__file__).parent.parent
@@ -21,9 +21,7 @@ PAGE = ROOT / "docs" / "reproduction.md"
 @pytest.fixture(scope="module")
 def document() -> Document:
     verified = RESULTS / VERIFIED
-    return write_document(
-        read_packed(RESULTS), verified=json.loads(verified.read_text()) if verified.exists() else None
-    )
+    return write_document(read_packed(RESULTS), verified=read_verification(verified) if verified.exists() else None)
 
 
 def test_every_table_and_sentence_of_the_page_comes_out_of_the_records(document: Document) -> None:

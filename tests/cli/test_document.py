@@ -28,7 +28,7 @@ def packed(folder: Path) -> Path:
 
 
 def test_the_page_is_written_with_its_pictures_and_is_the_same_again(command: Command, packed: Path) -> None:
-    (packed / "verify.json").write_text(json.dumps({"seed": 3, "checks": [{"verdict": "bit for bit"}]}))
+    (packed / "verify.json").write_text(json.dumps({"seed": 3, "drawn": 1, "checks": []}))
     code, out, err = command("document", packed, "--out", "docs/page.md")
     assert (code, err) == (0, "")
     assert "written to docs/page.md with 0 pictures" in out
@@ -37,6 +37,15 @@ def test_the_page_is_written_with_its_pictures_and_is_the_same_again(command: Co
     assert b"| table1 | As the paper | ENZYMES |" in page
     assert command("document", packed, "--out", "docs/page.md")[0] == 0
     assert Path("docs/page.md").read_bytes() == page
+
+
+@pytest.mark.parametrize("content", ["[]", '{"seed": 3', '{"seed": 3, "drawn": 1, "checks": [{"key": "a"}]}'])
+def test_a_damaged_outcome_of_verify_is_named(command: Command, packed: Path, content: str) -> None:
+    (packed / "verify.json").write_text(content)
+    code, _, err = command("document", packed, "--out", "page.md")
+    assert code == 1
+    assert "verify.json: is not a file of 'bankgcn verify --json'" in " ".join(err.split())
+    assert not Path("page.md").exists()
 
 
 def test_a_folder_without_records_is_refused(command: Command, folder: Path) -> None:

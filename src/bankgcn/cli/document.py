@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -28,13 +27,12 @@ def write_page(
     The page says what is not run yet. Run the command again when there are more records.
     """
     require("matplotlib", "bankgcn document")
+    from bankgcn.experiments.verify import read_verification
     from bankgcn.report.document import FOLDER, write_document
 
     records = read_records(folder)
     verified = folder / VERIFIED
-    document = write_document(
-        records, search_runs, json.loads(verified.read_text(encoding="utf-8")) if verified.exists() else None
-    )
+    document = write_document(records, search_runs, read_verification(verified) if verified.exists() else None)
     files = {out: document.text.encode()}
     files |= {out.parent / FOLDER / name: content for name, content in document.pictures.items()}
     for path, content in files.items():

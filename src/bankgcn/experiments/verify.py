@@ -5,8 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
 
+from bankgcn.choices import pick
+from bankgcn.files.errors import FileError
+from bankgcn.files.json_text import read_json
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
@@ -26,6 +30,7 @@ and without, 13 runs on MUTAG, ENZYMES and PROTEINS differed by up to 0.14.
 """
 
 Verdict = Literal["bit for bit", "within tolerance", "differs", "not checked"]
+VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
 AGREED: tuple[Verdict, ...] = ("bit for bit", "within tolerance")
 
 
@@ -72,6 +77,49 @@ class Check:
             "again": {name: getattr(self.again, name) for name in FIGURES},
             "changed": {name: list(pair) for name, pair in self.changed.items()} if self.again.versions else {},
         }
+
+
+class StoredCheck(NamedTuple):
+    """What a file keeps of a check."""
+
+    key: str
+    verdict: Verdict
+    recorded: Mapping[str, float | None]  # the names are those of FIGURES
+
+    def is_of(self, record: RunRecord) -> bool:
+        """Whether it checked this record, and not an earlier one of the same run."""
+        return all(self.recorded[name] == getattr(record, name) for name in FIGURES)
+
+
+class Verification(NamedTuple):
+    """The outcome of ``bankgcn verify --json``."""
+
+    seed: int
+    drawn: int  # more than there are checks, if it was interrupted
+    checks: tuple[StoredCheck, ...]
+
+
+def read_verification(path: Path) -> Verification:
+    """Read what ``bankgcn verify --json`` wrote.
+
+    Raises:
+        FileError: The file holds something else.
+    """
+    try:
+        content = read_json(path)
+        checks = tuple(
+            StoredCheck(
+                str(item["key"]),
+                pick(VERDICTS, item["verdict"], "verdict"),
+                {name: item["recorded"][name] for name in FIGURES},
+            )
+            for item in content["checks"]
+        )
+        return Verification(int(content["seed"]), int(content["drawn"]), checks)
+    except FileError:
+        raise
+    except (ValueError, TypeError, LookupError) as error:
+        raise FileError(f"is not a file of 'bankgcn verify --json' ({error}); run it again", path) from error
 
 
 def draw_sample(records: Mapping[str, RunRecord], size: int, seed: int) -> list[RunRecord]:

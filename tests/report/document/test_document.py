@@ -9,12 +9,14 @@ import pytest
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Grid
 from bankgcn.experiments.paper.tables import TABLE_1, TABLE_3, TABLE_4, figure3
+from bankgcn.experiments.verify import FIGURES, StoredCheck, Verdict, Verification, draw_sample
 from bankgcn.report.document import write_document
 from bankgcn.report.document.answer import answer
 from bankgcn.report.document.cost import cost
 from bankgcn.report.document.differences import against_baselines
 from bankgcn.report.document.evidence import AS_PAPER, BEST, Evidence
 from bankgcn.report.document.sections import data, filters, studies, table1
+from bankgcn.report.document.verification import verification
 from fake_records import fake_record, fake_records
 
 SCORES = {"bank": 0.70, "mlp": 0.60}
@@ -36,6 +38,11 @@ def records_of(
         for config in configs
         if config.seed < SEARCH_RUNS or config.train.gamma == 0
     }
+
+
+def stored_check(record: RunRecord, verdict: Verdict) -> StoredCheck:
+    """A check of this record, as a file keeps it."""
+    return StoredCheck(record.config.key, verdict, {name: getattr(record, name) for name in FIGURES})
 
 
 (PAPER,) = AS_PAPER.grid.normalize
@@ -155,11 +162,25 @@ def test_each_run_is_counted_once_in_the_cost(both: dict[str, RunRecord]) -> Non
 
 
 def test_the_outcome_of_verify_is_shown(as_paper: dict[str, RunRecord]) -> None:
-    assert "Not run yet: `bankgcn verify" in write_document(as_paper, SEARCH_RUNS).text
-    checks = [{"verdict": "bit for bit"}] * 3 + [{"verdict": "differs"}]
-    text = write_document(as_paper, SEARCH_RUNS, {"seed": 7, "checks": checks}).text
+    assert "Not run yet: `bankgcn verify" in verification(Evidence(as_paper))
+    drawn = draw_sample(as_paper, 4, seed=7)
+    checks = [stored_check(record, "differs" if number == 1 else "bit for bit") for number, record in enumerate(drawn)]
+    text = verification(Evidence(as_paper, verified=Verification(7, 4, tuple(checks))))
     assert "Of 4 records, drawn and run again by `bankgcn verify results --sample 4 --seed 7 --json" in text
-    assert "3 agreed: 3 bit for bit and 1 differs." in text
+    assert "3 agreed: 3 bit for bit and 1 differs. They are runs on ENZYMES (" in text
+    assert "They were drawn" not in text
+    half = Verification(7, 4, tuple(checks[:2]))  # interrupted
+    assert "They were drawn" not in verification(Evidence(as_paper, verified=half))
+
+
+def test_checks_of_records_that_are_not_here_do_not_count(as_paper: dict[str, RunRecord]) -> None:
+    checks = [stored_check(record, "bit for bit") for record in draw_sample(as_paper, 3, seed=7)]
+    other = checks[0]._replace(key="of another run")
+    earlier = checks[1]._replace(recorded={**checks[1].recorded, "test_score": 0.123})
+    text = verification(Evidence(as_paper, verified=Verification(7, 3, (other, earlier, checks[2]))))
+    assert "Of 1 record, drawn" in text
+    assert "2 more were checked that are not among the records of this page." in text
+    assert "They were drawn when there were other records" in text
 
 
 def test_a_stand_in_has_a_table_without_the_papers_figures_and_its_notes_on_the_data() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.settings import AS_PAPER
+from bankgcn.experiments.verify import Verification
 from bankgcn.report.document.agreement import choice_by_test, few_seeds, what_reproduces
 from bankgcn.report.document.answer import answer
 from bankgcn.report.document.commands import commands
@@ -39,7 +39,7 @@ SECTIONS: dict[str, Section] = {
     "The filters (Figure 3)": filters,
     "CIFAR-10 and ogbg-molhiv (Table 4)": large_datasets,
     "The data": lambda evidence, files: data(evidence),
-    "Records that were run again": lambda evidence, files: verification(evidence.verified),
+    "Records that were run again": lambda evidence, files: verification(evidence),
     "Time, machine and missing runs": lambda evidence, files: cost(evidence),
     "Commands": lambda evidence, files: commands(evidence.search_runs),
 }
@@ -60,7 +60,7 @@ class Document:
 
 
 def write_document(
-    records: Mapping[str, RunRecord], search_runs: int = SEARCH_RUNS, verified: Mapping[str, Any] | None = None
+    records: Mapping[str, RunRecord], search_runs: int = SEARCH_RUNS, verified: Verification | None = None
 ) -> Document:
     """The document. The same records give the same bytes, with the same version of matplotlib.
 

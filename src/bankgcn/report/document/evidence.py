@@ -9,6 +9,7 @@ from typing import Any
 from bankgcn.experiments.paper.layout import Column, Grid, Row, Table
 from bankgcn.experiments.paper.settings import AS_PAPER, BEST, PLACES, Setting
 from bankgcn.experiments.paper.tables import TABLES
+from bankgcn.experiments.verify import Verification
 from bankgcn.report.results import Records, Results, collect
 
 SEARCH_RUNS = 5
@@ -90,7 +91,7 @@ class Evidence:
 
     records: Records
     search_runs: int = SEARCH_RUNS
-    verified: Mapping[str, Any] | None = None
+    verified: Verification | None = None
     _results: dict[tuple[str, str], Results] = field(default_factory=dict, repr=False)
 
     def table(self, name: str, setting: Setting) -> Table:
