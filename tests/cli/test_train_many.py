@@ -38,6 +38,14 @@ def test_seeds_make_an_ensemble_that_is_tested_on_graphs_no_model_has_seen(comma
     assert header == "graph,class,predicted,p_-1,p_1,p_-1_sd,p_1_sd"
 
 
+def test_the_settings_of_a_run_have_no_split_of_their_own(command: Command, folder: Path) -> None:
+    assert command("train", *QUICK, "--out", "one")[0] == 0
+    code, _, err = command("train", "--config", "one/config.toml", "--seeds", "1-2", "--out", "many")
+    assert code == 0, err
+    hashes = {record(folder / "many" / name)["split_hash"] for name in ("seed-1", "seed-2")}
+    assert len(hashes) == 1
+
+
 def test_finished_models_are_kept_when_the_command_is_repeated(
     command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

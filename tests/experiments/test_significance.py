@@ -25,6 +25,16 @@ from bankgcn.experiments.significance import (
 scores = st.lists(st.integers(-40, 40), min_size=2, max_size=20)
 
 
+def test_the_unit_of_the_scores_does_not_matter() -> None:
+    first, second = [3.0, 3.1, 2.9, 3.2, 3.05], [9.0, 9.3, 8.8, 9.1, 9.2]
+    usual = compare(first, second, 1 / 8, higher_is_better=False)
+    for unit in (1e-19, 1e19):
+        found = compare([unit * s for s in first], [unit * s for s in second], 1 / 8, higher_is_better=False)
+        assert found.t_test == pytest.approx(usual.t_test, rel=1e-9)
+        assert (found.wins, found.ties, found.wilcoxon) == (5, 0, usual.wilcoxon)
+        assert found.difference == pytest.approx(unit * usual.difference)
+
+
 @given(st.floats(-50, 50), st.integers(1, 60))
 def test_students_distribution_equals_scipys(t: float, freedom: int) -> None:
     assert two_sided_t(t, freedom) == pytest.approx(2 * stats.t.sf(abs(t), freedom), abs=1e-13)

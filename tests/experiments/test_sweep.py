@@ -22,6 +22,7 @@ from bankgcn.experiments import Event, RunSpec, Store, make_engine, sweep
 from bankgcn.experiments.engines.base import SerialEngine
 from bankgcn.experiments.sweep import SweepResult
 from bankgcn.files.tensors import load_tensors, save_tensors
+from bankgcn.training.checkpoints import checkpoint_path
 from bankgcn.training.fitting import Epoch, Training
 from bankgcn.training.record import OtherVersion
 from fake_runs import attempts, scripted_score
@@ -204,6 +205,15 @@ def test_a_run_that_was_interrupted_resumes_from_its_checkpoint(
     (undisturbed,) = sweep([config], Store(tmp_path / "other"), SerialEngine()).records
     assert replace(resumed, seconds=0.0) == replace(undisturbed, seconds=0.0)
     assert [path.name for path in store.folder.iterdir()] == [f"{config.key}.json"]
+
+
+def test_a_checkpoint_beside_its_record_is_removed_by_the_next_sweep(store: Store, engine: SerialEngine) -> None:
+    sweep(CONFIGS[:1], store, engine)
+    left, other = (checkpoint_path(store.folder, config.key, []) for config in CONFIGS[:2])
+    for path in (left, other):
+        path.touch()
+    sweep(CONFIGS[:1], store, engine)
+    assert (left.exists(), other.exists()) == (False, True)
 
 
 def test_a_full_disk_ends_the_sweep_and_keeps_what_was_done(

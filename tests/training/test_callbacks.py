@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -63,6 +65,18 @@ def test_returning_true_ends_the_training_and_keeps_the_best_epoch() -> None:
     assert result.epochs == whole.epochs[:3]
     assert result.best == min(result.epochs, key=lambda epoch: epoch.valid_loss)
     assert len(later.epochs) == 3  # all callbacks see the last epoch
+
+
+def test_a_training_that_a_callback_ended_is_over_also_if_it_is_resumed(tmp_path: Path) -> None:
+    spec = RunSpec(dataset="MUTAG").with_(max_epochs=5, hidden_channels=8, num_layers=1, num_subspaces=2)
+    checkpoint = tmp_path / "checkpoint"
+    ended = execute(spec, callbacks=[Recorder(stop_after=2)], checkpoint=checkpoint)
+    resumed = execute(spec, checkpoint=checkpoint)
+    assert ended is not None
+    assert resumed is not None
+    assert checkpoint.exists()
+    assert len(resumed.epochs) == len(ended.epochs) == 2
+    assert resumed.record.test_loss == ended.record.test_loss
 
 
 def test_an_exception_abandons_the_training_and_every_callback_is_told() -> None:

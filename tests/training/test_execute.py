@@ -16,7 +16,7 @@ import torch
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.sources import Source, find_source
 from bankgcn.experiments import RunRecord, RunSpec, run
-from bankgcn.files.tensors import load_tensors
+from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
 from bankgcn.training import evaluate, fit, predict_logits
@@ -238,7 +238,7 @@ def test_an_interrupted_run_of_many_resumes_and_gives_the_record_of_an_undisturb
     assert timeless(resumed) == timeless(run(CONFIG))
     assert resumed.seconds > values["seconds"] > 0
     assert checkpoint.exists()  # until the record is stored
-    remove_checkpoints(tmp_path, CONFIG.key)
+    remove_checkpoints(tmp_path, {CONFIG.key})
     assert not list(tmp_path.iterdir())
 
 
@@ -249,6 +249,27 @@ def test_a_damaged_checkpoint_is_removed_and_the_run_starts_again(tmp_path: Path
     (checkpoint,) = tmp_path.iterdir()
     checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
     assert timeless(runner(CONFIG, [recorder])) == timeless(run(CONFIG))
+    assert [epoch.number for epoch in recorder.epochs] == [1, 2, 3]
+
+
+def test_a_state_that_cannot_be_resumed_is_removed_and_the_run_starts_again(tmp_path: Path) -> None:
+    runner, recorder = Runner(checkpoints=tmp_path), Recorder()
+    with pytest.raises(KeyboardInterrupt):
+        runner(CONFIG, [interrupted_after(2)])
+    (checkpoint,) = tmp_path.iterdir()
+    tensors, values = load_tensors(checkpoint)
+    del values["groups"]
+    save_tensors(checkpoint, tensors, values)
+    assert timeless(runner(CONFIG, [recorder])) == timeless(run(CONFIG))
+    assert [epoch.number for epoch in recorder.epochs] == [1, 2, 3]
+
+
+def test_a_run_without_kernels_does_not_resume_from_a_state_with_them(tmp_path: Path) -> None:
+    runner, recorder = Runner(checkpoints=tmp_path), Recorder()
+    with pytest.raises(KeyboardInterrupt):
+        runner(CONFIG, [interrupted_after(2)])
+    with use_kernels(False):
+        runner(CONFIG, [recorder])
     assert [epoch.number for epoch in recorder.epochs] == [1, 2, 3]
 
 
@@ -272,7 +293,7 @@ def test_a_run_on_other_graphs_or_versions_does_not_resume(tmp_path: Path, monke
     runner(CONFIG, [recorder := Recorder()])
     assert [epoch.number for epoch in recorder.epochs] == [1, 2, 3]
     assert checkpoint_path(tmp_path, "key", ["a"]) != checkpoint_path(tmp_path, "key", ["b"])
-    remove_checkpoints(tmp_path, CONFIG.key)
+    remove_checkpoints(tmp_path, {CONFIG.key})
     assert not list(tmp_path.iterdir())
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.kernels import use_kernels
 from bankgcn.nn import GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, TrainedModel
 from bankgcn.training.fitting import Training
 from bankgcn.training.objective import objective
 from bankgcn.training.parallel import ProcessGroup
+from bankgcn.training.stepper import make_stepper
+from bankgcn.training.weights import known_targets
 
 TASK = Task(names=("smooth", "alternating"))
 
@@ -42,6 +47,27 @@ def test_the_gradients_of_all_shards_add_up_to_that_of_the_batch(graphs: int, pr
             (share * objective(net, shard, config, TASK)[0]).backward()
     assert sorted(seen) == list(range(graphs))
     torch.testing.assert_close([parameter.grad for parameter in net.parameters()], expected)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_gradients_add_up_where_targets_are_unknown(on: bool) -> None:
+    generator = np.random.default_rng(0)
+    graphs = smooth_or_alternating(12)
+    y = generator.integers(0, 2, (12, 3)).astype(np.float32)
+    y[::2, 1:] = np.nan  # the first of two processes has a third of the targets that the second has
+    graphs = replace(graphs, y=y, classes=(), targets=("a", "b", "c"))
+    task, config = Task(kind="labels", names=("a", "b", "c")), TrainConfig(gamma=0.5, batch_size=6)
+    weights = generator.uniform(0.5, 2, 12)
+    counts = known_targets(y) * weights
+    net = GraphNetwork(1, 3, hidden_channels=16, num_layers=2)
+    with use_kernels(on):
+        stepper = make_stepper(net, graphs, config, task, weights=weights)
+        batch, gradient = graphs.batch(), stepper.parameters.gradient
+        loss, expected = stepper.add_gradient(batch), gradient.clone()
+        gradient.zero_()
+        losses = [stepper.add_gradient(*ProcessGroup(rank, 2).shard(batch, counts)) for rank in (0, 1)]
+    torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-5)
+    assert float(sum(losses)) == pytest.approx(float(loss), rel=1e-5)
 
 
 def test_one_process_alone_agrees_with_itself() -> None:

@@ -109,10 +109,10 @@ def _resolve(typed: dict[str, Any], store: Path | None) -> tuple[ComparisonSetti
     check_store(folder)
     kept = ComparisonSettings.read(folder)
     if kept is None:
-        _ = settings.table  # raises if a setting is wrong
+        settings.check()
         return settings, folder
     settings = kept.overridden(typed)
-    _ = settings.table
+    settings.check()
     for name, value in kept.data.items():
         if settings.data[name] != value:
             raise ValueError(

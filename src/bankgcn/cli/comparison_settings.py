@@ -72,6 +72,8 @@ class ComparisonSettings:
     def write(self, store: Path) -> None:
         """Keep the settings in a store, with full paths: they mean the same wherever they are read again."""
         paths = {name: self.data[name] for name in (SOURCE, "test") if self.data[name]}
+        if self.data_root is not None:
+            paths[DATA_ROOT] = str(Path(self.data_root).expanduser().absolute())
         write_toml(store / FILE, {**self.given, **paths}, "bankgcn compare --store FOLDER resumes this comparison")
 
     def with_(self, **given: Plain) -> ComparisonSettings:
@@ -127,7 +129,16 @@ class ComparisonSettings:
             weight_decays=numbers_in(decays, "weight-decays") if decays else Grid.weight_decays,
             gammas=numbers_in(gammas, "gammas") if gammas else Grid.gammas,
         )
-        return comparison_table(self.specs, runs=self["runs"], search_runs=self["search_runs"] or None, grid=grid)
+        runs, searched = self["runs"], self["search_runs"]
+        return comparison_table(self.specs, runs=runs, search_runs=searched if 0 < searched < runs else None, grid=grid)
+
+    def check(self) -> None:
+        """Make the description of every run.
+
+        Raises:
+            ValueError: A setting is wrong.
+        """
+        self.table.configs()
 
     @cached_property
     def data(self) -> dict[str, Plain]:

@@ -43,8 +43,9 @@ class Members:
         cls, flags: dict[str, Plain], config: Path | None, out: Path | None, seeds: str | None
     ) -> Members | None:
         """The trainings that flags ask for; ``None`` if it is one."""
-        given = {**(read_toml(config) if config else {}), **flags}
-        folds = int(given.get("folds", 0)) if int(given.get("fold", -1)) < 0 else 0
+        file = read_toml(config) if config else None
+        given = Settings.resolve(flags, file, str(config))
+        folds = given["folds"] if given["fold"] < 0 else 0
         if seeds is None and not folds:
             if out is not None and not RunFolder(out).started and _holds_runs(out):
                 raise FileError("holds several runs: to resume them, type --seeds or --folds as before", out)
@@ -58,14 +59,14 @@ class Members:
         if folds:
             members = {f"fold-{fold}": {**flags, "fold": fold} for fold in range(folds)}
         if numbers:
-            split: dict[str, Plain] = {"split_seed": given.get("split_seed", numbers[0])}
+            split: dict[str, Plain] = {"split_seed": given["split_seed"] if given["split_seed"] >= 0 else numbers[0]}
             members = {
                 f"{name}-seed-{number}".lstrip("-"): {**one, **split, "seed": number}
                 for name, one in members.items()
                 for number in numbers
             }
         first = next(iter(members.values()))
-        settings = Settings.resolve(first, read_toml(config) if config else None, str(config))
+        settings = Settings.resolve(first, file, str(config))
         name = re.sub("-fold=0", "", settings.name) + (f"-seeds={seeds}" if seeds else "")
         return cls(out or RUNS / name, members, share_split=not folds)
 

@@ -23,7 +23,7 @@ COVERAGE = 0.95
 BISECTIONS = 60  # more than the digits of a number
 
 SAME = 1e-12
-"""Scores that differ by less count as equal: in floating point, 0.9 - 0.8 is not 0.8 - 0.7."""
+"""Scores of about 1 that differ by less count as equal: in floating point, 0.9 - 0.8 is not 0.8 - 0.7."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,18 +93,21 @@ def compare(
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} scores against {len(second)}: expected scores on the same splits")
-    differences = np.asarray(first, np.float64) - np.asarray(second, np.float64)
-    paired = differences[~np.isnan(differences)]
-    paired = np.where(np.abs(paired) < SAME, 0.0, paired)
-    gains = paired if higher_is_better else -paired
+    scores = np.array([first, second], np.float64)
+    paired = scores[:, ~np.isnan(scores).any(0)]
+    # Errors have the unit of the target, so they may all be tiny. A power of two changes no digit.
+    unit = 2.0 ** np.frexp(np.abs(paired).max(initial=0.0))[1]
+    scaled = (paired[0] - paired[1]) / unit
+    scaled[np.abs(scaled) < SAME] = 0.0
+    gains = scaled if higher_is_better else -scaled
     return Comparison(
-        difference=float(paired.mean()) if len(paired) else math.nan,
-        t_test=corrected_t_test(paired, test_to_train),
-        wilcoxon=signed_rank_test(paired),
+        difference=float(scaled.mean() * unit) if len(scaled) else math.nan,
+        t_test=corrected_t_test(scaled, test_to_train),
+        wilcoxon=signed_rank_test(scaled),
         wins=int((gains > 0).sum()),
         ties=int((gains == 0).sum()),
         losses=int((gains < 0).sum()),
-        dropped=len(differences) - len(paired),
+        dropped=len(first) - len(scaled),
     )
 
 
@@ -114,7 +117,7 @@ def corrected_t_test(differences: NDArray[np.float64], test_to_train: float = TE
     .. math:: t = \bar d \Big/ \sqrt{(1/n + n_{test}/n_{train})\, \sigma^2}, \quad n - 1 \text{ degrees of freedom}
 
     Args:
-        differences: One for each split.
+        differences: One for each split, of scores of about 1.
         test_to_train: :math:`n_{test}/n_{train}`; 0 gives the plain paired t-test.
     """
     count = len(differences)
@@ -196,6 +199,8 @@ def two_sided_t(t: float, freedom: int) -> float:
 
 def signed_rank_test(differences: NDArray[np.float64]) -> float:
     """Two-sided p-value of Wilcoxon's signed-rank test, exact for any number of ties; differences of 0 are left out.
+
+    The differences are those of scores of about 1.
 
     Under the null hypothesis both signs of each rank are equally likely, so adding one rank after the other builds the
     distribution of the sum of positive ranks.

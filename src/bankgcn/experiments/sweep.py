@@ -73,6 +73,7 @@ def sweep(
     failed: list[RunRecord] = []
     ran = 0
     store.remove_unfinished()
+    remove_checkpoints(store.folder, {key for key in done if before[key] is not None})  # of a killed sweep
     with closing(_run_missing(missing, before, store, engine, on_event)) as events:
         for event in events:
             assert event.record is not None
@@ -109,7 +110,7 @@ def _run_missing(
             for record in _run(_claimed(missing, before, store, claims), engine, on_event):
                 if record.status != "failed":
                     store.put(record)
-                    remove_checkpoints(store.folder, record.config.key)
+                    remove_checkpoints(store.folder, {record.config.key})
                 claims.release(record.config.key)
                 ended.add(record.config.key)
                 yield Event(record.status, record.config, record, record.error)

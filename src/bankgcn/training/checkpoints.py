@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,9 @@ def checkpoint_path(folder: Path, key: str, depends_on: Any) -> Path:
     return folder / f"{key}.{content_hash(depends_on)[:10]}{SUFFIX}"
 
 
-def remove_checkpoints(folder: Path, key: str) -> None:
-    """Remove all states of a run: its record is stored."""
-    for path in folder.glob(f"{key}.*{SUFFIX}"):
-        path.unlink(missing_ok=True)
+def remove_checkpoints(folder: Path, keys: Container[str]) -> None:
+    """Remove all states of runs whose records are stored. One that cannot be removed stays: it does no harm."""
+    for path in folder.glob(f"*{SUFFIX}"):
+        if path.name.partition(".")[0] in keys:
+            with contextlib.suppress(OSError):
+                path.unlink()

@@ -12,16 +12,15 @@ import torch
 from numpy.typing import NDArray
 
 from bankgcn.data.features.spec import describe_features
-from bankgcn.files.errors import FileError
 from bankgcn.files.tables import Columns
-from bankgcn.files.tensors import load_tensors
+from bankgcn.kernels.jit.switch import fused_for
 from bankgcn.nn import BankConv, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
 from bankgcn.training.assessment import constant_prediction
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.checkpoints import checkpoint_path
 from bankgcn.training.checks import class_notes
-from bankgcn.training.fitting import Epoch, FitResult, fit
+from bankgcn.training.fitting import CheckpointError, Epoch, FitResult, fit
 from bankgcn.training.held_out import HeldOut, score_held_out
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.parallel import ProcessGroup
@@ -207,20 +206,20 @@ class Runner:
         started = time.perf_counter()
         run = prepare(spec, self.load)
         seconds = time.perf_counter() - started
-        # On a full disk, it is the record that cannot be stored: the sweep ends then, with a message for the user.
-        result = execute(run, callbacks=callbacks, checkpoint=self._checkpoint(run), needs_checkpoint=False)
+        checkpoint = self._checkpoint(run)
+        try:
+            # On a full disk, it is the record that cannot be stored: the sweep ends then, with a message for the user.
+            result = execute(run, callbacks=callbacks, checkpoint=checkpoint, needs_checkpoint=False)
+        except CheckpointError as error:
+            Path(error.path).unlink()
+            return self(spec, callbacks)  # from the start
         assert result is not None  # this process is not one of a group
         return replace(result.record, seconds=seconds + result.record.seconds)
 
     def _checkpoint(self, run: PreparedRun) -> Path | None:
-        """The file for the state of a run. A damaged one is removed: the run starts again."""
+        """The file for the state of a run."""
         if self.checkpoints is None:
             return None
-        depends_on = [run.fingerprint, run.split.hash, versions(""), torch.get_num_threads()]
-        path = checkpoint_path(self.checkpoints, run.spec.key, depends_on)
-        if path.exists():
-            try:
-                load_tensors(path)
-            except FileError:
-                path.unlink()
-        return path
+        kernels = "on" if fused_for() else "off"
+        depends_on = [run.fingerprint, run.split.hash, versions(kernels), torch.get_num_threads()]
+        return checkpoint_path(self.checkpoints, run.spec.key, depends_on)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
@@ -26,11 +27,15 @@ from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
 from bankgcn.training.memory import reuse_memory
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.stepper import make_stepper
-from bankgcn.training.weights import LossWeights
+from bankgcn.training.weights import LossWeights, known_targets
 
 CHECKPOINT_SECONDS = 20.0
 
 Ended = Literal["patience", "max_epochs", "diverged", "stopped"]  # stopped: by a callback
+
+
+class CheckpointError(FileError):
+    """A file that a training cannot resume from."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,7 @@ class Training:
         return FitResult(self.best, tuple(self.epochs), ended, self.stepper.path, self.earlier_seconds)
 
     def steps(self) -> Iterator[Tensor | float]:
-        """Take one step for every batch, and yield the sum of its task losses in this process."""
+        """Take one step for every batch, and yield this process's part of the sum of its task losses."""
         self.net.train()
         if self.group.size == 1:
             several = self.config.batch_size * self.stepper.batches_per_call
@@ -161,14 +166,17 @@ class Training:
                 yield from self.stepper.step(batches.to(self.device))
             return
         gradient = self.stepper.parameters.gradient
+        counts = known_targets(cast(NDArray, self.train.y)).astype(np.float64)
+        if self.weights is not None:
+            counts *= self.weights
         batch_size = self.config.batch_size * self.group.size
         for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
-            batch, share = self.group.shard(whole.to(self.device), self.weights)
+            batch, share = self.group.shard(whole.to(self.device), counts)
             gradient.zero_()
-            total = self.stepper.add_gradient(batch, share) if batch.num_graphs else 0.0
+            loss = self.stepper.add_gradient(batch, share) if batch.num_graphs else 0.0
             self.group.all_reduce(gradient)
             self.optimizer.step()
-            yield total
+            yield loss * whole.num_graphs
 
     def _improves(self, epoch: Epoch) -> bool:
         if self.best is None:
@@ -195,6 +203,7 @@ class Training:
             "best": None if self.best is None else self.best.number,
             "groups": optimizer["param_groups"],
             "schedule": None if self.schedule is None else self.schedule.state_dict(),
+            "stopped": self.stopped,
             "seconds": self.earlier_seconds + time.perf_counter() - self.started,
         }
         return tensors, values
@@ -203,14 +212,14 @@ class Training:
         """Restore the state in a file.
 
         Raises:
-            FileError: The file holds no state of this training.
+            CheckpointError: The file holds no state of this training.
         """
         try:
             self.restore(*load_tensors(checkpoint))
-        except FileError:
-            raise
+        except FileError as error:
+            raise CheckpointError(error.message, error.path) from error
         except UNREADABLE as error:
-            raise FileError(f"cannot be resumed: {error}", checkpoint) from error
+            raise CheckpointError(f"cannot be resumed: {error}", checkpoint) from error
 
     def restore(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         """Restore a state. The resumed training ends, bit for bit, as one without an interruption."""
@@ -237,7 +246,8 @@ class Training:
         self.generator.set_state(parts["generator"][""])
         self.epochs = [Epoch(*epoch) for epoch in values["epochs"]]
         self.best = None if values["best"] is None else self.epochs[values["best"] - 1]
-        self.earlier_seconds = values.get("seconds", 0.0)  # a checkpoint of version 0.2.0 lacks them
+        self.stopped = values.get("stopped", False)  # a checkpoint of version 0.2.0 lacks this and the next one
+        self.earlier_seconds = values.get("seconds", 0.0)
 
 
 def fit(
@@ -291,6 +301,8 @@ def fit(
             epoch = training.run_epoch()
             writer.keep(training)
             training.stop_if(watching.on_epoch_end(epoch))
+        if training.stopped:  # also if it is resumed
+            writer.keep(training)
         result = training.result()
     except BaseException:
         writer.write()

@@ -52,15 +52,15 @@ class ProcessGroup:
 
         Args:
             batch: The batch.
-            weights: Weight of each graph of its source, if they do not count equally.
+            weights: How much each graph of its source counts in the loss, if they do not count equally.
         """
         if self.size == 1:
             return batch, 1.0
         shard = GraphBatch(batch.source, batch.indices[self.rank :: self.size], batch.device)
-        if weights is None:
+        total = 0.0 if weights is None else weights[batch.indices].sum()
+        if weights is None or total == 0:
             return shard, shard.num_graphs / batch.num_graphs
-        total = weights[batch.indices].sum()
-        return shard, float(weights[shard.indices].sum() / total) if total else 0.0
+        return shard, float(weights[shard.indices].sum() / total)
 
     def all_reduce(self, value: Tensor) -> Tensor:
         """Sum a tensor over all processes, in place."""

@@ -19,6 +19,7 @@ from bankgcn.training.config import TrainConfig
 from bankgcn.training.flat import FlatParameters
 from bankgcn.training.objective import collate_for, objective, program_for
 from bankgcn.training.parallel import ProcessGroup
+from bankgcn.training.weights import known_targets
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
     from bankgcn.kernels.network.executor import Targets
@@ -78,13 +79,13 @@ class Stepper:
         self.parameters.gradient.zero_()
         loss = self.add_gradient(graphs)
         self.optimizer.step()
-        return [loss]
+        return [loss * graphs.num_graphs]
 
     def add_gradient(self, batch: GraphBatch, share: float = 1.0) -> Tensor | float:
         """Add the gradient of a batch's objective, times its share of a larger batch.
 
         Returns:
-            The sum of the task losses; as a tensor on the device, so that the caller decides when to wait for it.
+            The task loss, times the share; as a tensor on the device, so that the caller decides when to wait for it.
         """
         key = self.dropout_key(self.steps_taken) if self.net.dropout else None
         weights = (
@@ -92,7 +93,7 @@ class Stepper:
         )
         loss, task = objective(self.net, batch, self.config, self.task, key, weights)
         (loss if share == 1 else loss * share).backward()
-        return task * batch.num_graphs
+        return task * share
 
 
 class ProgramStepper(Stepper):
@@ -140,9 +141,9 @@ class ProgramStepper(Stepper):
         return (losses * np.diff(batch_ptr)).tolist()
 
     def add_gradient(self, batch: GraphBatch, share: float = 1.0) -> float:
-        """Add the gradient of a batch's objective, times its share; return the sum of the task losses."""
+        """Add the gradient of a batch's objective, times its share; return the task loss, times the share."""
         (loss,) = self._run(batch, np.array([0, batch.num_graphs]), None, share)
-        return float(loss / share * batch.num_graphs) if share else 0.0
+        return float(loss)
 
     def _run(
         self, graphs: GraphBatch, batch_ptr: NDArray[np.int64], adam: Adam | None, share: float = 1.0
@@ -171,12 +172,11 @@ class ProgramStepper(Stepper):
 
         y = self.task.targets(cast(NDArray, graphs.source.y)[graphs.indices]).numpy()
         if self.task.kind == "classes":
-            classes, values, known = y, np.empty((0, 0)), np.ones(len(y))
+            classes, values = y, np.empty((0, 0))
         else:
             classes, values = np.empty(0, np.int64), np.ascontiguousarray(y, np.float64)
-            known = (~np.isnan(values)).sum(1)
         weights = np.ones(len(y)) if self.weights is None else self.weights[graphs.indices]
-        totals = np.add.reduceat(known * weights, batch_ptr[:-1]) if len(y) else np.ones(0)
+        totals = np.add.reduceat(known_targets(y) * weights, batch_ptr[:-1]) if len(y) else np.ones(0)
         totals[totals == 0] = 1
         return Targets(classes, values, share * weights / totals.repeat(np.diff(batch_ptr)))
 

@@ -41,6 +41,15 @@ def test_fixed_settings_are_not_varied_and_limit_what_must_divide_them() -> None
     assert rows["subspaces"].choices == (1, 2, 4)
 
 
+def test_a_fixed_divisor_limits_what_it_must_divide() -> None:
+    rows = {row.name: row for row in parameters_for("bank", {"subspaces": 64})}
+    assert rows["hidden"].choices == (64, 128)
+    rows = {row.name: row for row in parameters_for("mlp", {"subspaces": 64})}  # which has none
+    assert rows["hidden"].choices == (32, 64, 128)
+    with pytest.raises(ValueError, match="subspaces=48 divides no hidden that trials choose from \\(32, 64, 128\\)"):
+        parameters_for("bank", {"subspaces": 48})
+
+
 def test_a_search_without_anything_to_vary_is_refused() -> None:
     with pytest.raises(ValueError, match="every setting that trials of mlp could vary is fixed"):
         parameters_for("mlp", {row.name: 0 for row in SPACE})

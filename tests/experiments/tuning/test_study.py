@@ -78,6 +78,16 @@ def test_killed_resumed_and_extended_it_gives_the_same_trials(tmp_path: Path, wh
     assert search(tmp_path / "s", 16) == whole
 
 
+def test_an_interrupted_trial_with_the_usual_settings_is_repeated_although_others_have_ended(tmp_path: Path) -> None:
+    study, runner = open_study(tmp_path, SEARCH, ACCURACY), Scripted()
+    study.ask()  # of one process, which is killed
+    runner.run(study, study.ask())  # of another one
+    again = open_study(tmp_path, SEARCH, ACCURACY)
+    runner.run(again, again.ask())
+    usual = [trial for trial in ended_trials(again) if all(trial.values[k] == v for k, v in SEARCH.usual.items())]
+    assert len(usual) == 1
+
+
 def test_another_seed_gives_other_trials(tmp_path: Path, whole: list[TrialResult]) -> None:
     assert search(tmp_path / "s", 3, seed=1)[1:] != whole[1:3]
 

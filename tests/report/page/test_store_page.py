@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from bankgcn.experiments import RunRecord, RunSpec
+from bankgcn.experiments.selection import by_model, select
 from bankgcn.report.page.chart import Figure, Table
 from bankgcn.report.page.hyper_curves import best_by_value, hyper_figures
 from bankgcn.report.page.page import write_html
+from bankgcn.report.page.store_cells import Cell
 from bankgcn.report.page.store_page import store_page
 from fake_records import fake_record
 
@@ -52,6 +54,16 @@ def test_p_values_are_adjusted_for_the_models_of_a_dataset() -> None:
     ]
     alone = _first_p([run for run in runs if run.config.model.conv != "gin"])
     assert _first_p(runs) == pytest.approx(2 * alone, abs=1e-3)
+
+
+def test_test_graphs_that_all_seeds_share_need_no_correction_for_overlap() -> None:
+    def runs(name: str) -> list[RunRecord]:
+        specs = [RunSpec(dataset=name, train_per_class=5).with_(seed=seed) for seed in range(3)]
+        scores = zip(specs, (0.5, 0.6, 0.7), ("a", "b", "c"), strict=True)
+        return [fake_record(s, test_score=score, split_hash=h, split_sizes=(10, 1, 100)) for s, score, h in scores]
+
+    shared, drawn = (Cell(select(runs(name))[by_model(runs(name)[0].config)]) for name in ("CIFAR-10", "NCI1"))
+    assert (shared.test_to_train, drawn.test_to_train) == (0, 10)
 
 
 def _first_p(runs: list[RunRecord]) -> float:

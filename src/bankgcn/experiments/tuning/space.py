@@ -75,21 +75,33 @@ def parameters_for(model: str, fixed: Mapping[str, Plain]) -> tuple[Parameter, .
         fixed: Settings that the user has chosen; trials do not vary them.
 
     Raises:
-        ValueError: There is nothing left to vary.
+        ValueError: There is nothing left to vary, or no value of a setting fits the fixed ones.
     """
-    left = [row for row in SPACE if row.name not in fixed and model in (row.models or (model,))]
-    found = tuple(_dividing(row, fixed) for row in left)
+    rows = [row for row in SPACE if model in (row.models or (model,))]
+    found = tuple(_fitting(row, rows, fixed) for row in rows if row.name not in fixed)
     if not found:
         raise ValueError(f"every setting that trials of {model} could vary is fixed: leave out some of the options")
     return found
 
 
-def _dividing(row: Parameter, fixed: Mapping[str, Plain]) -> Parameter:
-    """The row with the values that divide a fixed setting."""
-    whole = fixed.get(row.divides)
-    if whole is None:
+def _fitting(row: Parameter, rows: Collection[Parameter], fixed: Mapping[str, Plain]) -> Parameter:
+    """The row with the values that divide a fixed setting, and that fixed settings divide, where they must."""
+    wholes = [int(fixed[row.divides])] if row.divides in fixed else []
+    parts = {other.name: int(fixed[other.name]) for other in rows if other.divides == row.name and other.name in fixed}
+    if not wholes and not parts:
         return row
-    return replace(row, choices=tuple(value for value in row.choices if int(whole) % int(value) == 0))
+    fits = tuple(
+        value
+        for value in row.choices
+        if all(whole % int(value) == 0 for whole in wholes) and all(int(value) % part == 0 for part in parts.values())
+    )
+    if not fits:
+        words = ", ".join(f"{name}={part}" for name, part in parts.items())
+        raise ValueError(
+            f"{words} divides no {row.name} that trials choose from ({', '.join(map(str, row.choices))}): "
+            f"choose it, too (--{row.name})"
+        )
+    return replace(row, choices=fits)
 
 
 def names_of(parameters: Collection[Parameter]) -> list[str]:

@@ -71,7 +71,7 @@ def open_study(folder: Path, search: Search, metric: Metric) -> optuna.Study:
     )
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING, TrialState.WAITING)):
         study.tell(trial.number, state=TrialState.FAIL)
-    if not valid_trials(study):
+    if not any(_has(trial, search.usual) for trial in valid_trials(study)):
         study.enqueue_trial(search.usual)
     return study
 
@@ -139,6 +139,12 @@ def importances(study: optuna.Study) -> dict[str, float]:
         return {}
     evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
     return optuna.importance.get_param_importances(study, evaluator=evaluator)
+
+
+def _has(trial: FrozenTrial, settings: Mapping[str, Plain]) -> bool:
+    """Whether a trial chose these settings."""
+    values = trial.user_attrs.get("values", {})
+    return all(values.get(name) == value for name, value in settings.items())
 
 
 def _storage(journal: Path) -> JournalStorage:

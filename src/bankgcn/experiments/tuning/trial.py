@@ -60,7 +60,7 @@ class Trials:
 
     def __init__(self, search: Search, load: Loader | None = None):
         self.search = search
-        first = {row.name: row.choices[0] for row in search.parameters if row.divides}  # 8 heads may not divide
+        first = {row.name: row.choices[0] for row in search.parameters if row.choices}  # the usual ones may not fit
         run = prepare(search.spec(first), load or Loader(search.data_root))
         self.graphs: PreparedRun = without_test_graphs(run)
         self.fingerprint = self.graphs.fingerprint

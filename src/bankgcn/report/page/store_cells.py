@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from bankgcn.experiments.comparison import draws_splits
 from bankgcn.experiments.selection import Selection
 from bankgcn.experiments.significance import Comparison, Spread, compare, corrected_interval
 from bankgcn.metrics import METRICS, Metric
@@ -58,9 +59,9 @@ class Cell:
 
     @property
     def test_to_train(self) -> float:
-        """Test graphs for each training graph; 0 if all runs have the same split."""
+        """Test graphs for each training graph; 0 if all runs have the same test graphs."""
         first = self.chosen.records[0]
-        same = len({record.split_hash for record in self.chosen.records}) == 1
+        same = not draws_splits(first.config) or len({record.split_hash for record in self.chosen.records}) == 1
         return 0.0 if same or not first.split_sizes else first.split_sizes[2] / max(first.split_sizes[0], 1)
 
     @cached_property
