@@ -85,10 +85,12 @@ def _claim_on_large(evidence: Evidence) -> str:
     for column in _tested_columns(results):
         rows = planned_rows(results.table, column)
         better, worse = rows_apart(results, reference.name, column)
+        certain = rows_apart(results, reference.name, column, adjusted=True)[1]
         rivals = [row for row in baselines(results) if row in rows]
+        ahead, surely, behind = (sum(row in found for row in rivals) for found in (worse, certain, better))
         words += (
-            f" {_on_large(column)}, {reference.label} is ahead of {sum(row in worse for row in rivals)} of "
-            f"{len(rivals)} baselines and behind {sum(row in better for row in rivals)}"
+            f" {_on_large(column)}, {reference.label} is ahead of {ahead} of {len(rivals)} baselines ({surely} with "
+            f"p-values adjusted by Holm's method) and behind {behind}"
         )
         words += f", and {'' if blind in worse else 'not '}ahead of an MLP without edges." if blind in rows else "."
     return words

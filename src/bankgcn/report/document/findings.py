@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -53,15 +54,14 @@ def leader(results: Results, column: Column) -> Row | None:
     return next((row for row in rows if is_ahead(results, row, [r for r in rows if r.conv != row.conv], column)), None)
 
 
-def marks(results: Results) -> tuple[int, int]:
+def marks(results: Results, columns: Sequence[Column]) -> tuple[int, int]:
     """How many cells differ from the reference by the paired test: as marked, and adjusted by Holm's method."""
-    marked = remaining = 0
-    for column in ranked_columns(results):
-        found = [results.comparison(row, column) for row in results.table.rows]
-        p_values = [math.nan if versus is None else versus.t_test for versus in found]
-        marked += sum(p < LEVEL for p in p_values)
-        remaining += sum(p < LEVEL for p in holm(p_values))
-    return marked, remaining
+    assert results.reference is not None
+    apart = [
+        [sum(map(len, rows_apart(results, results.reference.name, column, adjusted=way))) for column in columns]
+        for way in (False, True)
+    ]
+    return sum(apart[0]), sum(apart[1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +90,22 @@ def best_rank(results: Results) -> BestRank | None:
     return BestRank(row=rows[best], mean=float(means[best]), separated=separated)
 
 
-def rows_apart(results: Results, name: str, column: Column) -> tuple[list[Row], list[Row]]:
-    """The rows that are better and those that are worse than the named row by the paired test."""
+def rows_apart(results: Results, name: str, column: Column, *, adjusted: bool = False) -> tuple[list[Row], list[Row]]:
+    """The rows that are better and those that are worse than the named row by the paired test.
+
+    Args:
+        results: The results.
+        name: Name of the row.
+        column: The dataset.
+        adjusted: Whether the p-values are adjusted for the number of rows by Holm's method.
+    """
     referred = against(results, row_named(results, name))
-    signs = {row.name: verdict(referred, row, column) for row in results.table.rows}
-    rows = results.table.rows
-    return [row for row in rows if signs[row.name] == 1], [row for row in rows if signs[row.name] == -1]
+    found = [referred.comparison(row, column) for row in results.table.rows]
+    p_values = [math.nan if versus is None else versus.t_test for versus in found]
+    p_values = holm(p_values) if adjusted else p_values
+    apart = [row for row, p in zip(results.table.rows, p_values, strict=True) if p < LEVEL]
+    signs = {row.name: verdict(referred, row, column) for row in apart}
+    return [row for row in apart if signs[row.name] == 1], [row for row in apart if signs[row.name] == -1]
 
 
 def compared_cells(results: Results) -> list[Result]:

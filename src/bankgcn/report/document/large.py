@@ -12,7 +12,7 @@ from bankgcn.report.compact import NOT_RUN
 from bankgcn.report.document.evidence import Evidence
 from bankgcn.report.document.findings import BLIND, rows_apart
 from bankgcn.report.document.pictures import show_all
-from bankgcn.report.document.sections import table_of
+from bankgcn.report.document.sections import adjusted_marks, table_of
 from bankgcn.report.document.wording import bullets, counted, labels, table_lines
 from bankgcn.report.dot_plot import occupied_columns
 from bankgcn.report.fields import MISSING
@@ -31,6 +31,7 @@ def large_datasets(evidence: Evidence, files: Mapping[str, bytes]) -> str:
     return "\n\n".join(
         [
             table_of(results),
+            *adjusted_marks(results, columns),
             *show_all("table4", AS_PAPER, files),
             bullets([_summary(results, column) for column in columns]),
             *_differences(results, columns),

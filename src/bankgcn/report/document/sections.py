@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bankgcn.experiments.paper.layout import STAND_INS, Column
@@ -40,7 +40,7 @@ def table1(evidence: Evidence, files: Files) -> str:
     for setting in MAIN:
         results = evidence.results("table1", setting)
         parts += [f"### {setting.label}", f"In this setting, {setting.sentence}.", table_of(results)]
-        parts += _adjusted(results)
+        parts += adjusted_marks(results, ranked_columns(results))
         if occupied_columns(results):
             dots = show_all("table1", setting, files, "table1-")
             parts += ([] if setting == AS_PAPER else dots) + show_all("table1", setting, files, "ranks-")
@@ -49,8 +49,9 @@ def table1(evidence: Evidence, files: Files) -> str:
     return "\n\n".join([*parts, *_stand_ins(evidence)])
 
 
-def _adjusted(results: Results) -> list[str]:
-    marked, remaining = marks(results)
+def adjusted_marks(results: Results, columns: Sequence[Column]) -> list[str]:
+    """A sentence on how many arrows of a table would remain with adjusted p-values, if it has arrows."""
+    marked, remaining = marks(results, columns)
     if not marked:
         return []
     start = "With p-values adjusted for the rows of a dataset by Holm's method,"
