@@ -28,6 +28,21 @@ def test_classes_are_matched_by_name() -> None:
         concatenate(first, replace(second, classes=("b", "c")))
 
 
+def test_columns_of_targets_are_matched_by_name() -> None:
+    first = GraphSet.from_edges([1], np.zeros((2, 0), int), y=[[1.0, 2.0]], targets=("a", "b"), attributes=[0.0])
+    second = replace(first, targets=("b", "a"), name="other")
+    both = concatenate(first, second)
+    assert both.targets == ("a", "b")
+    assert both.y.tolist() == [[1, 2], [2, 1]]
+    with pytest.raises(GraphError, match="other: these graphs have no target b; their targets are a, c"):
+        concatenate(first, replace(second, targets=("a", "c")))
+
+
+def test_a_single_target_needs_no_name() -> None:
+    first = GraphSet.from_edges([1], np.zeros((2, 0), int), y=[1.0], targets=("a",), attributes=[0.0])
+    assert concatenate(first, replace(first, targets=("b",))).y.tolist() == [1, 1]
+
+
 def test_one_hot_columns_may_be_stored_as_attributes() -> None:
     first = GraphSet.from_edges([2], np.zeros((2, 0), int), labels=[0, 1], y=[0])
     second = GraphSet.from_edges([1], np.zeros((2, 0), int), attributes=[[0.0, 0.0]], y=[0])

@@ -150,3 +150,11 @@ def test_test_graphs_may_come_from_a_source_of_their_own(table: Path) -> None:
         prepare(spec)
     with pytest.raises(ValueError, match=r"20 graphs of own are test graphs by their split, and --test names others"):
         prepare(spec.with_(split_column="part"))
+
+
+def test_targets_of_test_graphs_are_of_the_kind_of_the_others(tmp_path: Path) -> None:
+    own, other = tmp_path / "own.csv", tmp_path / "other.csv"
+    own.write_text("smiles,y\n" + "".join(f"{'C' * size},{size}.5\n" for size in range(1, 21)))
+    other.write_text("smiles,y\nCCCCN,1\nCCCCS,2\n")
+    run = prepare(RunSpec(dataset=str(own)).with_(test=str(other)))
+    assert run.graphs.y[run.split.test].tolist() == [1.0, 2.0]

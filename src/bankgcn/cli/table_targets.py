@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bankgcn.data.readers.molecule_table import target_columns
 from bankgcn.data.readers.smiles_table import smiles_column
 from bankgcn.data.sources import Source
-from bankgcn.data.targets import name_of_class
+from bankgcn.data.targets import match_targets, name_of_class
 from bankgcn.files.tables import TextTable
 from bankgcn.tasks import Task
 from bankgcn.training.prediction_table import class_numbers
@@ -37,12 +37,8 @@ def table_targets(task: Task, names: Sequence[str], cells: Sequence[Sequence[Any
         if len(names) > 1:
             raise ValueError(f"the model predicts one class, but --target names {', '.join(names)}")
         return class_numbers(task, [name_of_class(row[0]) for row in cells])
-    own = task.names if len(names) == len(task.names) == 1 else tuple(names)
-    missing = [name for name in task.names if name not in own]
-    if missing:
-        raise ValueError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(own)}")
     words = [cell for row in cells for cell in row if isinstance(cell, str)]
     if words:
         raise ValueError(f"the model predicts {task.kind}, but the target {words[0]!r} is not a number")
     numbers = np.array([[np.nan if cell is None else cell for cell in row] for row in cells], np.float64)
-    return numbers.reshape(len(cells), len(own))[:, [own.index(name) for name in task.names]]
+    return match_targets(numbers.reshape(len(cells), len(names)), tuple(names), task.names)

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.join import join
+from bankgcn.data.targets import match_targets, target_names
 
 
 def concatenate(first: GraphSet, second: GraphSet) -> GraphSet:
     """The graphs of both sets, those of the second after those of the first.
 
     Args:
-        first: The first set; name, feature spec and numbers of classes are its own.
+        first: The first set; name, feature spec, numbers of classes and order of targets are its own.
         second: The second set, with the same node features. Edge labels are kept only if both have them.
 
     Raises:
@@ -29,7 +30,7 @@ def concatenate(first: GraphSet, second: GraphSet) -> GraphSet:
     offset = len(first) + len(first.skipped)
     aligned = replace(
         second,
-        y=_numbered_as(first, second),
+        y=_targets_as(first, second),
         classes=first.classes,
         targets=first.targets,
         feature_spec=first.feature_spec,
@@ -42,14 +43,18 @@ def concatenate(first: GraphSet, second: GraphSet) -> GraphSet:
     return replace(join([first, aligned]), skipped=skipped)
 
 
-def _numbered_as(first: GraphSet, second: GraphSet) -> NDArray:
-    """Targets of the second set, with the first one's numbers of classes."""
+def _targets_as(first: GraphSet, second: GraphSet) -> NDArray:
+    """Targets of the second set, with the first one's numbers of classes, or its order of columns."""
     if first.y is None or second.y is None:
         raise GraphError(f"{first.name if first.y is None else second.name} has no targets")
     if bool(first.classes) != bool(second.classes) or first.y.shape[1:] != second.y.shape[1:]:
         raise GraphError(f"the targets of {second.name} are of another kind than those of {first.name}")
     if not first.classes:
-        return second.y
+        try:
+            columns = match_targets(second.y, second.targets, target_names(first.y, first.targets))
+        except GraphError as error:
+            raise GraphError(f"{second.name}: {error}") from error
+        return columns.reshape(second.y.shape)
     number = {name: place for place, name in enumerate(first.classes)}
     present = [second.classes[place] for place in np.unique(second.y)]
     unknown = [name for name in present if name not in number]

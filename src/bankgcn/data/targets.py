@@ -111,6 +111,27 @@ def encode_targets(
     return Targets(_numbers(rows, names or range(len(first)), task), targets=names)
 
 
+def target_names(y: NDArray, names: tuple[str, ...], expected: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Names of the columns of numbers; without names, those that are expected if they are as many."""
+    width = _matrix(y).shape[1]
+    if width == len(expected) == 1:
+        return expected  # a single target needs no name to be told from others
+    return names or (expected if len(expected) == width else tuple(f"y{column}" for column in range(width)))
+
+
+def match_targets(y: NDArray, names: tuple[str, ...], expected: tuple[str, ...]) -> NDArray:
+    """The columns of numbers with the expected names, in that order, shape ``(G, len(expected))``.
+
+    Raises:
+        GraphError: There is no column of an expected name.
+    """
+    own = target_names(y, names, expected)
+    missing = [name for name in expected if name not in own]
+    if missing:
+        raise GraphError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(own)}")
+    return _matrix(y)[:, [own.index(name) for name in expected]]
+
+
 def _encode_column(
     values: Sequence[Any], name: str | None, task: TaskName | None, classes: Sequence[str] | None
 ) -> Targets:
@@ -199,6 +220,11 @@ def _by_number_then_word(name: str) -> tuple[bool, float, str]:
     if isinstance(number, int | float) and abs(number) < math.inf:
         return False, number, name
     return True, 0, name
+
+
+def _matrix(y: NDArray) -> NDArray:
+    """Numbers with a column for each target."""
+    return y if y.ndim == 2 else y[:, None]
 
 
 def _column(name: str | int | None) -> str:

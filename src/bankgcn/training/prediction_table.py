@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.targets import match_targets, target_names
 from bankgcn.files.tables import Cell, Columns
 from bankgcn.tasks import Task
 
@@ -39,8 +40,9 @@ def true_columns(task: Task, graphs: GraphSet) -> Columns:
         return []
     if graphs.classes:
         return [("class", [graphs.classes[number] for number in graphs.y.tolist()])]
-    names = target_names(task, graphs)
-    return [(f"{name}_true", _cells(column)) for name, column in zip(names, _matrix(graphs.y).T, strict=True)]
+    names = target_names(graphs.y, graphs.targets, task.names)
+    columns = graphs.y.reshape(len(graphs.y), -1).T
+    return [(f"{name}_true", _cells(column)) for name, column in zip(names, columns, strict=True)]
 
 
 def name_columns(graphs: GraphSet, numbers: Sequence[int]) -> Columns:
@@ -61,11 +63,7 @@ def true_targets(task: Task, graphs: GraphSet) -> NDArray:
         raise ValueError(f"the model predicts {task.kind}, and the targets of these graphs are of another kind")
     if graphs.classes:
         return class_numbers(task, [graphs.classes[number] for number in graphs.y.tolist()])
-    own = target_names(task, graphs)
-    missing = [name for name in task.names if name not in own]
-    if missing:
-        raise ValueError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(own)}")
-    return _matrix(graphs.y)[:, [own.index(name) for name in task.names]]
+    return match_targets(graphs.y, graphs.targets, task.names)
 
 
 def class_numbers(task: Task, names: Sequence[str]) -> NDArray[np.int64]:
@@ -84,20 +82,6 @@ def class_numbers(task: Task, names: Sequence[str]) -> NDArray[np.int64]:
             f"the model knows {', '.join(task.names)}; leave these graphs out, or train again with such graphs"
         )
     return np.array([place[name] for name in names], np.int64)
-
-
-def target_names(task: Task, graphs: GraphSet) -> tuple[str, ...]:
-    """Names of the numbers that graphs have as targets; without names, those of the model if they are as many."""
-    assert graphs.y is not None
-    width = _matrix(graphs.y).shape[1]
-    if width == len(task.names) == 1:
-        return task.names  # a single target needs no name to be told from others
-    return graphs.targets or (task.names if len(task.names) == width else tuple(f"y{n}" for n in range(width)))
-
-
-def _matrix(y: NDArray) -> NDArray:
-    """Numbers with a column for each target."""
-    return y if y.ndim == 2 else y[:, None]
 
 
 def _cells(column: NDArray) -> list[Cell]:

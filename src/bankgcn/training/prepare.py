@@ -67,7 +67,7 @@ class Loader:
         """The test graphs, read as the other graphs, with the same features."""
         assert spec.split.test is not None
         source = find_source(spec.split.test, self.data_root)
-        task = spec.task or ("classes" if graphs.classes else None)
+        task = spec.task or ("classes" if graphs.classes else "values")
         keywords = {name: value for name, value in spec.reader.keywords(task).items() if name in source.options}
         test = self._read(source, {**keywords, "expected": describe_features(graphs)})
         return without_weights(test) if spec.reader.ignore_weights else test
