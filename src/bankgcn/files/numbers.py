@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,8 +58,10 @@ def _parse(lines: list[str], dtype: type[Number], columns: int) -> NDArray[Numbe
     if not any(line.strip() for line in lines):  # loadtxt would warn of an empty input
         return None
     try:
-        values = np.loadtxt(lines, dtype=dtype, delimiter=",", comments=None, ndmin=2)
-    except (ValueError, OverflowError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # before NumPy 2.3, 1.5 as a whole number is 1
+            values = np.loadtxt(lines, dtype=dtype, delimiter=",", comments=None, ndmin=2)
+    except (ValueError, OverflowError, DeprecationWarning):
         return None
     if values.shape != (len(lines), columns) or not np.isfinite(values).all():  # loadtxt leaves out blank lines
         return None
