@@ -276,6 +276,13 @@ def test_weights_of_two_directions_may_differ_by_rounding() -> None:
     assert graphs.num_edges.tolist() == [1]
 
 
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.uint64])
+def test_classes_may_be_numbered_without_a_sign(dtype: type) -> None:
+    graphs = GraphSet.from_edges([1, 1], np.zeros((2, 0), int), y=np.array([1, 0], dtype))
+    assert graphs.y.tolist() == [1, 0]
+    assert graphs.classes == ("0", "1")
+
+
 def test_a_few_graphs_of_a_set_with_many_classes_are_taken() -> None:
     assert GraphSet.from_edges([1], NO_EDGES, y=[99]).num_classes == 100
     assert GraphSet.from_edges([1] * 200, NO_EDGES, y=np.arange(200)).num_classes == 200

@@ -159,7 +159,7 @@ def _encoded(words: NDArray, classes: Sequence[str] | None) -> tuple[NDArray, Se
 
 def _numbered_classes(y: NDArray[np.integer]) -> tuple[str, ...]:
     """The class numbers from 0 to the largest as names, if they are not mostly numbers of no graph."""
-    count = int(y.max(initial=-1)) + 1
+    count = int(y.max()) + 1 if len(y) else 0
     distinct = len(np.unique(y))
     if count > max(FEW_CLASSES, 2 * distinct):
         raise GraphError(
