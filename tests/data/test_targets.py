@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import get_args
+from collections.abc import Sequence
+from typing import Any, get_args
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -159,3 +161,23 @@ def test_unknown_targets_are_recognised(target: object) -> None:
 @pytest.mark.parametrize("target", [0, "", False, [None, 0], {"a": None, "b": 0}])
 def test_known_targets_are_recognised(target: object) -> None:
     assert not is_unknown(target)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        torch.tensor([0.5, 2.0]),
+        np.array([0.5, 2.0], np.float32),
+        [np.float32(0.5), np.int64(2)],
+        [torch.tensor(0.5), 2],
+    ],
+)
+def test_numbers_may_be_those_of_numpy_or_pytorch(values: Sequence[Any]) -> None:
+    y, classes, _ = encode_targets(values)
+    assert (y.tolist(), classes) == ([0.5, 2.0], None)
+
+
+def test_several_numbers_may_be_those_of_numpy_or_pytorch() -> None:
+    assert encode_targets(torch.tensor([[0.5, 2.0]])).y.tolist() == [[0.5, 2.0]]
+    assert encode_targets([[np.float32(0.5), torch.tensor(2)]]).y.tolist() == [[0.5, 2.0]]
+    assert encode_targets([{"a": np.float32(0.5), "b": np.int64(2)}]).y.tolist() == [[0.5, 2.0]]

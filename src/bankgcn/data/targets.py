@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Scalar = int | float | str | bool | None
 Target = Scalar | Sequence[Scalar] | Mapping[str, Scalar]
@@ -72,13 +75,13 @@ def is_unknown(target: Target) -> bool:
 
 
 def encode_targets(
-    values: Sequence[Target], task: TaskName | None = None, classes: Sequence[str] | None = None
+    values: Iterable[Target | NDArray | Tensor], task: TaskName | None = None, classes: Sequence[str] | None = None
 ) -> Targets:
     """Targets of graphs as arrays.
 
     Args:
         values: One for each graph: a word, a number, a list of numbers, or numbers by name. One target must be known;
-            of several, ``None`` and NaN are unknown.
+            of several, ``None`` and NaN are unknown. Numbers and lists may be those of NumPy or PyTorch.
         task: ``"classes"``: every distinct value is a class, numbers in their order before words in theirs.
             ``"values"``: real numbers. ``"labels"``: 0 and 1. ``None``: several targets per graph are numbers; single
             targets are numbers if all are numbers and some are not whole, else classes.
@@ -99,11 +102,12 @@ def encode_targets(
     """
     if task is not None:
         pick(dict.fromkeys(get_args(TaskName)), task, "task")
-    first = next((value for value in values if isinstance(value, list | tuple | Mapping)), None)
+    plain: list[Target] = [_plain(value) for value in values]
+    first = next((value for value in plain if isinstance(value, list | tuple | Mapping)), None)
     if first is None:
-        return _encode_column(list(values), None, task, classes)
+        return _encode_column(plain, None, task, classes)
     names = tuple(first) if isinstance(first, Mapping) else ()
-    rows = [_row(value, first, graph) for graph, value in enumerate(values)]
+    rows = [_row(value, first, graph) for graph, value in enumerate(plain)]
     if len(names) == 1:
         return _encode_column([row[0] for row in rows], names[0], task, classes)
     if task == "classes" or classes is not None:
@@ -130,6 +134,15 @@ def match_targets(y: NDArray, names: tuple[str, ...], expected: tuple[str, ...])
     if missing:
         raise GraphError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(own)}")
     return _matrix(y)[:, [own.index(name) for name in expected]]
+
+
+def _plain(value: Any) -> Any:
+    """A target with Python's numbers and lists for those of NumPy and PyTorch."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _encode_column(

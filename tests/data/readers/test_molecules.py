@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.readers.molecules import from_smiles
@@ -35,6 +36,7 @@ def test_targets_may_be_any_sequence() -> None:
     for y in ([1, 0], np.array([1, 0]), np.array(["b", "a"]), ("b", "a")):
         assert from_smiles(["C", "CC"], y).y.tolist() == [1, 0]
     assert from_smiles(["C", "CC"], np.array([0.5, 1.5])).y.tolist() == [0.5, 1.5]
+    assert from_smiles(["C", "CC"], torch.tensor([0.5, 1.5])).y.tolist() == [0.5, 1.5]
     assert from_smiles(["C", "CC"]).y is None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from bankgcn.data.readers.neighbors import nearest, undirected_edges
 from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
 from bankgcn.extras import require
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +56,7 @@ class Slicing:
 
 def from_images(
     images: Sequence[NDArray] | NDArray,
-    y: Sequence[Target] | NDArray | None = None,
+    y: Sequence[Target] | NDArray | Tensor | None = None,
     *,
     task: TaskName | None = None,
     slicing: Slicing | None = None,
@@ -78,7 +81,7 @@ def from_images(
         GraphError: An image has an impossible shape or values, or targets do not fit.
         ImportError: scikit-image is not installed.
     """
-    targets = None if y is None else y.tolist() if isinstance(y, np.ndarray) else list(y)
+    targets = None if y is None else list(y)
     if targets is not None and len(targets) != len(images):
         raise GraphError(f"there are {len(images)} images but {len(targets)} targets")
     named = ((f"image {number}", image) for number, image in enumerate(images))
@@ -217,7 +220,7 @@ def _edges(centres: Sequence[NDArray[np.float32]], neighbors: int) -> NDArray[np
     )
 
 
-def _encode(targets: Sequence[Target], task: TaskName | None) -> Targets:
+def _encode(targets: Sequence[Target | NDArray | Tensor], task: TaskName | None) -> Targets:
     try:
         return encode_targets(targets, task)
     except TargetError as error:

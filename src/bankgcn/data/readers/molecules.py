@@ -22,6 +22,7 @@ from bankgcn.extras import require
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
+    from torch import Tensor
 
 Features = Literal["raw", "onehot"]
 Policy = Literal["refuse", "skip"]
@@ -53,7 +54,7 @@ class Molecules:
 
 def from_smiles(
     smiles: Iterable[str],
-    y: Sequence[Target] | NDArray | None = None,
+    y: Sequence[Target] | NDArray | Tensor | None = None,
     *,
     features: Features = "raw",
     unreadable: Policy = "refuse",
@@ -82,7 +83,7 @@ def from_smiles(
         ([3, 6], 9, ('insoluble', 'soluble'))
     """
     smiles = list(smiles)
-    targets = None if y is None else y.tolist() if isinstance(y, np.ndarray) else list(y)
+    targets = None if y is None else list(y)
     if targets is not None and len(targets) != len(smiles):
         raise GraphError(f"there are {len(smiles)} molecules but {len(targets)} targets")
     molecules = parse_smiles(smiles)
