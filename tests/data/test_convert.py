@@ -112,6 +112,11 @@ def test_errors_in_lists_name_the_graph() -> None:
         (Data(torch.zeros(2, 1), torch.tensor([[0], [1]]), y=good.y), r"graph 1: edge \(0, 1\) has no reverse"),
         (Data(torch.zeros(2, 3), good.edge_index, y=good.y), r"graph 1: x has shape \(2, 3\), graph 0 has \(2, 1\)"),
         (Data(torch.zeros(2, 1), good.edge_index), "graph 1 has no y, but others have"),
+        (
+            Data(torch.zeros(2, 1), good.edge_index / 2, y=good.y),
+            "graph 1: edge_index has dtype float64, expected integers",
+        ),
+        (Data(torch.zeros(1, 1), good.edge_index, y=good.y, num_nodes=2), r"graph 1: x has shape \(1, 1\).* per node"),
     ):
         with pytest.raises(GraphError, match=message):
             from_pyg([good, bad])
@@ -122,6 +127,27 @@ def test_errors_in_lists_name_the_graph() -> None:
         from_pyg([good, Data(y=good.y)])
     with pytest.raises(GraphError, match=r"graph 0: the matrix has shape \(2, 3\)"):
         from_adjacency([np.zeros((2, 3))])
+
+
+def test_signals_belong_to_the_graph_of_their_place() -> None:
+    matrices = [np.zeros((2, 2)), np.zeros((3, 3))]
+    with pytest.raises(
+        GraphError, match=r"graph 0: attributes has shape \(3, 1\), expected \(2, ...\): one row per node"
+    ):
+        from_adjacency(matrices, [np.full((3, 1), 7.0), np.full((2, 1), 9.0)])
+    with pytest.raises(GraphError, match="there are 2 matrices, but attributes of 1 graphs"):
+        from_adjacency(matrices, [np.zeros((5, 1))])
+
+
+def test_weights_belong_to_the_graph_of_their_place() -> None:
+    from torch_geometric.data import Data
+
+    edges = torch.tensor([[0, 1], [1, 0]])
+    data_list = [Data(edge_index=edges, num_nodes=2, edge_weight=torch.ones(size)) for size in (1, 3)]
+    with pytest.raises(
+        GraphError, match=r"graph 0: edge_weight has shape \(1,\), expected \(2, ...\): one row per edge"
+    ):
+        from_pyg(data_list)
 
 
 def molecule(*elements: str) -> nx.Graph:

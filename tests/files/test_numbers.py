@@ -75,14 +75,14 @@ def test_a_whole_number_is_no_other_number(text: bytes) -> None:
         parse_table(text, TABLE, np.int64)
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_a_number_that_an_older_numpy_rounds_with_a_warning_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def loadtxt(lines: list[str], **options: object) -> np.ndarray:
         warnings.warn("parsing an integer via a float is deprecated", DeprecationWarning, stacklevel=2)
         return np.array([[int(float(line))] for line in lines])
 
     monkeypatch.setattr(np, "loadtxt", loadtxt)
-    with warnings.catch_warnings(), pytest.raises(FileError, match=r"table.txt:1: '1\.5' is not a whole number"):
-        warnings.simplefilter("ignore")
+    with pytest.raises(FileError, match=r"table.txt:1: '1\.5' is not a whole number"):
         parse_table(b"1.5", TABLE, np.int64)
 
 

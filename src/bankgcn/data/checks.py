@@ -45,11 +45,11 @@ def check_num_nodes(num_nodes: ArrayLike | Tensor) -> NDArray[np.int64]:
     return counts.astype(np.int64, copy=False)
 
 
-def check_edge_index(edge_index: ArrayLike | Tensor) -> NDArray[np.integer]:
+def check_edge_index(edge_index: ArrayLike | Tensor, name: str = "edge_index") -> NDArray[np.integer]:
     """The edge list as integers; ``flatten_edges`` checks that the nodes exist."""
-    edges = _integers("edge_index", as_array(edge_index))
+    edges = _integers(name, as_array(edge_index))
     if edges.ndim != 2 or len(edges) != 2:
-        raise GraphError(f"edge_index has shape {edges.shape}, expected (2, num_edges)")
+        raise GraphError(f"{name} has shape {edges.shape}, expected (2, num_edges)")
     return edges
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from bankgcn.data.batch import pointers
-from bankgcn.data.checks import as_array
+from bankgcn.data.checks import as_array, check_edge_index, check_rows
 from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
@@ -52,13 +52,18 @@ def from_pyg(
     num_nodes = [data.num_nodes for data in data_list]
     if None in num_nodes:
         raise GraphError(f"graph {num_nodes.index(None)} does not say how many nodes it has: set its num_nodes")
-    edges = [np.zeros((2, 0)) if data.edge_index is None else as_array(data.edge_index) for data in data_list]
+    edges = [
+        np.zeros((2, 0), np.int64)
+        if data.edge_index is None
+        else check_edge_index(data.edge_index, f"graph {number}: edge_index")
+        for number, data in enumerate(data_list)
+    ]
     return GraphSet.from_edges(
         num_nodes,
         _number_nodes(num_nodes, edges),
-        attributes=_join("x", data_list, lambda data: data.x),
-        edge_weight=_join("edge_weight", data_list, _pyg_weight),
-        **_targets(y, has_target, lambda: Targets(_join("y", data_list, _pyg_target))),
+        attributes=_join("x", data_list, lambda data: data.x, num_nodes, "node"),
+        edge_weight=_join("edge_weight", data_list, _pyg_weight, [pairs.shape[1] for pairs in edges], "edge"),
+        **_targets(y, has_target, lambda: Targets(_join("y", data_list, _pyg_target, [1] * len(data_list), "graph"))),
         name=name,
         asymmetric=asymmetric,
     )
@@ -173,13 +178,15 @@ def from_adjacency(
     for number, matrix in enumerate(dense):
         if matrix.ndim != 2 or len(matrix) != len(matrix.T):
             raise GraphError(f"graph {number}: the matrix has shape {matrix.shape}, expected a square one")
+    if attributes is not None and len(attributes) != len(dense):
+        raise GraphError(f"there are {len(dense)} matrices, but attributes of {len(attributes)} graphs")
     num_nodes = [len(matrix) for matrix in dense]
     edges = [np.stack(np.nonzero(matrix)) for matrix in dense]
     weights = [matrix[tuple(pairs)] for matrix, pairs in zip(dense, edges, strict=True)]
     return GraphSet.from_edges(
         num_nodes,
         _number_nodes(num_nodes, edges),
-        attributes=None if attributes is None else _join("attributes", attributes, np.asarray),
+        attributes=None if attributes is None else _join("attributes", attributes, as_array, num_nodes, "node"),
         edge_weight=np.concatenate([np.zeros(0), *weights]),
         y=y,
         name=name,
@@ -198,11 +205,9 @@ def to_adjacency(graphs: GraphSet) -> list[NDArray[np.float32]]:
     return matrices
 
 
-def _number_nodes(num_nodes: Sequence[int], edges: Sequence[NDArray]) -> NDArray[np.int64]:
+def _number_nodes(num_nodes: Sequence[int], edges: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
     """One edge list over all graphs, from lists that number the nodes of each graph from 0."""
     for graph, (count, pairs) in enumerate(zip(num_nodes, edges, strict=True)):
-        if pairs.ndim != 2 or len(pairs) != 2:
-            raise GraphError(f"graph {graph}: edge_index has shape {pairs.shape}, expected (2, num_edges)")
         for edge in np.flatnonzero(((pairs < 0) | (pairs >= count)).any(axis=0))[:1]:
             raise GraphError(
                 f"graph {graph}: edge {edge} is {tuple(pairs[:, edge].tolist())}, but it has {count} nodes"
@@ -211,8 +216,10 @@ def _number_nodes(num_nodes: Sequence[int], edges: Sequence[NDArray]) -> NDArray
     return np.concatenate([np.zeros((2, 0), np.int64), *edges], axis=1).astype(np.int64) + start
 
 
-def _join(what: str, items: Sequence[Item], take: Callable[[Item], Any]) -> NDArray | None:
-    """Concatenate an array of each graph; ``None`` if no graph has it."""
+def _join(
+    what: str, items: Sequence[Item], take: Callable[[Item], Any], rows: Sequence[int], per: str
+) -> NDArray | None:
+    """Concatenate an array of each graph, which has so many rows, one per ``per``; ``None`` if no graph has it."""
     values = [take(item) for item in items]
     missing = [number for number, value in enumerate(values) if value is None]
     if len(missing) == len(values):
@@ -220,7 +227,8 @@ def _join(what: str, items: Sequence[Item], take: Callable[[Item], Any]) -> NDAr
     if missing:
         raise GraphError(f"graph {missing[0]} has no {what}, but others have")
     arrays = [as_array(value) for value in values]
-    for number, array in enumerate(arrays):
+    for number, (array, count) in enumerate(zip(arrays, rows, strict=True)):
+        check_rows(f"graph {number}: {what}", array, count, per)
         if array.shape[1:] != arrays[0].shape[1:]:
             raise GraphError(f"graph {number}: {what} has shape {array.shape}, graph 0 has {arrays[0].shape}")
     return np.concatenate(arrays)
@@ -256,7 +264,8 @@ def _networkx_targets(graphs: Sequence[nx.Graph]) -> Targets:
     values = [graph.graph.get("y") for graph in graphs]
     if any(isinstance(value, list | tuple | Mapping) for value in values):
         return encode_targets(values, "values")
-    return Targets(_join("y", values, lambda value: None if value is None else np.asarray([value])))
+    own = _join("y", values, lambda value: None if value is None else np.asarray([value]), [1] * len(values), "graph")
+    return Targets(own)
 
 
 def _networkx_edges(
