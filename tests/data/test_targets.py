@@ -25,7 +25,7 @@ def test_a_cell_is_a_number_or_a_word(text: str, value: object) -> None:
     assert type(scalar(text)) is type(value)
 
 
-@pytest.mark.parametrize("text", ["", "  ", "nan", "NaN", "NA", "n/a", "null"])
+@pytest.mark.parametrize("text", ["", "  ", "nan", "NaN", "-nan", "NA", "n/a", "null", "<NA>", "#N/A", "None"])
 def test_an_empty_cell_and_its_usual_stand_ins_are_missing(text: str) -> None:
     assert scalar(text) is None
 
@@ -60,6 +60,10 @@ def test_whole_numbers_are_a_regression_on_request() -> None:
     assert (y.tolist(), classes) == ([3.0, 1.0], None)
 
 
+def test_none_in_lower_case_is_a_word() -> None:
+    assert scalar("none") == "none"
+
+
 def test_truth_values_are_classes_called_false_and_true() -> None:
     y, classes, _ = encode_targets([True, False])
     assert (y.tolist(), classes) == ([1, 0], ("false", "true"))
@@ -74,6 +78,8 @@ def test_truth_values_are_classes_called_false_and_true() -> None:
         ([1, math.nan], "classes", "no target"),
         (["a", None], None, "no target"),
         ([1.5, None], "values", "no target"),
+        ([0.5, "-", 2.5], None, "target '-' is not a number, but others are, such as 0.5: leave it empty"),
+        (["low", "0,5", "high"], None, "target '0,5' has a decimal comma: write 0.5"),
         ([1, 2], "labels", "label 2 is neither 0 nor 1"),
         ([[1, 2], [1, "a"]], None, "column 1: target 'a' is not a number"),
         ([{"a": 1, "b": 0}, {"a": 0, "b": 0.5}], "labels", "column 'b': label 0.5 is neither 0 nor 1"),
@@ -85,6 +91,11 @@ def test_a_target_that_does_not_fit_is_refused_with_its_graph(values: list, task
     with pytest.raises(TargetError, match=message) as caught:
         encode_targets(values, task)
     assert caught.value.graph == 1
+
+
+def test_words_among_real_numbers_are_classes_if_the_task_says_so() -> None:
+    assert encode_targets([0.5, "-", "0,5"], "classes").classes == ("0.5", "-", "0,5")
+    assert encode_targets([0.5, "-"], classes=("-", "0.5")).y.tolist() == [1, 0]
 
 
 def test_fixed_classes_keep_their_numbers_and_admit_no_others() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -19,8 +20,10 @@ Scalar = int | float | str | bool | None
 Target = Scalar | Sequence[Scalar] | Mapping[str, Scalar]
 TaskName = Literal["classes", "values", "labels"]
 
-MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null"})
+MISSING_WORDS = frozenset({"", "na", "n/a", "<na>", "#n/a", "#na", "null"})  # in upper or lower case
+PYTHON_NONE = "None"  # so written alone: none is a word, such as the lowest grade of a scale
 MANY_CLASSES = 20  # more distinct whole numbers than this may be values that happen to be whole
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -53,15 +56,16 @@ def scalar(text: str) -> int | float | str | None:
         [1, 1.5, 'active', None]
     """
     text = text.strip()
-    if text.lower() in MISSING_WORDS:
+    if text == PYTHON_NONE or text.lower() in MISSING_WORDS:
         return None
     if "_" in text:  # Python reads 1_0 as 10, but in a table it is a word
         return text
-    for number in (int, float):
+    for kind in (int, float):
         try:
-            return number(text)
+            number = kind(text)
         except ValueError:
             continue
+        return None if number != number else number
     return text
 
 
@@ -84,12 +88,13 @@ def encode_targets(
             of several, ``None`` and NaN are unknown. Numbers and lists may be those of NumPy or PyTorch.
         task: ``"classes"``: every distinct value is a class, numbers in their order before words in theirs.
             ``"values"``: real numbers. ``"labels"``: 0 and 1. ``None``: several targets per graph are numbers; single
-            targets are numbers if all are numbers and some are not whole, else classes.
+            targets are numbers if all are numbers and some are not whole, else classes. Words among numbers that are
+            not whole, and numbers with a decimal comma, are an error.
         classes: Names of the classes in order of their numbers, if a model fixes them.
 
     Raises:
         TargetError: A target does not fit the task, or the task cannot be guessed: many different whole numbers may be
-            classes or values.
+            classes or values, and a word among real numbers may be a mistake.
 
     Example:
         >>> encode_targets(["no", "yes", "no"])
@@ -152,8 +157,8 @@ def _encode_column(
     for graph, value in enumerate(values):
         if is_unknown(value):
             raise TargetError(f"{_column(name)}there is no target", graph)
-    if task is None and classes is None and _are_numbers(values):
-        task = "values" if not all(_is_whole(value) for value in values) else _task_of_integers(values, name)
+    if task is None and classes is None:
+        task = _guess_task(values, name)
     if task in ("values", "labels"):
         return Targets(_numbers([(value,) for value in values], (name,), task)[:, 0], targets=(name,) if name else ())
     names = [name_of_class(value) for value in values]
@@ -200,8 +205,26 @@ def _number(value: Scalar, name: str | int | None, graph: int) -> float:
     return float(value)
 
 
-def _are_numbers(values: Sequence[Scalar]) -> bool:
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+def _guess_task(values: Sequence[Any], name: str | None) -> TaskName:
+    """Numbers that are not all whole are values; whole numbers and words are classes."""
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    real = next((number for number in numbers if not _is_whole(number)), None)
+    if len(numbers) == len(values):
+        return _task_of_integers(numbers, name) if real is None else "values"
+    for graph, value in enumerate(values):
+        if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value):
+            raise TargetError(
+                f"{_column(name)}target {value!r} has a decimal comma: write {value.replace(',', '.')} "
+                '(task="classes" makes a class of every value)',
+                graph,
+            )
+        if isinstance(value, str) and real is not None:
+            raise TargetError(
+                f"{_column(name)}target {value!r} is not a number, but others are, such as {real}: leave it empty if "
+                'it is missing (task="classes" makes a class of every value)',
+                graph,
+            )
+    return "classes"
 
 
 def _is_whole(value: int | float) -> bool:
