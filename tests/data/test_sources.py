@@ -113,6 +113,13 @@ def test_paths_of_every_kind_are_read(root: Path) -> None:
     assert packed.num_features == 3  # all signals there are
 
 
+@pytest.mark.parametrize("source", ["./MUTAG", Path("MUTAG")])
+def test_a_path_is_no_name_of_a_dataset(source: str | Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_folder(root / "MUTAG", "OWN")
+    monkeypatch.chdir(root)
+    assert find_source(source).path == Path("MUTAG")
+
+
 def test_a_table_of_smiles_is_read(root: Path) -> None:
     pytest.importorskip("rdkit")
     (root / "own.csv").write_text("smiles,active\nCCO,1\nc1ccccc1,0\n")

@@ -156,7 +156,7 @@ def load_source(source: str | Path, data_root: str | Path | None = None, **optio
 def find_source(source: str | Path, data_root: str | Path | None = None) -> Source:
     """Find a dataset of the catalogue by its name, or else a path.
 
-    A path with the name of a dataset is written ``./NAME``.
+    A path with the name of a dataset is written ``./NAME``. A ``Path`` is never the name of a dataset.
 
     Args:
         source: Name or path.
@@ -165,8 +165,8 @@ def find_source(source: str | Path, data_root: str | Path | None = None) -> Sour
     Raises:
         ValueError: There is no such dataset or path, or no reader recognises the path.
     """
-    if str(source).lower() in {name.lower() for name in CATALOG}:
-        return find_dataset(str(source), data_root)
+    if isinstance(source, str) and source.lower() in {name.lower() for name in CATALOG}:
+        return find_dataset(source, data_root)
     path = Path(source).expanduser()
     if not path.exists():
         near = difflib.get_close_matches(str(source).lower(), {name.lower(): name for name in CATALOG}, n=1)
