@@ -85,6 +85,12 @@ def test_missing_entries_of_nodes_are_filled(tmp_path: Path) -> None:
         read_jsonlines(lines(path, [document(y="a"), document(charge=None, y="b")]), fill_missing="none")
 
 
+@pytest.mark.parametrize("word", ["Na", "007", "1.50"])
+def test_a_missing_word_is_filled_with_the_word_as_it_is_written(tmp_path: Path, word: str) -> None:
+    path = lines(tmp_path / "x.jsonl", [document(y="a"), document(None, y="b")])
+    assert word in read_jsonlines(path, fill_missing=word).feature_spec["words"]["element"]
+
+
 def test_graphs_without_a_target_are_refused_skipped_or_make_all_targets_unread(tmp_path: Path) -> None:
     path = lines(tmp_path / "x.jsonl", [document(y="a"), document(), document(y="b")])
     with pytest.raises(FileError, match=r"x\.jsonl:2: has no target, but other lines have \(missing=\"skip\" leaves"):

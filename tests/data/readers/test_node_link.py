@@ -63,6 +63,13 @@ def test_the_target_is_of_the_graph_or_of_the_document(target: object) -> None:
         parse_node_link(_document(target=target, graph={"y": target}))
 
 
+def test_a_key_of_the_target_may_contain_a_comma() -> None:
+    graph = {"IC50, nM": 0.5, "a": 1, "b": 2}
+    assert parse_node_link(_document(graph=graph), "IC50, nM").target == 0.5
+    assert parse_node_link(_document(**graph), "IC50, nM").target == 0.5
+    assert parse_node_link(_document(graph=graph), "a, b").target == {"a": 1, "b": 2}
+
+
 def test_the_name_is_of_the_graph_or_of_the_document() -> None:
     assert parse_node_link(_document(graph={"name": "benzene"})).name == "benzene"
     assert parse_node_link(_document(name=7)).name == "7"

@@ -73,7 +73,7 @@ def graph_set(
     skipped = Skipped(unreadable == "skip")
     graphs = parse_entries(entries, skipped, target if has_target else None, fill_missing is not None)
     if fill_missing is not None:
-        graphs = _filled(graphs, schema or infer_schema(graphs, skipped), scalar(fill_missing))
+        graphs = _filled(graphs, schema or infer_schema(graphs, skipped), fill_missing)
     schema = infer_schema(graphs, skipped) if schema is None else schema
     signals = {}
     for one in graphs:
@@ -133,9 +133,9 @@ def _check_kinds(one: PlacedGraph, is_word: dict[str, bool]) -> None:
                 raise one.entry.error(f"{key!r} of node {number} is {value!r}, but {before} came before")
 
 
-def _filled(graphs: Sequence[PlacedGraph], schema: NodeSchema, value: Any) -> list[PlacedGraph]:
-    """The graphs with this value for each entry that a node lacks."""
-    word = "" if value is None else str(value)
+def _filled(graphs: Sequence[PlacedGraph], schema: NodeSchema, word: str) -> list[PlacedGraph]:
+    """The graphs with this word, or the number that it stands for, for each entry that a node lacks."""
+    value = scalar(word)
     defaults: dict[str, Any] = dict.fromkeys(schema.categories, word)
     for key, width in schema.attributes.items():
         defaults[key] = [value] * width

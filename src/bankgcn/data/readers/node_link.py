@@ -163,7 +163,9 @@ def _signals(node: dict[str, Any], null_is_missing: bool) -> dict[str, Any]:
 
 def _target(document: dict[str, Any], metadata: dict[str, Any], key: str | None) -> Any:
     if key is not None:
-        values = {name.strip(): metadata.get(name.strip(), document.get(name.strip())) for name in key.split(",")}
+        whole = key in metadata or key in document  # then it is not split: a key may contain a comma
+        names = [key] if whole else [name.strip() for name in key.split(",")]
+        values = {name: metadata.get(name, document.get(name)) for name in names}
         return values if len(values) > 1 else next(iter(values.values()))
     if "target" in document and "y" in metadata:
         raise GraphError("has two targets: 'target', and 'y' of 'graph'")
