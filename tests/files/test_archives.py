@@ -128,6 +128,14 @@ def test_unpacking_leaves_out_the_one_top_folder(zip_of, tmp_path: Path) -> None
     assert (tmp_path / "new" / "two" / "b" / "x").read_bytes() == b"2"
 
 
+def test_unpacking_does_not_replace_a_folder(zip_of, tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "mine").touch()
+    with pytest.raises(FileError, match="set: cannot be written"):
+        unpack(Archive(zip_of({"a/x": b"1"})), tmp_path / "set")
+    assert [file.name for file in (tmp_path / "set").iterdir()] == ["mine"]
+
+
 def test_unpacking_a_damaged_zip_leaves_nothing(zip_of, tmp_path: Path) -> None:
     path = zip_of({"a/one": b"fine", "a/two": b"hello"}, zipfile.ZIP_STORED)
     path.write_bytes(path.read_bytes().replace(b"hello", b"hallo"))

@@ -146,7 +146,11 @@ class Archive:
 
 
 def unpack(archive: Archive, folder: Path) -> None:
-    """Write all members to a new folder, atomically, without the top folder that they share, if any."""
+    """Write all members to a new folder, atomically, without the top folder that they share, if any.
+
+    Raises:
+        FileError: A member cannot be unpacked, or the folder is there already.
+    """
     tops = {name.partition("/")[0] for name in archive.names}
     top = f"{tops.pop()}/" if len(tops) == 1 else ""
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +160,10 @@ def unpack(archive: Archive, folder: Path) -> None:
             file = root / name.removeprefix(top)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(archive.read(name))
-        os.replace(root, folder)
+        try:
+            os.replace(root, folder)
+        except OSError as error:  # such as a folder that is there already
+            raise FileError(f"cannot be written: {error.strerror}", folder) from error
 
 
 def _safe_name(name: str, archive: Path) -> str:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import os
 import socket
 import ssl
-import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
-from io import BufferedRandom, BufferedReader
 from pathlib import Path
+from typing import BinaryIO
 
 import bankgcn
+from bankgcn.files.atomic import atomic_write
 from bankgcn.files.errors import FileError
 
 Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all if the server says
@@ -38,7 +37,7 @@ class _Retry(Exception):
 class _Partial:
     """The bytes received so far, and the server's ETag of the version they belong to."""
 
-    stream: BufferedRandom
+    stream: BinaryIO
     version: str | None = None
 
     @property
@@ -88,26 +87,17 @@ def fetch(
         return target
     by_hand = f"to use a copy from elsewhere, put it at {target}"
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise FetchError(f"cannot write to {target.parent}: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "w+b") as stream:
+        with atomic_write(target) as stream:
             _try_repeatedly(url, _Partial(stream), sha256, progress, timeout, attempts, wait)
             stream.flush()
-            os.fsync(stream.fileno())
-        if check is not None:
-            check(Path(name))
-        os.replace(name, target)
+            if check is not None:
+                check(Path(stream.name))
     except FileError as error:
         raise FetchError(f"cannot download {url}: what came is no such file: {error.message}; {by_hand}") from error
     except FetchError as error:
         raise FetchError(f"cannot download {url}: {error}; {by_hand}") from error
     except OSError as error:
         raise FetchError(f"cannot write {target}: {error.strerror}") from error
-    finally:
-        Path(name).unlink(missing_ok=True)
     return target
 
 
@@ -195,17 +185,13 @@ def _check(partial: _Partial, sha256: str | None) -> None:
         raise _Retry("the server sent an empty file")
     if sha256 is None:
         return
-    found = _digest(partial.stream)
+    partial.stream.flush()
+    found = _sha256(Path(partial.stream.name))
     if found != sha256:
         partial.restart()
         raise _Retry(f"its SHA-256 is {found}, expected {sha256}")
 
 
-def _digest(stream: BufferedRandom | BufferedReader) -> str:
-    stream.seek(0)
-    return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as stream:
-        return _digest(stream)
+        return hashlib.file_digest(stream, "sha256").hexdigest()
