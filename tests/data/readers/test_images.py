@@ -124,6 +124,18 @@ def test_subfolders_are_classes(tmp_path: Path) -> None:
     assert (graphs[2:].attributes == from_images([QUARTERS]).attributes).all()
 
 
+def test_hidden_files_and_folders_are_ignored_and_broken_links_are_not(tmp_path: Path) -> None:
+    for name in ("a/x.png", ".ipynb_checkpoints/x.png"):
+        (tmp_path / name).parent.mkdir()
+        Image.fromarray(QUARTERS).save(tmp_path / name)
+    (tmp_path / "a" / "._x.png").write_text("added by macOS")
+    graphs = read_image_folder(tmp_path)
+    assert (graphs.names, graphs.classes) == (("a/x.png",), ("a",))
+    (tmp_path / "a" / "y.png").symlink_to("absent.png")
+    with pytest.raises(FileError, match=r"y\.png: cannot be read as an image"):
+        read_image_folder(tmp_path)
+
+
 def test_a_flat_folder_has_no_classes_and_grey_or_transparent_images_become_colours(tmp_path: Path) -> None:
     Image.fromarray(QUARTERS[..., 0]).save(tmp_path / "grey.png")
     Image.fromarray(np.dstack([QUARTERS, QUARTERS[..., 0]])).save(tmp_path / "transparent.png")

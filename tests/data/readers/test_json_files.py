@@ -42,6 +42,15 @@ def test_an_array_a_folder_and_lines_hold_the_same_graphs(tmp_path: Path) -> Non
     assert read_json(tmp_path / "x.json").names is None
 
 
+def test_hidden_files_are_ignored_and_broken_links_are_not(tmp_path: Path) -> None:
+    (tmp_path / "g.json").write_text(json.dumps(DOCUMENTS[0]))
+    (tmp_path / "._g.json").write_text("added by macOS")
+    assert read_json(tmp_path).names == ("g",)
+    (tmp_path / "h.json").symlink_to("absent.json")
+    with pytest.raises(FileError, match=r"h\.json: cannot be opened"):
+        read_json(tmp_path)
+
+
 def test_any_key_may_hold_the_target(tmp_path: Path) -> None:
     path = lines(tmp_path / "x.jsonl", DOCUMENTS)
     assert read_jsonlines(path, target="size").y.tolist() == [1, 2.5, 3]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bankgcn.extras import require
 from bankgcn.files.errors import FileError
+from bankgcn.files.folders import files_of, visible
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -19,10 +20,10 @@ SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", "
 
 
 def image_files(folder: Path) -> list[Path]:
-    """The images of a folder or of its subfolders, in order of their names."""
+    """The images of a folder or of its subfolders, in order of their names; hidden files and folders are ignored."""
     try:
-        own = sorted(_images_in(folder))
-        deeper = [file for inside in sorted(folder.iterdir()) if inside.is_dir() for file in sorted(_images_in(inside))]
+        own = sorted(files_of(folder, SUFFIXES))
+        deeper = [file for inside in sorted(_subfolders(folder)) for file in sorted(files_of(inside, SUFFIXES))]
     except OSError as error:
         raise FileError(f"cannot be listed: {error.strerror}", folder) from error
     if own and deeper:
@@ -38,12 +39,11 @@ def image_files(folder: Path) -> list[Path]:
 
 def has_images(folder: Path) -> bool:
     """Whether there are images in a folder or in its subfolders."""
-    folders = (folder, *(inside for inside in folder.iterdir() if inside.is_dir()))
-    return any(next(_images_in(each), None) is not None for each in folders)
+    return any(next(files_of(each, SUFFIXES), None) is not None for each in (folder, *_subfolders(folder)))
 
 
-def _images_in(folder: Path) -> Iterator[Path]:
-    return (file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
+def _subfolders(folder: Path) -> Iterator[Path]:
+    return (inside for inside in visible(folder) if inside.is_dir())
 
 
 def read_image(path: Path) -> tuple[NDArray[np.uint8] | NDArray[np.uint16], bool]:

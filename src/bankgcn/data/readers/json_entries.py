@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from bankgcn.data.errors import GraphError
 from bankgcn.data.readers.node_link import NodeLinkGraph, parse_node_link
 from bankgcn.files.errors import FileError
+from bankgcn.files.folders import files_of
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,8 @@ def entries_of_folder(folder: Path) -> list[Entry]:
 
 
 def json_files(folder: Path) -> list[Path]:
-    """The JSON files of a folder, in the order of their names."""
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".json" and path.is_file())
+    """The JSON files of a folder, in the order of their names; hidden ones are ignored."""
+    return sorted(files_of(folder, (".json",)))
 
 
 def _value(content: bytes) -> Any:
