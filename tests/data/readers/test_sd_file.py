@@ -40,6 +40,16 @@ def test_names_and_data_fields_are_the_columns(path: Path) -> None:
     assert table.rows == [["ethanol", "-0.1", "no"], ["benzene", "", "yes"]]
 
 
+def test_a_value_may_look_like_the_start_of_a_field(path: Path) -> None:
+    path.write_text(path.read_text().replace("\nno\n", "\n>10 (n<3)\n"))
+    assert sd_file_table(path).column("active") == [">10 (n<3)", "yes"]
+
+
+def test_text_that_is_not_utf_8_is_latin_1(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"\nno\n", b"\n\xe9\n").replace(b"\nyes\n", b"\n\xe8\n"))
+    assert read_sd_file(path, target="active").classes == ("è", "é")
+
+
 def test_fields_that_a_molecule_lacks_are_missing_targets(path: Path) -> None:
     with pytest.raises(FileError, match="1 of 2 rows have no target in column 'logp'"):
         read_sd_file(path, target="logp")

@@ -49,6 +49,13 @@ def test_unreadable_lines_are_named_or_skipped(path: Path) -> None:
     assert [row for row, _ in graphs.skipped] == [1]
 
 
+def test_a_line_that_lacks_its_molecule_is_unreadable(path: Path) -> None:
+    path.write_text("smiles\tid\tactive\nC\ta\tyes\t\n\tN\tno\n")
+    assert smiles_file_table(path).rows == [["C", "a", "yes"], ["", "N", "no"]]
+    with pytest.raises(FileError, match=r"molecules\.smi:3: 1 of 2 molecules cannot be read"):
+        read_smiles_file(path, target="active")
+
+
 def test_a_file_without_molecules_or_with_too_many_cells_is_refused(path: Path) -> None:
     path.write_text("\n \n")
     with pytest.raises(FileError, match="is empty: expected a molecule on each line"):

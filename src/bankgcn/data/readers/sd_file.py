@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 END = "$$$$"  # the line after each molecule
 NAME = "name"  # the column of the first lines of the molecules
+_HEADER = re.compile(r">.*?<(.*)>")  # of a data field; a value may be >10
 
 
 def read_sd_file(
@@ -78,7 +80,7 @@ def _table(path: Path, blocks: Sequence[tuple[int, str]]) -> TextTable:
 def _blocks(path: Path) -> Iterator[tuple[int, str]]:
     """Each molecule as text, with its first line."""
     try:
-        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        lines = _lines(path.read_bytes())
     except OSError as error:
         raise FileError(f"cannot be opened: {error.strerror}", path) from error
     if not any(line.strip() for line in lines):
@@ -91,6 +93,15 @@ def _blocks(path: Path) -> Iterator[tuple[int, str]]:
             start = number + 1
 
 
+def _lines(content: bytes) -> list[str]:
+    """The lines of text in UTF-8, or else in Latin-1, which older programs write."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    return re.split(r"\r\n|\r|\n", text)  # splitlines also splits at form feeds and others
+
+
 def _title(block: str) -> str:
     return block.partition("\n")[0].strip()
 
@@ -99,9 +110,9 @@ def _fields(block: str) -> dict[str, str]:
     """The data fields: a line ``> <NAME>``, then lines up to a blank one."""
     fields: dict[str, str] = {}
     name = None
-    for line in block.splitlines():
-        if line.startswith(">") and "<" in line:
-            name = line[line.index("<") + 1 : line.rindex(">")]
+    for line in block.split("\n"):
+        if header := _HEADER.match(line):
+            name = header[1]
             fields[name] = ""
         elif not line.strip():
             name = None

@@ -65,7 +65,8 @@ def smiles_file_table(path: Path) -> TextTable:
         raise FileError(f"is not text in UTF-8 ({error.reason})", path) from error
     separator = "\t" if "\t" in text else None
     limit = -1 if separator else 1  # without tabs, a name may have blanks
-    numbered = [(number, line.strip().split(separator, limit)) for number, line in enumerate(text.splitlines(), 1)]
+    # A tab at the start stays: before it, the molecule is missing.
+    numbered = [(number, line.rstrip().split(separator, limit)) for number, line in enumerate(text.splitlines(), 1)]
     numbered = [(number, row) for number, row in numbered if any(row)]
     if not numbered:
         raise FileError("is empty: expected a molecule on each line", path)
