@@ -97,6 +97,62 @@ def test_an_announced_body_that_is_too_large_is_refused_unread(run: Path) -> Non
         assert received(client).startswith(b"HTTP/1.1 413")
 
 
+REFUSED = {
+    "401": HEAD,
+    "404": b"POST /nothing HTTP/1.1\r\nHost: x\r\n",
+    "405": b"PUT /predict HTTP/1.1\r\nHost: x\r\n",
+}
+
+
+@pytest.fixture(scope="module")
+def guarded(run: Path) -> Iterator[Service]:
+    with running(run, token="0123456789abcdef") as service:
+        yield service
+
+
+def is_cut_off(client: socket.socket, part: bytes, seconds: float = 0.0) -> bool:
+    """Whether the service closes the connection while the client sends."""
+    try:
+        for _ in range(40):
+            client.sendall(part)
+            time.sleep(seconds)
+    except (BrokenPipeError, ConnectionResetError):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("status", REFUSED)
+def test_a_body_that_goes_on_after_the_answer_ends_the_connection(
+    guarded: Service, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    monkeypatch.setattr("bankgcn.serve.protocol.HEAD_SECONDS", 0.5)
+    head = REFUSED[status] + b"Content-Length: 99999999999\r\n\r\n"
+    with connected(guarded, head) as slow, connected(guarded, head) as large:
+        assert slow.recv(4096).startswith(f"HTTP/1.1 {status}".encode())
+        assert is_cut_off(slow, b"a", seconds=0.05)
+        assert large.recv(4096).startswith(f"HTTP/1.1 {status}".encode())
+        assert is_cut_off(large, b"a" * (1 << 20))
+
+
+def test_a_small_body_that_comes_after_the_answer_does_no_harm(guarded: Service) -> None:
+    with connected(guarded, HEAD + b"Content-Length: 2\r\n\r\n") as client:
+        answer = b""
+        while b"the token is missing" not in answer:
+            answer += client.recv(4096)
+        client.sendall(b"{}GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert received(client).startswith(b"HTTP/1.1 200")
+
+
+def test_a_request_whose_body_comes_while_the_one_before_is_answered_is_not_cut_off(service: Service) -> None:
+    body = b'{"graphs": [{"nodes": [], "edges": []}]}'
+    head = HEAD + f"Content-Length: {len(body)}\r\n".encode()
+    two = head + b"\r\n" + body + head + b"Connection: close\r\n\r\n" + body
+    with connected(service, two[:-9]) as client:
+        answer = client.recv(4096)
+        client.sendall(two[-9:])
+        assert (answer + received(client)).count(b"HTTP/1.1 200") == 2
+
+
 def start(run: Path, *options: object) -> tuple[subprocess.Popen[str], Service]:
     command = [sys.executable, "-m", "bankgcn", "serve", str(run), "--port", "0", *map(str, options)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "500"})
