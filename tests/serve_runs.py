@@ -131,7 +131,8 @@ class Service:
 def running(run: Path | Engine, limits: Limits | None = None, token: str | None = None) -> Iterator[Service]:
     """A service in a thread."""
     engine = run if isinstance(run, Engine) else Engine(Ensemble.load(run))
-    server, listening = make_server(make_app(engine, limits, token)), listen("127.0.0.1", 0)
+    limits = limits or Limits()
+    server, listening = make_server(make_app(engine, limits, token), limits), listen("127.0.0.1", 0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     while not server.started and thread.is_alive():

@@ -14,7 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from bankgcn.serve.app import make_app
+from bankgcn.serve.engine import Engine
 from bankgcn.serve.limits import Limits
+from bankgcn.serve.server import make_server
+from bankgcn.training.ensemble import Ensemble
 from serve_runs import Service, random_graph, running
 
 GRAPH = random_graph(4, seed=1)
@@ -153,8 +157,8 @@ def test_a_request_whose_body_comes_while_the_one_before_is_answered_is_not_cut_
         assert (answer + received(client)).count(b"HTTP/1.1 200") == 2
 
 
-def start(run: Path, *options: object) -> tuple[subprocess.Popen[str], Service]:
-    command = [sys.executable, "-m", "bankgcn", "serve", str(run), "--port", "0", *map(str, options)]
+def start(run: Path, program: tuple[str, str] = ("-m", "bankgcn")) -> tuple[subprocess.Popen[str], Service]:
+    command = [sys.executable, *program, "serve", str(run), "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "500"})
     assert process.stderr is not None
     line = process.stderr.readline()
@@ -179,6 +183,41 @@ def test_a_signal_stops_the_service_after_the_last_answer(run: Path, number: sig
     _, err = process.communicate(timeout=30)
     assert process.returncode == 0
     assert err == "stopped: all accepted requests are answered\n"
+
+
+NEVER_ANSWERS = """
+import time
+from bankgcn.cli import main
+from bankgcn.serve import batcher
+batcher.parse_request = lambda body, limits: time.sleep(60)
+main()
+"""
+
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_does_not_wait_and_says_so(run: Path) -> None:
+    process, service = start(run, ("-c", NEVER_ANSWERS))
+    with (
+        connected(service, HEAD + b"Content-Length: 2\r\n\r\n{}") as complete,
+        connected(service, HEAD + b"Content-Length: 2\r\n\r\n{") as incomplete,
+    ):
+        time.sleep(0.3)  # the service has the requests
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        for answer in received(complete), received(incomplete):
+            assert answer.startswith(b"HTTP/1.1 503")
+            assert answer.endswith(b'{"detail":"the service is stopping"}')
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert err == "stopped early: 2 accepted requests got no prediction\n"
+
+
+def test_a_stop_waits_as_long_as_a_request_and_its_answer_may_take(run: Path) -> None:
+    limits = Limits(seconds=100)
+    config = make_server(make_app(Engine(Ensemble.load(run)), limits), limits).config
+    assert config.timeout_graceful_shutdown is not None
+    assert config.timeout_graceful_shutdown > 200
 
 
 @pytest.mark.slow

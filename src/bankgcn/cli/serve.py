@@ -98,5 +98,9 @@ def serve(
         def started() -> None:
             say(f"serving {models} at {address} ({lock}); {address}/docs explains it; Ctrl-C stops", stderr=True)
 
-        make_server(make_app(engine, limits, token), started).run(sockets=[listening])
-    say("stopped: all accepted requests are answered", stderr=True)
+        app = make_app(engine, limits, token)
+        make_server(app, limits, started).run(sockets=[listening])
+    if lost := app.state.unanswered:
+        say(f"stopped early: {lost:,} accepted request{'s' * (lost > 1)} got no prediction", stderr=True)
+    else:
+        say("stopped: all accepted requests are answered", stderr=True)

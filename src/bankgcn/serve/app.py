@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import orjson
@@ -27,7 +27,7 @@ CLIENT_GONE = 499  # in the metrics: there is nobody to send a status to
 
 
 def make_app(engine: Engine, limits: Limits | None = None, token: str | None = None) -> FastAPI:
-    """The service as an ASGI application.
+    """The service as an ASGI application; ``app.state.unanswered`` counts the requests that a stop cut off.
 
     Args:
         engine: Answers the requests.
@@ -42,8 +42,9 @@ def make_app(engine: Engine, limits: Limits | None = None, token: str | None = N
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         batcher.start()
-        yield
-        await batcher.stop()
+        with suppress(asyncio.CancelledError):  # a second Ctrl-C does not wait for the answers
+            yield
+            await batcher.stop()
 
     app = FastAPI(
         title="bankgcn",
@@ -53,6 +54,7 @@ def make_app(engine: Engine, limits: Limits | None = None, token: str | None = N
         docs_url=None,  # FastAPI's pages load scripts from another server
         redoc_url=None,
     )
+    app.state.unanswered = 0
 
     async def predict(request: Request) -> Response:
         started: float | None = None
@@ -68,6 +70,9 @@ def make_app(engine: Engine, limits: Limits | None = None, token: str | None = N
             status, content, headers = error.status, error.content, error.headers
         except ClientDisconnect:
             status, content, headers = CLIENT_GONE, {"detail": "the client is gone"}, None
+        except asyncio.CancelledError:  # the service stops without waiting for the answer
+            app.state.unanswered += 1
+            status, content, headers = 503, {"detail": "the service is stopping"}, None
         metrics.count_request(status, None if started is None else time.perf_counter() - started)
         return _json(content, status, headers)
 

@@ -7,6 +7,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from bankgcn.serve.engine import Answer
@@ -84,7 +85,8 @@ class Batcher:
         while (jobs := self._take()) is not None:
             waiting = [job for job in jobs if not job.answer.cancelled()]
             answers = self._answers(waiting)
-            self._loop.call_soon_threadsafe(_deliver, waiting, answers)
+            with suppress(RuntimeError):  # the loop is closed: the service stopped without waiting
+                self._loop.call_soon_threadsafe(_deliver, waiting, answers)
 
     def _take(self) -> list[Job] | None:
         """All jobs that wait; ``None`` when the thread is to end."""

@@ -44,7 +44,7 @@ STATUSES = {
     413: "The body, or a graph, is too large.",
     415: "The body is not declared as application/json.",
     422: "A graph cannot be predicted; the answer says which, and why.",
-    503: "Too many requests are waiting; try again after the seconds in the header Retry-After.",
+    503: "Too many requests are waiting: try again after the seconds in Retry-After. Or the service is stopping.",
     504: "The answer took too long.",
 }
 

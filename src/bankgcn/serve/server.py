@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import signal
 import socket
 import threading
@@ -13,13 +14,14 @@ import uvicorn
 from fastapi import FastAPI
 
 from bankgcn.serve.engine import Engine
+from bankgcn.serve.limits import Limits
 from bankgcn.serve.protocol import LimitedProtocol
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.serve.schema import example_graph
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 KEEP_ALIVE = 75  # seconds until an idle connection is closed
-STOP_SECONDS = 30  # after a signal, for clients that do not take their answer
+STOP_SECONDS = 10  # after the last answer, for clients that do not take it
 BACKLOG = 2048  # connections that the system accepts before the service does
 
 
@@ -75,8 +77,14 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def make_server(app: FastAPI, on_start: Callable[[], None] = lambda: None) -> Server:
-    """The server of an application; it calls ``on_start`` when clients can connect."""
+def make_server(app: FastAPI, limits: Limits, on_start: Callable[[], None] = lambda: None) -> Server:
+    """The server of an application.
+
+    Args:
+        app: The application.
+        limits: Its limits; after a signal, the server waits for all answers that they allow.
+        on_start: Called when clients can connect.
+    """
     config = uvicorn.Config(
         app,
         http=LimitedProtocol,
@@ -89,7 +97,7 @@ def make_server(app: FastAPI, on_start: Callable[[], None] = lambda: None) -> Se
         date_header=False,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_graceful_shutdown=math.ceil(2 * limits.seconds) + STOP_SECONDS,  # to send a request and to answer it
     )
     return Server(config, on_start)
 
