@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ def pick(options: Mapping[str, T], name: str, kind: str) -> T:
         Traceback (most recent call last):
         ValueError: unknown readout 'maxx', expected one of mean, max; did you mean 'max'?
     """
-    if name in options:
+    if isinstance(name, Hashable) and name in options:
         return options[name]
     by_lower = {option.lower(): option for option in options}
     near = difflib.get_close_matches(str(name).lower(), by_lower, n=1)

@@ -197,6 +197,8 @@ def test_weights_of_classes_and_of_graphs_change_the_training() -> None:
     heavy = np.where(np.array(y) == "rare", 50.0, 1.0)
     assert rarely(sample_weight=heavy) > plain + 0.1
     np.testing.assert_allclose(rarely(class_weight={"rare": 50.0}), rarely(sample_weight=heavy))
+    of_all_folds = {"rare": 50.0, "common": 1.0, "in no graph": 3.0}
+    np.testing.assert_allclose(rarely(class_weight=of_all_folds), rarely(sample_weight=heavy))
     with pytest.raises(ValueError, match="class_weight=balanced needs classes, but the task is values"):
         BankGCNRegressor(**QUICK, class_weight="balanced").fit(graphs, range(SIZE))
     with pytest.raises(ValueError, match="needs classes, but the task is values"):
@@ -247,6 +249,9 @@ def test_folders_are_not_replaced_by_accident(trained: BankGCNClassifier, tmp_pa
         ({"hidden": 7}, "hidden=7 does not divide into subspaces=8: choose subspaces=7, or hidden=8"),
         ({"validation_fraction": 1.5}, "validation_fraction=1.5: expected a number between 0 and 1"),
         ({"attributes": ["chrage"]}, "chrage"),
+        ({"class_weight": {"rnig": 5.0, "path": 1.0}}, "has the key 'rnig', which is none of the classes 'path', 'ring'"),
+        ({"class_weight": {0: 1.0, 1: 10.0}}, "has the key 0, which is none of the classes 'path', 'ring'"),
+        ({"class_weight": [1, 2]}, r"unknown class_weight \[1, 2\], expected one of balanced"),
     ],
 )
 def test_wrong_parameters_are_reported_by_fit(parameters: dict[str, Any], message: str) -> None:

@@ -47,8 +47,19 @@ def with_classes(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, ND
 def class_weights(
     graphs: GraphSet, classes: NDArray, class_weight: Mapping[Any, float], sample_weight: ArrayLike | None
 ) -> NDArray[np.float64]:
-    """The weight of each graph: that of its class in a dictionary, where 1 is the default, times its own."""
+    """The weight of each graph: that of its class in a dictionary, where 1 is the default, times its own.
+
+    Raises:
+        ValueError: The dictionary has a key that is no class, instead of one of the classes. If it has all classes, it
+            may have others, too: some folds of a cross-validation may lack a class.
+    """
     assert graphs.y is not None
+    names = classes.tolist()
+    unknown = [key for key in class_weight if key not in names]
+    if unknown and any(name not in class_weight for name in names):
+        raise ValueError(
+            f"class_weight has the key {unknown[0]!r}, which is none of the classes {', '.join(map(repr, names))}"
+        )
     of_class = compute_sample_weight({value: class_weight.get(value, 1.0) for value in classes}, classes[graphs.y])
     return of_class if sample_weight is None else of_class * check_weights(sample_weight, len(graphs))
 
