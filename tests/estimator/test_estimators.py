@@ -135,6 +135,19 @@ def test_graphs_may_carry_their_targets() -> None:
         BankGCNRegressor(**QUICK).fit(mutag)
 
 
+@pytest.mark.parametrize("classes", [("1", "2", "b"), ("1", "2"), ("1", "2", "3")])
+@pytest.mark.parametrize("scored", [("1", "2"), ("1", "b"), ("1", "2", "7")])
+def test_a_set_with_other_classes_than_the_model_has_is_scored_by_their_names(
+    classes: tuple[str, ...], scored: tuple[str, ...]
+) -> None:
+    graphs, _ = rings_and_paths()
+    train, other = (GraphSet.from_networkx(graphs, list(names) * (SIZE // len(names))) for names in (classes, scored))
+    classifier = BankGCNClassifier(**QUICK).fit(train)
+    true = list(scored) * (SIZE // len(scored))
+    correct = [str(found) == name for found, name in zip(classifier.predict(other), true, strict=True)]
+    assert classifier.score(other) == pytest.approx(np.mean(correct))
+
+
 def test_the_same_random_state_gives_the_same_model() -> None:
     graphs, y = rings_and_paths()
     first, again, other = (
@@ -249,7 +262,10 @@ def test_folders_are_not_replaced_by_accident(trained: BankGCNClassifier, tmp_pa
         ({"hidden": 7}, "hidden=7 does not divide into subspaces=8: choose subspaces=7, or hidden=8"),
         ({"validation_fraction": 1.5}, "validation_fraction=1.5: expected a number between 0 and 1"),
         ({"attributes": ["chrage"]}, "chrage"),
-        ({"class_weight": {"rnig": 5.0, "path": 1.0}}, "has the key 'rnig', which is none of the classes 'path', 'ring'"),
+        (
+            {"class_weight": {"rnig": 5.0, "path": 1.0}},
+            "has the key 'rnig', which is none of the classes 'path', 'ring'",
+        ),
         ({"class_weight": {0: 1.0, 1: 10.0}}, "has the key 0, which is none of the classes 'path', 'ring'"),
         ({"class_weight": [1, 2]}, r"unknown class_weight \[1, 2\], expected one of balanced"),
     ],

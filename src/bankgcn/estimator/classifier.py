@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from bankgcn.data.splits import Split
 from bankgcn.estimator.base import GraphEstimator
-from bankgcn.estimator.targets import class_weights, own_targets, with_classes
+from bankgcn.estimator.targets import class_names, class_weights, own_targets, with_classes
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.execute import RunResult
 
@@ -97,7 +98,10 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """The accuracy; ``y`` is by default what the graphs carry."""
-        return super().score(X, own_targets(self._read(X, None)) if y is None else y, sample_weight)
+        if y is not None:
+            return super().score(X, y, sample_weight)
+        names = class_names(own_targets(self._read(X, None)))
+        return float(accuracy_score(names, class_names(self.predict(X)), sample_weight=sample_weight))
 
     def _set_result(self, result: RunResult, split: Split) -> Self:
         super()._set_result(result, split)

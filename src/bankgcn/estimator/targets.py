@@ -90,6 +90,18 @@ def own_targets(graphs: GraphSet) -> NDArray:
     return class_values(graphs.classes)[graphs.y] if graphs.classes else graphs.y
 
 
+def class_names(values: ArrayLike) -> NDArray[np.str_]:
+    """The names of classes, which are the same whether a set or a model has them as numbers or as words.
+
+    Example:
+        >>> class_names(np.array([1.0, 2.0])), class_names(np.array(["1", "b"]))
+        (array(['1', '2'], dtype='<U1'), array(['1', 'b'], dtype='<U1'))
+    """
+    classes = column_or_1d(values)
+    check_classification_targets(classes)
+    return np.array([name_of_class(value) for value in classes.tolist()])
+
+
 def validation_split(graphs: GraphSet, share: float, seed: int) -> Split:
     """Training and validation graphs, stratified by class; every class has a training graph.
 
