@@ -331,6 +331,29 @@ def test_every_class_has_a_training_graph_and_one_graph_validates() -> None:
                 assert set(graphs.y[split.train]) == set(graphs.y)
 
 
+@pytest.mark.parametrize(
+    ("y", "share", "valid"),
+    [
+        (np.repeat(np.arange(30), 2), 0.7, 30),  # as many as leave a training graph to each of the 30 classes
+        (np.repeat(np.arange(20), 3), 0.8, 40),
+        (np.repeat(np.arange(6), 10), 0.95, 54),
+        (np.repeat(np.arange(2), 30), 0.99, 58),
+        (np.repeat(np.arange(2), 30), 0.7, 42),
+        (np.arange(60) / 7, 0.995, 59),
+        (np.array([[0.5, 1.5], [2.5, 3.5], [4.5, 4.5]]), 0.1, 1),
+    ],
+)
+def test_a_large_validation_share_is_kept_up_to_one_training_graph_of_each_class(
+    y: np.ndarray, share: float, valid: int
+) -> None:
+    graphs = GraphSet.from_edges([1] * len(y), np.zeros((2, 0), int), y=y)
+    split = validation_split(graphs, share, seed=0)
+    assert (len(split.train), len(split.valid)) == (len(y) - valid, valid)
+    assert set(split.train) | set(split.valid) == set(range(len(y)))
+    if graphs.classes:
+        assert set(graphs.y[split.train]) == set(graphs.y)
+
+
 def test_the_source_of_a_run_of_python_is_no_dataset() -> None:
     with pytest.raises(ValueError, match="is neither a dataset nor a file or folder"):
         bankgcn.load(IN_PYTHON)

@@ -106,7 +106,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
         split = validation_split(graphs, self.validation_fraction, spec.seeds.split)
         fitted = refit(graphs, split.train)
-        share = f"the seed: {self.validation_fraction:g} of the graphs for validation, none for test"
+        share = f"the seed: {len(split.valid):,} of {len(graphs):,} graphs for validation, none for test"
         with _parameter_names():
             run = prepare_graphs(spec, fitted, split, split_from=share, weights=weights)
         result = execute(run, callbacks=callbacks)

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.splits import Split, random_split, stratified_split
+from bankgcn.data.splits import Split, stratified_split
 from bankgcn.data.targets import name_of_class
 from bankgcn.predictor import class_values
 from bankgcn.training.weights import check_weights
@@ -103,11 +103,12 @@ def class_names(values: ArrayLike) -> NDArray[np.str_]:
 
 
 def validation_split(graphs: GraphSet, share: float, seed: int) -> Split:
-    """Training and validation graphs, stratified by class; every class has a training graph.
+    """Training and validation graphs, stratified by class.
 
     Args:
         graphs: The graphs with their targets.
-        share: Share of the validation graphs; they are at least one.
+        share: Share of the validation graphs, as far as every class has a training graph. There is at least one
+            validation graph.
         seed: Number of the split.
     """
     if not 0 < share < 1:
@@ -115,14 +116,14 @@ def validation_split(graphs: GraphSet, share: float, seed: int) -> Split:
     y = graphs.y
     if y is None or len(graphs) < 2:
         raise ValueError(f"n_samples={len(graphs)}: a training needs at least two graphs, one of them for validation")
-    ratios = (1 - share, share, 0)
-    split = stratified_split(y, ratios, seed) if graphs.classes else random_split(len(y), ratios, seed)
-    valid = split.valid
-    if graphs.classes:
-        valid = valid[np.isin(y[valid], y[split.train])]  # else the network would never see their class
+    labels = y if graphs.classes else np.zeros(len(y), np.int64)  # numbers are split as one class
+    split = stratified_split(labels, (1 - share, share, 0), seed)
+    classes, first = np.unique(labels[split.valid], return_index=True)
+    untrained = first[~np.isin(classes, labels[split.train])]  # the network would never see their classes
+    valid = np.delete(split.valid, untrained)
     if not len(valid):
-        classes, counts = np.unique(y, return_counts=True)
-        valid = np.flatnonzero(y == classes[counts.argmax()])[:1]
+        classes, counts = np.unique(labels, return_counts=True)
+        valid = np.flatnonzero(labels == classes[counts.argmax()])[:1]
     rest = np.setdiff1d(np.arange(len(y)), valid)
     return Split(train=rest, valid=valid, test=np.zeros(0, np.int64))
 
