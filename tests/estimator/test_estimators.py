@@ -229,6 +229,15 @@ def test_a_graph_of_weight_zero_is_left_out() -> None:
     )
 
 
+def test_a_loaded_estimator_has_the_parameters_it_was_trained_with(tmp_path: Path) -> None:
+    own = {"validation_fraction": 0.3, "attributes": ["charge"], "categories": ["element"]}
+    classifier = BankGCNClassifier(**QUICK, **own).fit(*rings_and_paths())
+    classifier.save(tmp_path / "r")
+    loaded = BankGCNClassifier.load(tmp_path / "r")
+    assert loaded.get_params().items() >= {**QUICK, **own}.items()
+    assert clone(loaded).fit(*rings_and_paths()).split_.hash == classifier.split_.hash
+
+
 def test_a_regressor_learns_one_value_or_several(tmp_path: Path) -> None:
     graphs, _ = rings_and_paths()
     nodes = np.array([graph.number_of_nodes() for graph in graphs], np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -20,11 +21,12 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.splits import Split
 from bankgcn.data.weights import without_weights
-from bankgcn.estimator.parameters import RunParameters
+from bankgcn.estimator.parameters import NO_SETTINGS, RunParameters
 from bankgcn.estimator.targets import validation_split
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import write_toml
 from bankgcn.predictor import Predictor
+from bankgcn.settings import plain_value
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.execute import RunResult, execute
@@ -93,7 +95,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
                 folder.path,
             )
         split = Split.load(folder.split, model.metadata["graphs"])
-        estimator = cls(**cls._parameters_of(record.config))
+        estimator = cls(**cls._parameters_of(record.config), **model.metadata.get("parameters", {}))
         return estimator._set_result(RunResult(record, folder.read_history(), model), split)
 
     def _train(self, graphs: GraphSet, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
@@ -116,7 +118,9 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
                 "the training diverged: the loss was not a finite number in the first epoch; "
                 f"learning_rate={self.learning_rate:g} may be too large"
             )
-        return self._set_result(result, split)
+        own = {name: plain_value(getattr(self, name)) for name in NO_SETTINGS}
+        model = replace(result.model, metadata={**result.model.metadata, "parameters": own})
+        return self._set_result(replace(result, model=model), split)
 
     def _set_result(self, result: RunResult, split: Split) -> Self:
         assert result.model is not None

@@ -14,6 +14,8 @@ from bankgcn.training.setting_names import PLACES, settings_of_run, spec_of
 from bankgcn.training.spec import IN_PYTHON, RunSpec
 
 LARGEST_SEED = 2**31 - 1
+NO_SETTINGS = ("attributes", "categories", "validation_fraction")
+"""Parameters that no setting of a run holds: a trained model keeps them."""
 
 
 class RunParameters(BaseEstimator):
