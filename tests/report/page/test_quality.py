@@ -10,6 +10,7 @@ from bankgcn.report.page import quality
 from bankgcn.tasks import Task
 
 RNG = np.random.default_rng(0)
+VALUES = Task(kind="values", names=("u", "v"), center=(0.0, 0.0), scale=(1.0, 1.0))
 
 
 def test_confusion_and_roc_are_those_of_scikit_learn() -> None:
@@ -34,7 +35,7 @@ def test_bins_of_calibration_count_every_prediction_once() -> None:
 
 
 def names(task: Task, predictions: np.ndarray, y: np.ndarray) -> list[str]:
-    return [figure.name for figure in quality.quality_figures(task, predictions, y)]
+    return [figure.name for figure in quality.quality_figures(task, predictions, y, "test graphs")]
 
 
 def test_each_task_has_its_figures() -> None:
@@ -42,10 +43,22 @@ def test_each_task_has_its_figures() -> None:
     assert names(Task(names=("a", "b", "c")), three, RNG.integers(3, size=30)) == ["confusion", "roc", "calibration"]
     labels = np.array([[1, np.nan], [0, np.nan], [1, np.nan]])
     assert names(Task(kind="labels", names=("x", "y")), RNG.random((3, 2)), labels) == ["roc", "calibration"]
-    values = Task(kind="values", names=("u", "v"), center=(0.0, 0.0), scale=(1.0, 1.0))
-    (truth,) = quality.quality_figures(values, RNG.random((4, 2)), np.array([[1, np.nan]] * 4))
+    (truth,) = quality.quality_figures(VALUES, RNG.random((4, 2)), np.array([[1, np.nan]] * 4), "test graphs")
     assert len(truth.charts) == 2
     assert "0 graphs" in truth.facts[1]
+
+
+def test_figures_name_the_graphs_that_they_show() -> None:
+    classes = Task(names=("a", "b", "c"))
+    confusion, _, calibration = quality.quality_figures(
+        classes, RNG.dirichlet(np.ones(3), 30), RNG.integers(3, size=30), "training graphs"
+    )
+    (truth,) = quality.quality_figures(VALUES, RNG.random((4, 2)), RNG.random((4, 2)), "training graphs")
+    assert "training graphs" in confusion.caption
+    assert "training graphs" in truth.caption
+    for figure in (calibration, truth):
+        assert "training graphs" in [series.name for series in figure.charts[0].series]
+    assert "test graph" not in repr((confusion, calibration, truth))
 
 
 def test_a_class_that_no_graph_has_gets_no_roc_curve() -> None:

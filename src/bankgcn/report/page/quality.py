@@ -48,19 +48,20 @@ def calibration_error(probability: Floats, happened: NDArray[np.bool_]) -> float
     return float((np.abs(mean - share) * number).sum() / number.sum())
 
 
-def quality_figures(task: Task, predictions: Floats, y: NDArray) -> Iterator[Figure]:
+def quality_figures(task: Task, predictions: Floats, y: NDArray, part: str) -> Iterator[Figure]:
     """The figures that fit the task.
 
     Args:
         task: What was learned.
         predictions: Probabilities or values, shape ``(num_graphs, out_channels)``.
         y: Targets in the order of the outputs; NaN where one is unknown.
+        part: What the graphs are, for a reader: ``"test graphs"``.
     """
     if task.kind == "values":
-        yield _truth(task, predictions, y)
+        yield _truth(task, predictions, y, part)
         return
     if task.kind == "classes":
-        yield _confusion(task, predictions, y)
+        yield _confusion(task, predictions, y, part)
         columns = range(len(task.names)) if len(task.names) > 2 else range(1, len(task.names))
         answers = {task.names[c]: (predictions[:, c], y == c) for c in columns}
         sure = predictions.max(1), predictions.argmax(1) == y
@@ -71,10 +72,10 @@ def quality_figures(task: Task, predictions: Floats, y: NDArray) -> Iterator[Fig
     both = {name: pair for name, pair in answers.items() if pair[1].any() and not pair[1].all()}
     if both:
         yield _roc(both)
-    yield _calibration(*sure, of_classes=task.kind == "classes")
+    yield _calibration(*sure, part, of_classes=task.kind == "classes")
 
 
-def _confusion(task: Task, predictions: Floats, y: NDArray[np.int64]) -> Figure:
+def _confusion(task: Task, predictions: Floats, y: NDArray[np.int64], part: str) -> Figure:
     counts = confusion_counts(predictions.argmax(1), y, len(task.names))
     share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     cells = Series(
@@ -85,7 +86,7 @@ def _confusion(task: Task, predictions: Floats, y: NDArray[np.int64]) -> Figure:
     return Figure(
         name="confusion",
         title="Confusion matrix",
-        caption="Each row holds the test graphs of one class, each column what they were predicted as. Correct "
+        caption=f"Each row holds the {part} of one class, each column what they were predicted as. Correct "
         "predictions stand on the diagonal; a strong colour elsewhere is a frequent mistake.",
         charts=(chart,),
     )
@@ -117,13 +118,13 @@ def _roc(answers: dict[str, tuple[Floats, NDArray[np.bool_]]]) -> Figure:
     )
 
 
-def _calibration(probability: Floats, happened: NDArray[np.bool_], of_classes: bool) -> Figure:
+def _calibration(probability: Floats, happened: NDArray[np.bool_], part: str, of_classes: bool) -> Figure:
     mean, share, number = reliability(probability, happened)
     error = calibration_error(probability, happened)
     what = "the predicted class" if of_classes else "each label"
     points = Series(
         kind="points",
-        name="test graphs",
+        name=part,
         x=mean.tolist(),
         y=share.tolist(),
         text=[f"{int(n):,} predictions" for n in number],
@@ -145,7 +146,7 @@ def _calibration(probability: Floats, happened: NDArray[np.bool_], of_classes: b
     )
 
 
-def _truth(task: Task, predictions: Floats, y: NDArray) -> Figure:
+def _truth(task: Task, predictions: Floats, y: NDArray, part: str) -> Figure:
     charts, facts = [], []
     for column, name in enumerate(task.names):
         known = np.flatnonzero(~np.isnan(y[:, column]))
@@ -154,7 +155,7 @@ def _truth(task: Task, predictions: Floats, y: NDArray) -> Figure:
         ends = [float(f(np.append(true, found))) for f in (np.min, np.max)] if len(kept) else [0.0, 1.0]
         series = (
             Series(name="perfect", x=ends, y=ends, color=None, dash=2),
-            Series(kind="points", name="test graphs", x=true.tolist(), y=found.tolist()),
+            Series(kind="points", name=part, x=true.tolist(), y=found.tolist()),
         )
         charts.append(Chart(x=Axis(title=f"true {name}"), y=Axis(title=f"predicted {name}"), series=series))
         error = np.abs(predictions[known, column] - y[known, column]).mean() if len(known) else float("nan")
@@ -162,7 +163,7 @@ def _truth(task: Task, predictions: Floats, y: NDArray) -> Figure:
     return Figure(
         name="truth",
         title="Predicted and true values",
-        caption="One point for each test graph. On the grey line, the prediction is correct; the further above or "
+        caption=f"One point for each of the {part}. On the grey line, the prediction is correct; the further above or "
         "below it, the larger the error.",
         charts=tuple(charts),
         choices=(Choice(name="target", labels=task.names),) if len(task.names) > 1 else (),

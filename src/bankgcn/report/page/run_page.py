@@ -87,7 +87,7 @@ def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
     quality: tuple[Figure, ...] = ()
     if evidence.known:
         assert found.y is not None
-        quality = tuple(quality_figures(model.task, found.predictions, found.y))
+        quality = tuple(quality_figures(model.task, found.predictions, found.y, evidence.part))
     return {
         "quality": quality,
         "filters": (*filter_figures(net, degree), *energy_figure(model, found.graphs)),
