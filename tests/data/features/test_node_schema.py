@@ -40,7 +40,8 @@ def test_nodes_without_data_have_no_columns() -> None:
     ("nodes", "message"),
     [
         ([{"a": 1}, {}], "node 1 has no 'a', but others have"),
-        ([{"a": 1}, {"a": "x"}], "'a' of node 1 is 'x', expected a number"),
+        ([{"a": 1}, {"a": "x"}], "'a' of node 1 is 'x', expected a number$"),
+        ([{"a": [1, 2]}, {"a": "x"}], "'a' of node 1 is 'x', expected a list of 2 numbers$"),
         ([{"a": [1, 2]}, {"a": [1]}], r"'a' of node 1 has 1 numbers, expected 2: \[1\]"),
         ([{"a": [1, "x"]}], "expected a number, a list of numbers or a word"),
         ([{"a": None}], "is None, expected a number"),

@@ -146,9 +146,10 @@ def _lists(words: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
 
 def _column(nodes: Sequence[NodeData], key: str, width: int) -> NDArray[np.float32]:
     rows = np.empty((len(nodes), width), np.float32)
+    expected = "a number" if width == 1 else f"a list of {width} numbers"
     for number, node in enumerate(nodes):
         try:
-            values = as_numbers(_value(node, key, number), f"{key!r} of node {number}")
+            values = as_numbers(_value(node, key, number), f"{key!r} of node {number}", expected)
         except GraphError as error:
             raise NodeError(str(error), number) from error
         if len(values) != width:
@@ -176,15 +177,17 @@ def _value(node: NodeData, key: str, number: int) -> Any:
     return node[key]
 
 
-def as_numbers(value: Any, what: str = "a node's value") -> Sequence[float]:
+def as_numbers(
+    value: Any, what: str = "a node's value", expected: str = "a number, a list of numbers or a word"
+) -> Sequence[float]:
     """The numbers of a node's value: a number, a list or an array of them.
 
     Raises:
-        GraphError: It is something else; the message begins with ``what``.
+        GraphError: It is something else; the message begins with ``what`` and ends with what is ``expected``.
     """
     values = [value] if isinstance(value, Real | np.bool_) else value
     if isinstance(values, np.ndarray):
         values = values.reshape(-1).tolist()
     if not isinstance(values, list | tuple) or not all(isinstance(each, Real | np.bool_) for each in values):
-        raise GraphError(f"{what} is {value!r}, expected a number, a list of numbers or a word")
+        raise GraphError(f"{what} is {value!r}, expected {expected}")
     return values
