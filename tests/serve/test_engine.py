@@ -219,11 +219,14 @@ def test_graphs_are_read_as_in_training_or_as_the_options_say(tmp_path: Path) ->
     assert "symmetrise" not in refused.detail  # it is no option of a client
 
 
-def test_numbers_that_overflow_are_refused(tmp_path: Path) -> None:
-    run = save_run(tmp_path / "run", training_graphs(), "values", scale=1e4, normalize="none")
+@pytest.mark.parametrize(("normalize", "number"), [("none", 3e38), ("before", 1e20), ("after", 1e20)])
+@pytest.mark.parametrize("on", [True, False])
+def test_numbers_that_overflow_are_refused(tmp_path: Path, normalize: str, number: float, on: bool) -> None:
+    run = save_run(tmp_path / "run", training_graphs(), "values", scale=1e4, normalize=normalize)
     graph = random_graph(3, seed=0)
-    graph["nodes"][1]["charge"] = 3e38
-    (refused,) = Engine(Ensemble.load(run)).answer([ask(GRAPHS[1], graph)])
+    graph["nodes"][1]["charge"] = number
+    with use_kernels(on):
+        (refused,) = Engine(Ensemble.load(run)).answer([ask(GRAPHS[1], graph)])
     assert isinstance(refused, RequestError)
     assert [error["index"] for error in refused.content["errors"]] == [1]
-    assert "no finite output" in refused.detail
+    assert "no finite " in refused.detail

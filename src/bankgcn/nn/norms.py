@@ -12,10 +12,13 @@ from torch import Tensor, nn
 
 from bankgcn.nn.readout import graph_mean
 
+EPSILON = 1e-12  # the shortest length that is scaled to 1, as of torch.nn.functional.normalize
+
 
 def l2_norm(x: Tensor) -> Tensor:
-    """Scale the signal of each node to length 1; zeros stay zeros."""
-    return F.normalize(x, dim=-1)
+    """Scale the signal of each node to length 1; zeros stay zeros. Where the length overflows, the result is NaN."""
+    length = x.norm(dim=-1, keepdim=True)
+    return x / length.masked_fill(length.isinf(), torch.nan).clamp_min(EPSILON)
 
 
 class GraphNorm(nn.Module):

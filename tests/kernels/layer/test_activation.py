@@ -37,6 +37,20 @@ def test_fused_equals_plain(normalize: str, with_max: bool, nodes: list[int], ch
             torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("on", [True, False])
+@pytest.mark.parametrize("normalize", ["before", "after"])
+def test_a_node_whose_norm_overflows_makes_its_graph_undefined(normalize: str, on: bool) -> None:
+    h, batch = signals(5, 3).float(), torch.tensor([0, 0, 1, 1, 1])
+    h[1] = 1e20
+    with use_kernels(on):
+        x, *readout = activate_and_read(h, batch, 2, normalize)
+    assert x[1].isnan().all()
+    assert x[[0, 2, 3, 4]].isfinite().all()
+    for part in readout:
+        assert part[0].isnan().all()
+        assert part[1].isfinite().all()
+
+
 @pytest.mark.parametrize("normalize", ACTIVATIONS)
 def test_first_and_second_derivatives_pass_gradcheck(normalize: str) -> None:
     h, batch = signals(5, 3).requires_grad_(), torch.tensor([0, 0, 1, 1, 1])

@@ -43,6 +43,16 @@ def by_autograd(
     return out.detach().numpy()[first], gradients[0].numpy()[first], *(g.numpy() for g in gradients[1:])
 
 
+@pytest.mark.parametrize("relu", [False, True])
+def test_a_row_whose_norm_overflows_is_not_a_number(relu: bool) -> None:
+    dtype, x = np.dtype(np.float32), normal(BLOCK.rows, 19)
+    x[2] = 1e20
+    operands = {"x": x, "scale": result(BLOCK.rows, 1, "none"), "out": result(*x.shape), "relu": relu}
+    found = run(l2_normalize, dtype, operands, BLOCK.table(dtype)).buffers["out"]
+    assert np.isnan(found[2]).all()
+    assert np.isfinite(np.delete(found, 2, axis=0)).all()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("columns", [1, 19, 64])

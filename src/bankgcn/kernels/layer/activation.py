@@ -80,6 +80,8 @@ def _forward(h, batch, mode, with_max, x, scale, mean, x_bits, largest):
         factor = h.dtype.type(1)
         if mode != NONE:
             factor = h.dtype.type(1 / max(np.sqrt(squares), EPSILON))
+            if factor == 0:
+                factor = h.dtype.type(np.nan)  # the norm overflows: zeros would pass for a node without a signal
         scale[i] = factor
         graph = batch[i]
         if graph < 0 or graph >= num_graphs:

@@ -31,7 +31,10 @@ VARIANCE_EPSILON = 1e-5  # as torch.nn.LayerNorm and PyG's GraphNorm
 
 @operation("x: buffer, scale: buffer, out: buffer, relu", in_place=("x",))
 def l2_normalize(instruction, table, work, parameters, gradients):
-    """Divide each row by its norm; with ``relu``, followed by a ReLU. ``scale`` is what each row is multiplied by."""
+    """Divide each row by its norm; with ``relu``, followed by a ReLU. ``scale`` is what each row is multiplied by.
+
+    A row whose norm overflows becomes NaN: zeros would pass for the row of a node without a signal.
+    """
     (x, x_stride, _, scale, _, _, out, stride, width, relu) = unpack(instruction, 10)
     zero, shortest = zeros4(work), number(work, EPSILON)
     for i in range(table[ROWS]):
@@ -40,6 +43,8 @@ def l2_normalize(instruction, table, work, parameters, gradients):
             v = load(zero, work, x + i * x_stride + j)
             squares = fma(v, v, squares)
         factor = number(work, 1) / max(math.sqrt(reduce_sum(squares)), shortest)
+        if factor == 0:
+            factor = number(work, math.nan)
         work[scale + i] = factor
         for j in range(0, width, lanes(zero)):
             v = multiply(factor, load(zero, work, x + i * x_stride + j))
