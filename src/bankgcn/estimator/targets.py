@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.splits import Split, stratified_split
+from bankgcn.data.splits import Split, random_split, stratified_split
 from bankgcn.data.targets import name_of_class
 from bankgcn.predictor import class_values
 from bankgcn.training.weights import check_weights
@@ -116,8 +116,9 @@ def validation_split(graphs: GraphSet, share: float, seed: int) -> Split:
     y = graphs.y
     if y is None or len(graphs) < 2:
         raise ValueError(f"n_samples={len(graphs)}: a training needs at least two graphs, one of them for validation")
-    labels = y if graphs.classes else np.zeros(len(y), np.int64)  # numbers are split as one class
-    split = stratified_split(labels, (1 - share, share, 0), seed)
+    ratios = (1 - share, share, 0)
+    split = stratified_split(y, ratios, seed) if graphs.classes else random_split(len(y), ratios, seed)
+    labels = y if graphs.classes else np.zeros(len(y), np.int64)  # numbers are one class
     classes, first = np.unique(labels[split.valid], return_index=True)
     untrained = first[~np.isin(classes, labels[split.train])]  # the network would never see their classes
     valid = np.delete(split.valid, untrained)
