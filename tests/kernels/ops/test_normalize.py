@@ -131,3 +131,13 @@ def test_graph_norm(shared: str | None, columns: int, dtype: np.dtype) -> None:
     assert_close(found_back.buffers["out"] / scale, grad_x / scale, dtype)
     for name, gradient in zip(("weight", "bias", "mean_scale"), expected, strict=True):
         assert_close(found_back.gradients[name][0] / scale, gradient / scale, dtype)
+
+
+def test_graph_norm_leaves_exactly_nothing_of_a_column_that_is_constant_in_each_graph() -> None:
+    dtype, columns = np.dtype(np.float32), 19
+    x = (1e4 * (1 + np.random.default_rng(0).random((BLOCK.graphs, columns))))[BLOCK.graph_of_node]
+    weight, bias, mean_scale = normal(columns), normal(columns, seed=1), np.ones(columns)
+    operands = {"x": x, "weight": weight, "bias": bias, "mean_scale": mean_scale, "out": result(*x.shape)}
+    operands |= {"moments": result(2 * BLOCK.graphs, padded_width(columns, dtype))}
+    found = run(graph_norm, dtype, operands, BLOCK.table(dtype)).buffers["out"]
+    np.testing.assert_array_equal(found, np.tile(bias.astype(dtype), (BLOCK.rows, 1)))

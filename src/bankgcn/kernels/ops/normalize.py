@@ -156,9 +156,11 @@ def graph_norm(instruction, table, work, parameters, gradients):
         share = one / max(nodes, one)
         for j in range(0, width, lanes(zero)):
             s = squares = zero
+            # Offsets from the first row: the mean of equal rows is exact, so that nothing but 0 remains of them.
+            origin = load(zero, work, x + begin * x_stride + j) if begin < end else zero
             for i in range(begin, end):
-                s = fma(multiplicity[first + i], load(zero, work, x + i * x_stride + j), s)
-            mean = multiply(share, s)
+                s = fma(multiplicity[first + i], subtract(load(zero, work, x + i * x_stride + j), origin), s)
+            mean = fma(share, s, origin)
             center = multiply(mean, load(zero, parameters, mean_scale + j))
             for i in range(begin, end):
                 v = subtract(load(zero, work, x + i * x_stride + j), center)
