@@ -110,3 +110,6 @@ def test_every_metric_knows_its_direction_and_its_worst_value(name: str) -> None
     assert metric.improves(0.4, 0.5) is not metric.higher_is_better
     assert not metric.improves(metric.worst, 0.5)
     assert metric.improves(0.5, metric.worst)
+    assert metric.improves(0.5, math.nan)
+    assert not metric.improves(math.nan, 0.5)
+    assert not metric.improves(math.nan, math.nan)

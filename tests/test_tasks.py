@@ -86,6 +86,21 @@ def test_classes_are_scored_by_their_logits_and_predicted_as_probabilities() -> 
         assert task.score_predictions(probabilities, y, metric) == pytest.approx(task.score(logits, y, metric))
 
 
+@pytest.mark.parametrize("kind", TASKS)
+@pytest.mark.parametrize("wrong", [NAN, math.inf])
+def test_outputs_that_are_not_finite_have_no_score(wrong: float, kind: str) -> None:
+    task = Task(kind=kind, names=("a", "b"), center=(0.0, 0.0), scale=(1.0, 1.0))
+    y = torch.tensor([0, 0, 1, 1]) if kind == "classes" else torch.tensor([[0.0, 1.0], [1.0, 0.0]] * 2)
+    outputs = torch.full((4, 2), 0.5)
+    for metric in TASKS[kind].metrics:
+        assert math.isfinite(task.score(outputs, y, metric))
+        assert math.isfinite(task.score_predictions(outputs, y, metric))
+    outputs[3, 1] = wrong
+    for metric in TASKS[kind].metrics:
+        assert math.isnan(task.score(outputs, y, metric))
+        assert math.isnan(task.score_predictions(outputs, y, metric))
+
+
 def test_a_task_survives_json() -> None:
     task = Task.fitted(np.array([[1.0, 2.0], [0.3, NAN]], np.float32), ("a", "b"), metric="r2")
     assert Task(**json.loads(json.dumps(task.to_dict()))) == task

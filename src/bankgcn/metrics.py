@@ -34,12 +34,14 @@ class Metric:
     percent: bool = False
 
     def cost(self, score: float) -> float:
-        """The score with the sign that makes smaller values better."""
+        """The score with the sign that makes smaller values better; NaN costs more than any score."""
+        if math.isnan(score):
+            return math.inf
         return -score if self.higher_is_better else score
 
     def improves(self, score: float, best: float) -> bool:
-        """Whether a score is better than the best so far."""
-        return score > best if self.higher_is_better else score < best
+        """Whether a score is better than the best so far; any score is better than NaN."""
+        return self.cost(score) < self.cost(best)
 
 
 def accuracy(logits: Tensor, y: Tensor) -> float:

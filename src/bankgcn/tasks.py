@@ -5,6 +5,7 @@ A :class:`Task` is a value: it knows the width of the output, the loss, the metr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -225,9 +226,11 @@ class Task:
         return decoded * torch.tensor(self.scale, dtype=torch.float64) + torch.tensor(self.center, dtype=torch.float64)
 
     def score(self, outputs: Tensor, y: NDArray | Tensor, metric: str | None = None) -> float:
-        """The metric, or another one of this kind of task, of outputs of the network."""
+        """The metric, or another one of this kind of task, of outputs of the network; NaN if one is not finite."""
         import torch
 
+        if not outputs.isfinite().all():
+            return math.nan
         in_units = self.predictions(outputs) if self.kind == "values" else outputs
         return METRICS[metric or self.metric].score(in_units, torch.as_tensor(y))
 
@@ -235,6 +238,8 @@ class Task:
         """The same of predictions, such as the mean of several networks'."""
         import torch
 
+        if not predictions.isfinite().all():
+            return math.nan
         outputs = TASKS[self.kind].encode(predictions)
         return METRICS[metric or self.metric].score(outputs, torch.as_tensor(y))
 

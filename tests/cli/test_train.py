@@ -20,7 +20,7 @@ from bankgcn.cli.train import train
 from bankgcn.data.graphs import GraphSet
 from bankgcn.experiments import RunSpec
 from bankgcn.nn import GraphNetwork
-from bankgcn.training import Evaluation, TrainedModel, fitting
+from bankgcn.training import Evaluation, TrainedModel, fitting, held_out
 from bankgcn.training.execute import run
 from bankgcn.training.fitting import Training
 from bankgcn.training.run_folder import RunFolder
@@ -58,6 +58,18 @@ def test_training_ends_with_score_files_and_what_to_type_next(command: Command, 
     assert len((folder / "r" / "history.csv").read_text().splitlines()) == 4
     assert record["epochs"] == 3
     assert "scored the test graphs once" in record["protocol"]
+
+
+def test_a_model_without_finite_outputs_for_the_test_graphs_is_kept_without_a_score(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predict = held_out.predict_logits
+    monkeypatch.setattr(held_out, "predict_logits", lambda net, graphs: predict(net, graphs).log())
+    code, out, err = command("train", *QUICK, "--out", "r")
+    assert code == 0, err
+    assert out.splitlines()[0] == "test accuracy  unknown  (18 graphs)"
+    assert "note: the test graphs have no score: the network computes no finite numbers for graph" in err
+    assert {file.name for file in (folder / "r").iterdir()} == FILES - {"test_predictions.csv"}
 
 
 def test_the_same_seed_gives_the_run_of_an_experiment(command: Command, folder: Path) -> None:

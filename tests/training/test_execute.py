@@ -170,6 +170,23 @@ def test_a_loss_that_is_not_finite_makes_a_record_without_scores() -> None:
     assert RunRecord.from_dict(record.to_dict()) == record
 
 
+def test_a_test_graph_without_a_finite_output_costs_the_test_score_but_not_the_training() -> None:
+    prepared = prepare(CONFIG)
+    graphs, graph = prepared.graphs, int(prepared.split.test[2])
+    attributes = graphs.signals()
+    attributes[graphs.node_ptr[graph]] = 3.3e38
+    result = execute(replace(prepared, graphs=graphs.with_signals(attributes=attributes)))
+    assert result is not None
+    assert result.model is not None
+    record = result.record
+    assert (record.status, record.test_score, record.test_loss) == ("finished", None, None)
+    assert record.valid_score is not None
+    assert (record.assessment, result.test_table) == ({}, [])
+    (note,) = record.notes
+    assert f"graph {graph}, whose largest feature is 3.3e+38" in note
+    assert RunRecord.from_dict(record.to_dict()) == record
+
+
 def test_what_cannot_be_trained_is_refused_before_training(tmp_path: Path) -> None:
     line = '{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1, "weight": 2}], "graph": {"y": "%s"}}'
     own = tmp_path / "own.jsonl"

@@ -67,6 +67,9 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
     for part, score, size in (("test", record.test_score, test), ("validation", record.valid_score, valid)):
         figure = "unknown" if score is None else f"{score:.4f}"
         say(f"{part} {METRICS[record.metric].label}  {figure}  ({size:,} graphs)")
+    if test and not record.assessment:
+        for note in record.notes:  # one says why
+            say(f"note: {note}", stderr=True)
     if record.assessment:
         assessment = Assessment.from_dict(record.assessment)
         for line in assessment_lines(assessment):

@@ -47,13 +47,19 @@ def embed(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> 
     return check_finite(_apply(embedding_of, net, graphs, batch_size, net.embedding_channels), graphs)
 
 
-def check_finite(rows: Tensor, graphs: GraphSet) -> Tensor:
+def check_finite(rows: Tensor, graphs: GraphSet, numbers: NDArray[np.int64] | None = None) -> Tensor:
     """The rows that a network computed for graphs.
+
+    Args:
+        rows: One row for each graph.
+        graphs: The set of the graphs.
+        numbers: Their numbers in it; by default the rows are those of the whole set.
 
     Raises:
         ValueError: A row is not finite; the message names the graph and its largest signal.
     """
-    for graph in (~rows.isfinite().all(1)).nonzero().flatten().tolist()[:1]:
+    for row in (~rows.isfinite().all(1)).nonzero().flatten().tolist()[:1]:
+        graph = row if numbers is None else int(numbers[row])
         nodes = slice(int(graphs.node_ptr[graph]), int(graphs.node_ptr[graph + 1]))
         name = f" ({graphs.names[graph]!r})" if graphs.names else ""
         largest = np.abs(graphs.signals(nodes)).max(initial=0)

@@ -38,7 +38,7 @@ class RunResult:
         record: The outcome.
         epochs: What is known of every epoch.
         model: The trained model; ``None`` if no epoch had a finite loss.
-        test_table: Predictions for the test graphs, beside the truth; empty without them.
+        test_table: Predictions for the test graphs, beside the truth; empty without them, and if one is not finite.
     """
 
     record: RunRecord
@@ -152,7 +152,7 @@ def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: Process
         split_hash=split.hash,
         split_sizes=(len(split.train), len(split.valid), len(split.test)),
         split_from=run.split_from,
-        notes=(*run.graphs.notes, *class_notes(run.graphs)),
+        notes=(*run.graphs.notes, *class_notes(run.graphs), *tested.notes),
         versions=versions(fitted.path),
         threads=torch.get_num_threads(),
         processes=group.size,

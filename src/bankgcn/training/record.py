@@ -46,12 +46,12 @@ class RunRecord:
         split_hash: That of the split.
         split_sizes: Number of training, validation and test graphs.
         split_from: Where the split comes from, in words.
-        notes: What a reader must know of the graphs, as their reader says.
+        notes: What a reader must know of the graphs, as their reader says, and why the test graphs have no score.
         versions: Versions of what the outcome depends on.
         threads: Number of threads that computed it.
         processes: Number of processes that trained together.
         assessment: How good the predictions for the test graphs are, as
-            :meth:`bankgcn.training.assessment.Assessment.to_dict` writes it; empty without test graphs.
+            :meth:`bankgcn.training.assessment.Assessment.to_dict` writes it; empty if no test graphs were scored.
         temperature: What divides the outputs before they become probabilities; see
             :mod:`bankgcn.training.calibration`.
         seconds: How long it took.
