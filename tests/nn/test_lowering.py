@@ -43,6 +43,18 @@ def replaced(conv: nn.Module) -> GraphNetwork:
     return net
 
 
+class Halved(nn.Linear):
+    """A linear layer with another forward pass."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) / 2
+
+
+def with_part(net: GraphNetwork, path: str, module: nn.Module) -> GraphNetwork:
+    net.set_submodule(path, module)
+    return net
+
+
 def shared() -> BankGCN:
     net = BankGCN(3, 2)
     net.convs[2] = net.convs[1]
@@ -115,6 +127,37 @@ def test_networks_of_the_known_layers_are_lowered(net: GraphNetwork) -> None:
     ],
 )  # fmt: skip
 def test_other_networks_are_not_lowered(net: GraphNetwork) -> None:
+    assert lower(net) is None
+
+
+@pytest.mark.parametrize(
+    "net",
+    [
+        with_part(BankGCN(3, 2), "predict", Halved(512, 2)),
+        with_part(BankGCN(3, 2, head="mlp"), "head", Halved(512, 64)),
+        with_part(BankGCN(3, 2, residual=True), "residual", Halved(3, 64, bias=False)),
+        with_part(BankGCN(3, 2, residual=True), "residual", nn.Sequential(nn.Linear(3, 64))),
+        with_part(BankGCN(3, 2), "convs.1.project", Halved(64, 64)),
+        with_part(BankGCN(3, 2, projection="mlp"), "convs.1.project.2", Halved(64, 64)),
+        with_part(GraphNetwork(3, 2, conv="gcn"), "convs.1.lin", Halved(64, 64, bias=False)),
+        with_part(GraphNetwork(3, 2, conv="gcn"), "convs.1.lin", nn.Sequential(nn.Linear(64, 64, bias=False))),
+        with_part(GraphNetwork(3, 2, conv="sage"), "convs.1.lin_l", Halved(64, 64)),
+        with_part(GraphNetwork(3, 2, conv="sage"), "convs.1.lin_r", Halved(64, 64, bias=False)),
+        with_part(GraphNetwork(3, 2, conv="gin"), "convs.1.nn.0", Halved(64, 64)),
+        with_part(GraphNetwork(3, 2, conv="gat"), "convs.1.lin", Halved(64, 64, bias=False)),
+        with_part(GraphNetwork(3, 2, conv="cheb"), "convs.1.lins.1", Halved(64, 64, bias=False)),
+    ],
+)
+def test_networks_with_other_linear_layers_are_not_lowered(net: GraphNetwork) -> None:
+    assert lower(net) is None
+    assert lower(net, "cross_entropy") is None
+
+
+@pytest.mark.parametrize("part", ["predict", "head", "residual", "convs.1.lin", "norms.1"])
+def test_parametrised_parts_are_not_lowered(part: str) -> None:
+    net = GraphNetwork(3, 2, conv="gcn", residual=True, head="mlp", norm="layer")
+    assert lower(net) is not None
+    nn.utils.parametrize.register_parametrization(net.get_submodule(part), "weight", nn.Tanh())
     assert lower(net) is None
 
 

@@ -16,6 +16,14 @@ if TYPE_CHECKING:  # numba and PyTorch are loaded when they are first used
     from bankgcn.kernels.network.tape import Signal
 
 
+PYG_LINEAR = "torch_geometric.nn.dense.linear.Linear"
+
+
+def class_name(module: nn.Module) -> str:
+    """Module and name of the class."""
+    return f"{type(module).__module__}.{type(module).__qualname__}"
+
+
 @dataclass(frozen=True)
 class Lowering:
     """How a layer is lowered.
@@ -93,9 +101,13 @@ def _bank_operator(conv: Any) -> tuple[str, float] | None:
     return ("laplacian", 0.0) if linear and conv.in_channels != -1 else None
 
 
+def _gcn_operator(conv: Any) -> tuple[str, float] | None:
+    return ("renormalized", 0.0) if _are_linear(conv.lin) else None
+
+
 def _sage_operator(conv: Any) -> tuple[str, float] | None:
     plain = (conv.aggr, conv.normalize, conv.project, conv.root_weight) == ("mean", False, False, True)
-    return ("mean", 0.0) if plain else None
+    return ("mean", 0.0) if plain and _are_linear(conv.lin_l, conv.lin_r) else None
 
 
 def _gin_operator(conv: Any) -> tuple[str, float] | None:
@@ -109,12 +121,17 @@ def _gin_operator(conv: Any) -> tuple[str, float] | None:
 def _gat_operator(conv: Any) -> tuple[str, float] | None:
     settings = (conv.concat, conv.negative_slope, conv.dropout, conv.add_self_loops, conv.edge_dim)
     power_of_two = conv.heads & (conv.heads - 1) == 0 and conv.heads <= 32
-    plain = settings == (True, 0.2, 0.0, True, None) and conv.lin is not None and conv.res is None
+    plain = settings == (True, 0.2, 0.0, True, None) and _are_linear(conv.lin) and conv.res is None
     return ("sum", 1.0) if plain and power_of_two else None
 
 
 def _cheb_operator(conv: Any) -> tuple[str, float] | None:
-    return ("laplacian", 0.0) if conv.normalization == "sym" else None
+    return ("laplacian", 0.0) if conv.normalization == "sym" and _are_linear(*conv.lins) else None
+
+
+def _are_linear(*modules: nn.Module | None) -> bool:
+    """Whether all are PyG's linear layers; a subclass may compute something else."""
+    return all(module is not None and class_name(module) == PYG_LINEAR for module in modules)
 
 
 def _is_mlp(module: nn.Module) -> bool:
@@ -125,7 +142,7 @@ def _is_mlp(module: nn.Module) -> bool:
 
 
 BANK = Lowering("bankgcn.nn.bank_conv.BankConv", _bank_operator, _bank_steps)
-GCN = Lowering("bankgcn.nn.gcn_conv.GCNConv", lambda conv: ("renormalized", 0.0), _gcn_steps, one_hop=True)
+GCN = Lowering("bankgcn.nn.gcn_conv.GCNConv", _gcn_operator, _gcn_steps, one_hop=True)
 SAGE = Lowering("torch_geometric.nn.conv.sage_conv.SAGEConv", _sage_operator, _sage_steps, one_hop=True)
 GIN = Lowering("torch_geometric.nn.conv.gin_conv.GINConv", _gin_operator, _gin_steps, one_hop=True)
 GAT = Lowering("torch_geometric.nn.conv.gat_conv.GATConv", _gat_operator, _gat_steps)

@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from bankgcn.kernels import fused_for
 from bankgcn.nn.atom_encoder import AtomEncoder
-from bankgcn.nn.conv_lowering import Lowering
+from bankgcn.nn.conv_lowering import Lowering, class_name
 from bankgcn.nn.convs import CONVS, lambda_max_hook
 from bankgcn.nn.network import BankGCN, GraphNetwork
 from bankgcn.nn.norms import GraphNorm
@@ -31,7 +31,8 @@ def lower(net: GraphNetwork, loss: str | None = None, *, by_kinds: bool = False)
     """The program of a network; ``None`` if the executor does not support it or kernels are switched off.
 
     Supported are all convolutions of :data:`~bankgcn.nn.CONVS` with any options, without pooling, batch normalisation,
-    encoders other than :class:`AtomEncoder`, and hooks, which would not be called.
+    encoders other than :class:`AtomEncoder`, hooks, which would not be called, and parts that are of another class than
+    those that the network makes.
 
     Args:
         net: The network.
@@ -44,11 +45,13 @@ def lower(net: GraphNetwork, loss: str | None = None, *, by_kinds: bool = False)
         return None
     if type(net.encoder) not in (AtomEncoder, type(None)) or any(map(is_lazy, parameters)):
         return None
+    if any(type(linear) is not nn.Linear for linear in (net.residual, net.head, net.predict) if linear is not None):
+        return None
     if any(type(norm) not in (nn.LayerNorm, GraphNorm) or norm.eps != EPSILON for norm in net.norms):
         return None
     if not fused_for(*parameters) or len({parameter.dtype for parameter in parameters}) > 1:
         return None
-    names = [f"{type(conv).__module__}.{type(conv).__qualname__}" for conv in net.convs]
+    names = [class_name(conv) for conv in net.convs]
     if not all(name in LOWERINGS for name in names):
         return None
     rows = [LOWERINGS[name] for name in names]
