@@ -72,6 +72,16 @@ def test_a_constant_is_in_the_lowest_band_of_a_ring_and_an_alternating_signal_in
         spectrum.band_energy(x, 0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_frequency_at_the_edge_of_two_bands_belongs_to_the_upper_one(dtype: torch.dtype) -> None:
+    square = Spectrum.of(GraphShift.from_edges(ring(4), num_nodes=4, dtype=dtype))  # frequencies 0, 1, 1, 2
+    assert square.bands(2).tolist() == [0, 1, 1, 1]
+    left, right = (part.flatten() for part in torch.meshgrid(torch.arange(300), torch.arange(300, 701), indexing="ij"))
+    edges = torch.stack([torch.cat([left, right]), torch.cat([right, left])])
+    bipartite = Spectrum.of(GraphShift.from_edges(edges, num_nodes=701, dtype=dtype))  # complete: all but two are 1
+    assert bipartite.bands(2).tolist() == [0] + 700 * [1]
+
+
 def test_frame_bounds_are_the_least_and_greatest_gain() -> None:
     lam = torch.linspace(0, 2, 50)
     low_and_high = torch.stack([(1 - lam / 2).sqrt(), (lam / 2).sqrt()])

@@ -33,9 +33,9 @@ class Spectrum:
 
     @classmethod
     def of(cls, shift: GraphShift) -> Spectrum:
-        """The spectrum of a graph, or of a batch of graphs as one disconnected graph."""
-        lam, modes = torch.linalg.eigh(normalized_laplacian(shift))
-        return cls(lam.clamp(0, 2), modes)  # rounding may leave [0, 2]
+        """The spectrum of a graph, or of a batch of graphs as one disconnected graph; computed in double precision."""
+        lam, modes = torch.linalg.eigh(normalized_laplacian(shift).double())
+        return cls(lam.clamp(0, 2).to(shift.dtype), modes.to(shift.dtype))  # rounding may leave [0, 2]
 
     def gft(self, x: Tensor) -> Tensor:
         r"""Graph Fourier transform :math:`\hat x = U^\top x` (Eq. 1), shape ``(num_nodes, channels)`` as ``x``."""
@@ -68,7 +68,8 @@ class Spectrum:
         if num_bands < 1:
             raise ValueError(f"num_bands={num_bands}: expected at least 1")
         # Frequencies such as 1 stand at an edge: rounding must not decide their band.
-        return (self.lam * (num_bands / 2) + 1e-9).long().clamp(max=num_bands - 1)
+        rounding = max(1e-9, 8 * torch.finfo(self.lam.dtype).eps)
+        return ((self.lam + rounding) * (num_bands / 2)).long().clamp(max=num_bands - 1)
 
 
 def frame_bounds(response: Tensor) -> tuple[float, float]:
