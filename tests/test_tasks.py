@@ -34,6 +34,21 @@ def test_values_are_learned_in_standard_units_and_predicted_in_the_users() -> No
     torch.testing.assert_close(task.predictions(targets).float(), torch.from_numpy(y), equal_nan=True)
 
 
+@pytest.mark.parametrize("kind", ["values", "labels"])
+def test_whole_numbers_are_targets_as_the_same_numbers_with_a_point_are(kind: str) -> None:
+    y, task = np.array([0, 1, 1]), Task(kind=kind, names=("y",), center=(0.5,), scale=(0.4,))
+    targets = task.targets(y)
+    assert torch.equal(targets, task.targets(y.astype(float)))
+    assert task.task_loss(torch.zeros(3, 1), targets) > 0
+
+
+def test_large_values_are_standardised_without_rounding_their_center() -> None:
+    y = (1e6 + 0.0625 * np.arange(10)).astype(np.float32)
+    task = Task.fitted(y, ("y",))
+    back = task.predictions(task.targets(y)).flatten()
+    torch.testing.assert_close(back, torch.from_numpy(y.astype(np.float64)), rtol=0, atol=1e-6)
+
+
 def test_a_constant_value_is_learned_without_dividing_by_zero() -> None:
     task = Task.fitted(np.full((4, 1), 7.0, np.float32), ())
     assert task.names == ("y",)

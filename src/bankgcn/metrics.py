@@ -115,7 +115,7 @@ def average_precision(logits: Tensor, y: Tensor) -> float:
 def _mean_over_targets(score: Callable[[Tensor, Tensor], float], outputs: Tensor, y: Tensor) -> float:
     """Mean of the scores of the columns, each on its known entries; NaN if no column has a score."""
     scores = []
-    for output, true in zip(outputs.double().T, y.double().reshape(len(y), -1).T, strict=True):
+    for output, true in zip(outputs.double().T, y.double().reshape(outputs.shape).T, strict=True):
         known = ~true.isnan()
         scores.append(score(output[known], true[known]) if known.any() else math.nan)
     finite = [score for score in scores if not math.isnan(score)]

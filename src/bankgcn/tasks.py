@@ -198,16 +198,20 @@ class Task:
         return METRICS[self.metric]
 
     def targets(self, y: NDArray | Tensor) -> Tensor:
-        """What the loss compares outputs with: class numbers ``(G,)``, or numbers ``(G, T)`` in standard units."""
+        """What the loss compares outputs with: class numbers ``(G,)``, or numbers ``(G, T)``, values in standard units.
+
+        Numbers keep their precision; integers get the default one.
+        """
         import torch
 
         known = torch.as_tensor(y)
         if self.kind == "classes":
             return known
-        known = known.reshape(len(known), -1)
-        if self.kind == "labels":
-            return known
-        return ((known.double() - known.new_tensor(self.center).double()) / torch.tensor(self.scale).double()).to(known)
+        dtype = known.dtype if known.is_floating_point() else torch.get_default_dtype()
+        columns = known.reshape(len(known), self.out_channels).double()
+        if self.kind == "values":
+            columns = (columns - columns.new_tensor(self.center)) / columns.new_tensor(self.scale)
+        return columns.to(dtype)
 
     def task_loss(self, outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
         r"""The mean loss :math:`T_\Theta(\mathcal G, Y)` of outputs, given what :meth:`targets` returned.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -12,6 +15,7 @@ from bankgcn import BankConv, BankGCN
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn import CONVS, AtomEncoder, GraphNetwork
+from bankgcn.tasks import Task
 from bankgcn.training import embed, evaluate, predict_logits
 
 
@@ -94,6 +98,13 @@ def test_numbers_that_an_encoder_looks_up_are_not_rounded() -> None:
     net.encoder.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0]))
     predict_logits(net, graphs)
     assert torch.equal(seen[0], names)
+
+
+@pytest.mark.parametrize("kind", ["values", "labels"])
+def test_no_graphs_have_no_score(kind: str) -> None:
+    task = Task(kind=kind, names=("a", "b"), center=(0.0, 0.0), scale=(1.0, 1.0))
+    found = evaluate(BankGCN(2, 2), replace(wide_graphs()[:0], y=np.empty((0, 2), np.float32), classes=()), task)
+    assert (found.loss, math.isnan(found.score)) == (0, True)
 
 
 def test_a_lazy_network_can_be_applied() -> None:
