@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -28,6 +31,29 @@ def test_much_work_is_divided_into_several_calls_so_that_it_can_be_interrupted(
     per_call = -(-WORK_PER_CALL // (rounds * (3 * 20_000 - 2)))  # graphs until the work of a call is done
     assert calls == list(range(0, 6, per_call))
     assert len(calls) > 1
+
+
+def test_one_thread_at_a_time_writes_the_colors_that_subsets_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    active, most = [], []
+
+    def watched(*arguments):
+        active.append(1)
+        time.sleep(0.05)
+        most.append(len(active))
+        active.pop()
+        return color(*arguments)
+
+    color = coloring._color
+    monkeypatch.setattr(coloring, "_color", watched)
+    graphs = chains(6, 10)
+    subsets = graphs[:4], graphs[2:]
+    threads = [threading.Thread(target=quotient, args=(part.flat, part.node_colors)) for part in subsets]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1, 1]
+    assert (graphs.node_colors.num_colors >= 0).all()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ nodes.
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 from bankgcn.kernels.jit.compiler import jit_cached, jit_inner
@@ -19,14 +21,16 @@ from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors
 
 MAX_ROUNDS = 128  # the graphs of NCI1 need at most 28, those of ogbg-molhiv 38
 WORK_PER_CALL = 2**24  # nodes and edges that one call visits, about 0.1 s: compiled code cannot be interrupted
+_LOCK = threading.Lock()  # subsets share colours, which are not final before all rounds of a graph are done
 
 
 def color_graphs(arrays: FlatArrays, colors: NodeColors) -> None:
-    """Colour the graphs that are not coloured yet."""
+    """Colour the graphs that are not coloured yet, in one thread at a time."""
     attribute_bits, weight_bits = (array.view(f"u{array.itemsize}") for array in (arrays.attributes, arrays.weight))
     graph = 0
-    while graph < len(colors.graphs):
-        graph = _color(arrays, attribute_bits, weight_bits, graph, colors)
+    with _LOCK:
+        while graph < len(colors.graphs):
+            graph = _color(arrays, attribute_bits, weight_bits, graph, colors)
 
 
 @jit_cached
