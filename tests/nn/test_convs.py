@@ -199,6 +199,17 @@ def test_budget_errors_are_named() -> None:
         width_for_budget("gat", 5)
     with pytest.raises(ValueError, match="unknown convolution 'chebb'.*did you mean 'cheb'"):
         width_for_budget("chebb", 5)
+    with pytest.raises(ValueError, match="unknown basis 'chebishev'"):
+        width_for_budget("bank", 2000, basis="chebishev")
+    for heads in (0, 2.5):
+        with pytest.raises(ValueError, match=f"heads={heads}: expected"):
+            width_for_budget("gat", 2000, heads=heads)
+    with pytest.raises(ValueError, match="heads=0: expected at least 1"):
+        layer_parameters("gat", 64, heads=0)
+
+
+def test_the_width_is_a_multiple_of_the_subspaces_even_if_one_channel_is_nearer_to_the_budget() -> None:
+    assert width_for_budget("bank", 40) == (8, 8 * 8 + 8 + 8 * 3)
 
 
 def test_the_mlp_ignores_the_edges() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -30,22 +31,32 @@ def width_for_budget(conv: str, budget: int, **options: object) -> Width:
 
     Widths that are no multiple of the number of subspaces or heads are skipped.
 
+    Raises:
+        ValueError: The options are wrong, or the budget is smaller than the smallest width.
+
     Example:
         >>> width_for_budget("bank", 16_500, order=2, num_subspaces=16)
         Width(channels=128, parameters=16560)
     """
     if budget < 1:
         raise ValueError(f"budget={budget}: expected at least one parameter")
-    pick(CONVS, conv, "convolution")  # the loop would take a wrong name for a wrong width
+    step = _smallest_width(conv, options)
     best: Width | None = None
-    for channels in range(1, budget + 1):  # a layer has at least as many parameters as channels
-        try:
-            width = Width(channels, layer_parameters(conv, channels, **options))
-        except ValueError:
-            continue
+    for channels in range(step, budget + 1, step):  # a layer has at least as many parameters as channels
+        width = Width(channels, layer_parameters(conv, channels, **options))
         if best is not None and abs(width.parameters - budget) >= abs(best.parameters - budget):
             break  # the count grows with the width: wider layers are farther from the budget
         best = width
     if best is None:
         raise ValueError(f"no width up to {budget} is possible for a {conv!r} layer with {options}")
     return best
+
+
+def _smallest_width(conv: str, options: Mapping[str, object]) -> int:
+    """The width that all possible widths are multiples of."""
+    row = pick(CONVS, conv, "convolution")
+    if not row.divisor:
+        return 1
+    number: Any = options.get(row.divisor, row.defaults[row.divisor])
+    row.options[row.divisor].check(row.divisor, number)
+    return number

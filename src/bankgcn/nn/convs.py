@@ -34,6 +34,7 @@ class ConvSpec:
         label: Name in tables and messages.
         make: Makes a layer from ``(in_channels, out_channels, **options)``.
         options: The keyword arguments of ``make`` that users can set. The defaults are the paper's values.
+        divisor: The option whose value must divide the width; empty if any width is possible.
         takes_weights: Whether the layer takes edge weights.
         needs_pyg: Whether the layer needs PyTorch Geometric.
         faster_sparse: Whether the layer takes a sparse adjacency matrix in place of the edges and is faster with it.
@@ -43,6 +44,7 @@ class ConvSpec:
     label: str
     make: ConvFactory
     options: Mapping[str, Setting] = field(default_factory=dict)
+    divisor: str = ""
     takes_weights: bool = False
     needs_pyg: bool = True
     faster_sparse: bool = False
@@ -105,6 +107,8 @@ def gat(in_channels: int, out_channels: int, heads: int = 8) -> nn.Module:
     """GAT; ``out_channels`` is the width of all heads together."""
     from torch_geometric.nn import GATConv
 
+    if heads < 1:
+        raise ValueError(f"heads={heads}: expected at least 1")
     if out_channels % heads:
         raise ValueError(f"out_channels={out_channels} does not divide into heads={heads}")
     return GATConv(in_channels, out_channels // heads, heads=heads)
@@ -144,6 +148,7 @@ CONVS: dict[str, ConvSpec] = {
         label="BankGCN",
         make=bank,
         options=MappingProxyType(_BANK_OPTIONS),
+        divisor="num_subspaces",
         takes_weights=True,
         needs_pyg=False,
         lowering=conv_lowering.BANK,
@@ -155,6 +160,7 @@ CONVS: dict[str, ConvSpec] = {
         label="GAT",
         make=gat,
         options={"heads": _option(8, "Number of attention heads in a layer.", at_least=1)},
+        divisor="heads",
         lowering=conv_lowering.GAT,
     ),
     "cheb": ConvSpec(
