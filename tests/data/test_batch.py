@@ -119,9 +119,10 @@ def test_shuffled_batches_hold_every_graph_once_in_the_order_of_the_generator() 
     assert orders(0) != orders(1)
 
 
-def test_a_batch_of_no_size_is_refused_at_once() -> None:
-    with pytest.raises(ValueError, match="batch_size=0"):
-        ten_graphs().batches(0)
+@pytest.mark.parametrize("size", [0, 3.0, None])
+def test_a_batch_of_no_size_is_refused_at_once(size: object) -> None:
+    with pytest.raises(ValueError, match=f"batch_size={size}: expected a whole number, at least 1"):
+        ten_graphs().batches(size)
 
 
 @pytest.mark.parametrize("indices", [[0, 10], [-1], [0.5], [[1]]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -143,3 +145,7 @@ def test_signals_and_coefficients_of_wrong_shapes_raise() -> None:
         chebyshev.apply(shift, torch.ones(5, 2), torch.ones(3))
     with pytest.raises(ValueError, match="2 channels cannot be divided among 3 filters"):
         chebyshev.apply(shift, torch.ones(6, 2), torch.ones(3, 3))
+    for shape in ((), (0,), (0, 1), (3, 0), (3, 1, 2)):
+        for operator, enabled in itertools.product((shift, torch.neg), (False, True)):
+            with use_kernels(enabled), pytest.raises(ValueError, match=re.escape(f"have shape {shape}, expected")):
+                chebyshev.apply(operator, torch.ones(6, 2), torch.ones(shape))

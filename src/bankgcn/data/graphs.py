@@ -355,8 +355,8 @@ class GraphSet:
             shuffle: Whether to draw a new random order.
             generator: Source of the random order; torch's global one by default.
         """
-        if batch_size < 1:
-            raise ValueError(f"batch_size={batch_size}: expected at least 1")
+        if not hasattr(batch_size, "__index__") or batch_size < 1:
+            raise ValueError(f"batch_size={batch_size!r}: expected a whole number, at least 1")
         order = torch.randperm(len(self), generator=generator).numpy() if shuffle else np.arange(len(self))
         starts = range(0, len(self), batch_size)
         return (GraphBatch(self, order[start : start + batch_size]) for start in starts)

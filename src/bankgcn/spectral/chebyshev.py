@@ -29,6 +29,10 @@ def apply(shift: GraphShift | Callable[[Tensor], Tensor], x: Tensor, coefficient
     The result is differentiable in ``x`` and ``coefficients``, and in the edge weights if the shift was built from
     weights that require a gradient. Only in that case autograd records every hop; otherwise it keeps just ``x``.
     """
+    if coefficients.dim() not in (1, 2) or 0 in coefficients.shape:
+        raise ValueError(
+            f"coefficients have shape {tuple(coefficients.shape)}, expected (order + 1, num_filters), both at least 1"
+        )
     if coefficients.dim() == 1:
         coefficients = coefficients.unsqueeze(-1)
     if not isinstance(shift, GraphShift):
