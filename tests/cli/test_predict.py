@@ -100,7 +100,12 @@ def test_predictions_go_through_links_and_pipes(command: Command, folder: Path, 
 def test_the_test_part_has_the_score_of_the_record(command: Command, folder: Path, run: Path) -> None:
     code, out, err = command("predict", run, "--part", "test")
     assert code == 0
-    assert (folder / "predictions.csv").read_bytes() == (run / "test_predictions.csv").read_bytes()
+    predicted, recorded = rows(folder / "predictions.csv"), rows(run / "test_predictions.csv")
+    assert list(predicted[0]) == list(recorded[0])
+    for name in ("graph", "class", "predicted"):
+        assert [row[name] for row in predicted] == [row[name] for row in recorded]
+    probabilities = [[float(row["p_1"]) for row in table] for table in (predicted, recorded)]
+    np.testing.assert_allclose(*probabilities, rtol=1e-6)
     (folder / "predictions.csv").unlink()
     assert command("predict", run, "MUTAG", "--part", "test")[1] == out
     record = json.loads((run / "record.json").read_text())
@@ -186,6 +191,9 @@ def test_embeddings_are_those_of_the_network(command: Command, folder: Path, run
     assert list(table[0])[:2] == ["graph", "e0"]
     read = np.array([[float(row[f"e{column}"]) for column in range(64)] for row in table], np.float32)
     np.testing.assert_array_equal(read, expected)
+    assert command("embed", run, "MUTAG", "--out", "e.jsonl")[0] == 0
+    first = json.loads((folder / "e.jsonl").read_text().splitlines()[0])
+    assert first["e0"] == float(table[0]["e0"])
     valid = json.loads((run / "split.json").read_text())["valid"]
     np.testing.assert_allclose(np.load(folder / "e.npy", allow_pickle=False), expected[valid], rtol=1e-5, atol=1e-6)
 

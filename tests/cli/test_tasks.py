@@ -56,6 +56,21 @@ def test_a_value_is_scored_and_predicted_in_the_users_units(command: Command, fo
     assert out.startswith("30 vectors of 64 numbers")
 
 
+def test_tables_hold_enough_digits_to_score_values_with_a_large_offset(command: Command, folder: Path) -> None:
+    lines = [f"{'C' * n}O,{1_000_000 + 1.75 * n}" for n in range(1, 31)]
+    (folder / "far.csv").write_text("\n".join(["smiles,height", *lines]))
+    code, _, err = command("train", "far.csv", "--target", "height", *QUICK, "--out", "r")
+    assert code == 0, err
+    record = json.loads((folder / "r" / "record.json").read_text())
+    scored = rows(folder / "r" / "test_predictions.csv")
+    errors = [abs(float(row["predicted_height"]) - float(row["height_true"])) for row in scored]
+    assert np.mean(errors) == pytest.approx(record["test_score"], rel=1e-6)
+    assert command("explain", "r", "far.csv", "--graphs", "3", "--out", "e.csv")[0] == 0
+    explained = [(row["kind"], float(row["adds_to_height"])) for row in rows(folder / "e.csv")]
+    parts = sum(adds for kind, adds in explained if kind in ("node", "constant"))
+    assert parts == pytest.approx(dict(explained)["output"], abs=0.01)
+
+
 def test_the_models_of_several_runs_have_a_mean_and_a_spread(command: Command, folder: Path, table: Path) -> None:
     for seed in (0, 1):
         assert command("train", table, "--target", "price", "--seed", seed, *QUICK, "--out", f"runs/{seed}")[0] == 0

@@ -82,4 +82,4 @@ def test_rows_are_taken_with_their_lines(tmp_path: Path) -> None:
 def test_columns_are_written_as_csv() -> None:
     file = io.BytesIO()
     write_csv(file, [("n", [1, 2]), ("v", [1 / 3, None]), ("word", ["a,b", 'say "x"'])])
-    assert file.getvalue() == b'n,v,word\n1,0.333333,"a,b"\n2,,"say ""x"""\n'
+    assert file.getvalue() == b'n,v,word\n1,0.3333333333333333,"a,b"\n2,,"say ""x"""\n'

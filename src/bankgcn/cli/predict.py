@@ -12,7 +12,7 @@ from bankgcn.cli.options import DataRoot, IgnoreTargets, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
 from bankgcn.cli.settings import READING
 from bankgcn.cli.table_output import FORMATS, check_output, write_columns
-from bankgcn.files.tables import Columns
+from bankgcn.files.tables import Columns, number_cells
 from bankgcn.metrics import METRICS
 from bankgcn.tasks import TASKS
 
@@ -134,7 +134,7 @@ def embed(
         with open_output(out) as file:
             np.save(file, rows, allow_pickle=False)
     else:
-        numbers: Columns = [(f"e{number}", [*map(str, column)]) for number, column in enumerate(vectors.T)]
+        numbers: Columns = [(f"e{number}", number_cells(column)) for number, column in enumerate(vectors.T)]
         write_columns(out, [*_kept(found, keep), *found.line_up(numbers), *_reasons(found, ensemble, flags)])
     shown = f"{len(found.graphs):,} vectors of {vectors.shape[1]} numbers are in {named(out)}"
     say(shown, stderr=is_standard_output(out))

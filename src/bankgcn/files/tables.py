@@ -7,9 +7,13 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from bankgcn.files.errors import FileError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 DELIMITERS = ",;\t"
 
@@ -82,19 +86,24 @@ def read_table(path: Path) -> TextTable:
 
 
 def write_csv(file: BinaryIO, columns: Columns) -> None:
-    """Write columns as CSV in UTF-8. Real numbers have six significant digits."""
+    """Write columns as CSV in UTF-8. Real numbers have as many digits as it takes to read them back unchanged."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     table = csv.writer(text, lineterminator="\n")
     table.writerow([name for name, _ in columns])
-    table.writerows(zip(*(map(_text, cells) for _, cells in columns), strict=True))
+    table.writerows(zip(*(cells for _, cells in columns), strict=True))
     text.flush()
     text.detach()
 
 
-def _text(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+def number_cells(numbers: NDArray[np.floating]) -> list[float | None]:
+    """Numbers with the fewest digits that give them back in their own precision; ``None`` for NaN.
+
+    Example:
+        >>> import numpy as np
+        >>> number_cells(np.array([0.1, np.nan], np.float32))
+        [0.1, None]
+    """
+    return [None if number != number else float(str(number)) for number in numbers]
 
 
 def _numbered_rows(file: TextIO, path: Path) -> list[tuple[int, list[str]]]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.targets import match_targets, target_names
-from bankgcn.files.tables import Cell, Columns
+from bankgcn.files.tables import Columns, number_cells
 from bankgcn.tasks import Task
 
 SHOWN = 5  # unknown classes in a message
@@ -42,7 +42,7 @@ def true_columns(task: Task, graphs: GraphSet) -> Columns:
         return [("class", [graphs.classes[number] for number in graphs.y.tolist()])]
     names = target_names(graphs.y, graphs.targets, task.names)
     columns: NDArray = graphs.y.reshape(len(graphs.y), -1).T
-    return [(f"{name}_true", _cells(column)) for name, column in zip(names, columns, strict=True)]
+    return [(f"{name}_true", number_cells(column)) for name, column in zip(names, columns, strict=True)]
 
 
 def name_columns(graphs: GraphSet, numbers: Sequence[int]) -> Columns:
@@ -82,8 +82,3 @@ def class_numbers(task: Task, names: Sequence[str]) -> NDArray[np.int64]:
             f"the model knows {', '.join(task.names)}; leave these graphs out, or train again with such graphs"
         )
     return np.array([place[name] for name in names], np.int64)
-
-
-def _cells(column: NDArray) -> list[Cell]:
-    """Numbers, and ``None`` for an unknown one."""
-    return [None if value != value else value for value in column.tolist()]
