@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,6 +51,49 @@ def test_values_may_be_called_differently(command: Command, folder: Path, table:
     assert code == 0, err
     assert out.startswith("MAE  ")
     assert "MAE of the mean of the training graphs  " in out
+
+
+@pytest.mark.parametrize(
+    ("target", "cell", "message"),
+    [
+        ("size", "1" + "0" * 400, "is not a finite number of single precision"),
+        ("size", "inf", "column 'size': target inf is not a finite number of single precision"),
+        ("size", "tall", "column 'size': target 'tall' is not a number"),
+        ("ring,big", "-1", "column 'ring': label -1 is neither 0 nor 1"),
+    ],
+)
+def test_targets_that_training_refuses_are_refused_with_their_line(
+    command: Command, folder: Path, target: str, cell: str, message: str
+) -> None:
+    lines = [f"{'C' * n}O,{n}.5,{n % 2},{n // 8}" for n in range(1, 16)]
+    (folder / "own.csv").write_text("\n".join(["smiles,size,ring,big", *lines]))
+    code, _, err = command("train", "own.csv", "--target", target, *QUICK, "--out", "r")
+    assert code == 0, err
+    (folder / "new.csv").write_text(f"smiles,size,ring,big\nCCO,1.5,0,1\nCC,{cell},{cell},0\n")
+    code, out, err = command("evaluate", "r", "new.csv")
+    assert (code, out) == (1, "")
+    assert re.match(f"error: .*new.csv:3: .*{message}", err)
+    code, out, err = command("predict", "r", "new.csv")
+    assert (code, out) == (0, "2 predictions are in predictions.csv\n")
+    assert re.search(f"note: no score: .*new.csv:3: .*{message}", err)
+
+
+def test_missing_targets_are_filled_as_in_training(command: Command, folder: Path, table: Path) -> None:
+    table.write_text(table.read_text().replace(",no,", ",,"))
+    code, _, err = command("train", table, "--target", "active", "--fill-missing", "unknown", *QUICK, "--out", "r")
+    assert code == 0, err
+    (folder / "new.csv").write_text("id,smiles,active\n1,CCO,\n2,CCC,NA\n3,CCN,yes\n")
+    for options in ((), ("--fill-missing", "unknown")):
+        code, out, err = command("evaluate", "r", "new.csv", *options)
+        assert code == 0, err
+        assert "(3 graphs)" in out
+        assert "unknown       2  " in out
+    assert "(3 graphs)" in command("predict", "r", "new.csv")[1]
+    with (folder / "predictions.csv").open() as file:
+        assert [line.split(",")[2] for line in file] == ["active", "", "NA", "yes"]  # cells stay as they were
+    assert (
+        "have a class that no training graph has: no" in command("evaluate", "r", "new.csv", "--fill-missing", "no")[2]
+    )
 
 
 @pytest.mark.parametrize(

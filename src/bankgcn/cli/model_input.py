@@ -16,7 +16,6 @@ from bankgcn.cli.table_targets import table_targets, target_columns_of
 from bankgcn.data.concatenate import concatenate
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, find_source
-from bankgcn.data.targets import scalar
 from bankgcn.data.weights import without_weights
 from bankgcn.files.tables import Cell, Columns, TextTable
 from bankgcn.tasks import Task
@@ -36,6 +35,7 @@ class ModelInput:
         reasons: Why rows have no graph.
         table: The source, if it is a table.
         targets: Columns of the table with the targets, if they are known.
+        fill_missing: The target of rows of the table without one.
         kept_rows: Row of each graph in the whole source, where these are the graphs of a part of it.
     """
 
@@ -45,6 +45,7 @@ class ModelInput:
     reasons: dict[int, str]
     table: TextTable | None
     targets: Sequence[str] = ()
+    fill_missing: str | None = None
     kept_rows: NDArray[np.int64] | None = None
 
     @property
@@ -78,9 +79,8 @@ class ModelInput:
             return everything, true_targets(task, self.graphs)
         if self.table is None or not self.targets:
             return everything[:0], np.empty((0, len(task.names)))
-        cells = [[scalar(row[self.table.header.index(name)]) for name in self.targets] for row in self.table.rows]
-        known = [graph for graph, row in enumerate(self.rows.tolist()) if any(cell is not None for cell in cells[row])]
-        return np.array(known, np.int64), table_targets(task, self.targets, [cells[self.rows[g]] for g in known])
+        known, y = table_targets(task, self.table.take(self.rows.tolist()), self.targets, self.fill_missing)
+        return np.array(known, np.int64), y
 
     def take(self, graphs: NDArray[np.int64]) -> ModelInput:
         """These graphs and their rows alone."""
@@ -149,7 +149,9 @@ def read_input(
         _print_notes(ensemble, graphs)
     if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
         say("note: these are the graphs of training; --part test selects those it did not learn from", stderr=True)
-    found = ModelInput(graphs, graphs.rows, _columns(graphs, table), dict(graphs.skipped), table, targets)
+    found = ModelInput(
+        graphs, graphs.rows, _columns(graphs, table), dict(graphs.skipped), table, targets, reader.fill_missing
+    )
     return found if part is None else found.take(ensemble.part(graphs, part))
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.data.readers.molecule_table import target_columns
+from bankgcn.data.readers.molecule_table import encode_columns, fill_targets, target_columns
 from bankgcn.data.readers.smiles_table import smiles_column
 from bankgcn.data.sources import Source
-from bankgcn.data.targets import match_targets, name_of_class
+from bankgcn.data.targets import TaskName, name_of_class, scalar
 from bankgcn.files.tables import TextTable
 from bankgcn.tasks import Task
 from bankgcn.training.prediction_table import class_numbers
@@ -31,14 +31,31 @@ def target_columns_of(
     return names if set(names) <= set(table.header) else []
 
 
-def table_targets(task: Task, names: Sequence[str], cells: Sequence[Sequence[Any]]) -> NDArray:
-    """Targets of a table in the order of the model's outputs; columns are matched by name."""
+def table_targets(
+    task: Task, table: TextTable, names: Sequence[str], fill_missing: str | None = None
+) -> tuple[list[int], NDArray]:
+    """The rows of a table with a known target, and these targets in the order of the model's outputs.
+
+    Args:
+        task: What the model predicts; columns are matched with its names.
+        table: The table.
+        names: The columns of the targets.
+        fill_missing: The target of rows without one.
+
+    Raises:
+        ValueError: The targets do not fit the model.
+    """
+    if task.kind == "classes" and len(names) > 1:
+        raise ValueError(f"the model predicts one class, but --target names {', '.join(names)}")
+    alone = task.kind == "classes" or len(names) == len(task.names) == 1  # such a column may have any name
+    columns = names if alone else task.names
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise ValueError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(names)}")
+    table = table if fill_missing is None else fill_targets(table, columns, fill_missing)
+    cells = list(zip(*(map(scalar, table.column(name)) for name in columns), strict=True))
+    known = [row for row, values in enumerate(cells) if any(value is not None for value in values)]
     if task.kind == "classes":
-        if len(names) > 1:
-            raise ValueError(f"the model predicts one class, but --target names {', '.join(names)}")
-        return class_numbers(task, [name_of_class(row[0]) for row in cells])
-    words = [cell for row in cells for cell in row if isinstance(cell, str)]
-    if words:
-        raise ValueError(f"the model predicts {task.kind}, but the target {words[0]!r} is not a number")
-    numbers = np.array([[np.nan if cell is None else cell for cell in row] for row in cells], np.float64)
-    return match_targets(numbers.reshape(len(cells), len(names)), tuple(names), task.names)
+        return known, class_numbers(task, [name_of_class(cells[row][0]) for row in known])
+    y = encode_columns(table.take(known), columns, cast("TaskName", task.kind), None).y
+    return known, np.asarray(y).reshape(len(known), len(columns))

@@ -51,7 +51,7 @@ class MoleculeTable:
             FileError: The message names the line.
         """
         targets = target_columns(self.table, self.others, target) if has_target else []
-        table = self.table if fill_missing is None else _filled(self.table, targets, fill_missing)
+        table = self.table if fill_missing is None else fill_targets(self.table, targets, fill_missing)
         rows, without, notes = _rows_with_target(table, targets, missing)
         if not rows:
             raise FileError("has no molecules", table.path)
@@ -61,7 +61,7 @@ class MoleculeTable:
         except GraphError as error:
             raise FileError(str(error), table.path, table.lines[rows[molecules.unreadable[0].place]]) from error
         readable = table.take([rows[place] for place in molecules.places])
-        encoded = _encode(readable, targets, task, classes) if targets else Targets()
+        encoded = encode_columns(readable, targets, task, classes) if targets else Targets()
         skipped = sorted([*without, *((rows[one.place], one.reason) for one in molecules.unreadable)])
         graphs = molecule_graphs(molecules, encoded, features=features, name=table.path.stem, notes=notes)
         return replace(graphs, skipped=tuple(skipped))
@@ -95,7 +95,7 @@ def target_columns(table: TextTable, others: Sequence[str], target: str | None) 
     return candidates
 
 
-def _filled(table: TextTable, targets: Sequence[str], value: str) -> TextTable:
+def fill_targets(table: TextTable, targets: Sequence[str], value: str) -> TextTable:
     """The table with this value in the empty cells of the targets."""
     places = [table.header.index(name) for name in targets]
     rows = [
@@ -123,8 +123,14 @@ def _rows_with_target(
     return known, [(row, f"no target in {where}") for row in without], (f"{found} and are left out",)
 
 
-def _encode(table: TextTable, names: Sequence[str], task: TaskName | None, classes: Sequence[str] | None) -> Targets:
-    """Targets of all rows."""
+def encode_columns(
+    table: TextTable, names: Sequence[str], task: TaskName | None, classes: Sequence[str] | None
+) -> Targets:
+    """Targets of all rows.
+
+    Raises:
+        FileError: A target does not fit the task; the message names the line.
+    """
     columns: dict[str, Any] = {name: table.column(name) for name in names}
     rows = [{name: scalar(cells[row]) for name, cells in columns.items()} for row in range(len(table.rows))]
     try:
