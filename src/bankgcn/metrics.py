@@ -43,6 +43,22 @@ class Metric:
         """Whether a score is better than the best so far; any score is better than NaN."""
         return self.cost(score) < self.cost(best)
 
+    def text(self, score: float | None) -> str:
+        """A score in a message: four decimals if scores lie in [0, 1], otherwise five digits, because units differ.
+
+        Example:
+            >>> METRICS["accuracy"].text(0.5), METRICS["mae"].text(2.71828e-7), METRICS["mae"].text(None)
+            ('0.5000', '2.7183e-07', 'unknown')
+        """
+        if score is None or math.isnan(score):
+            return "unknown"
+        return f"{score:.4f}" if self.percent else significant(score)
+
+
+def significant(number: float) -> str:
+    """A number of any size, with five significant digits."""
+    return f"{number:.5g}"
+
 
 def accuracy(logits: Tensor, y: Tensor) -> float:
     """Fraction of the graphs whose class has the largest logit."""

@@ -22,6 +22,17 @@ def test_lines_name_the_baseline_and_each_class_with_what_it_is_mistaken_for() -
     ]
 
 
+def test_errors_in_small_units_keep_their_digits() -> None:
+    y = np.array([[1.5e-9], [2.5e-9], [3.5e-9]])
+    lines = assessment_lines(assess(Task(kind="values", names=("y",)), torch.from_numpy(y + 1e-9), y, (2.5e-9,)))
+    assert lines == [
+        "95 % interval of the MAE  1e-09 to 1e-09",
+        "MAE of the mean of the training graphs  6.6667e-10",
+        "RMSE  1e-09",
+        "R2  -0.5",
+    ]
+
+
 def test_many_classes_are_cut_and_lines_fit_80_columns() -> None:
     task = Task(names=tuple(f"a class with a rather long name, number {number}" for number in range(30)))
     y = np.arange(300) % 30

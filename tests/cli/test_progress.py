@@ -37,7 +37,7 @@ def test_the_time_left_lies_between_patience_and_the_last_epoch(
             clock[0] += 2.0
             progress.on_epoch_end(epoch(number, loss))
     first, last = capsys.readouterr().err.splitlines()
-    assert first == "epoch 1/100: loss 1.0000, validation 0.9000, accuracy 0.5000, best epoch 1"
+    assert first == "epoch 1/100: loss 1, validation 0.9, accuracy 0.5000, best epoch 1"
     assert last.endswith("best epoch 2, 0:00:12 to 0:03:08 left")  # 10 - 4 or 94 epochs of two seconds
 
 
@@ -60,7 +60,7 @@ def test_the_smallest_error_is_the_best(clock: list[float], capsys: pytest.Captu
     progress = TrainingProgress(TrainConfig(select="score"), epochs, metric="mae")
     progress.on_epoch_end(epoch(3, 0.2, 0.8))
     line = capsys.readouterr().err
-    assert "MAE 0.8000" in line
+    assert "MAE 0.8," in line
     assert "best epoch 2" in line
 
 
@@ -78,7 +78,7 @@ def test_a_terminal_of_80_columns_shows_epoch_bar_time_left_and_all_figures(
         terminal.print(progress.display)
     bar, figures = (line.rstrip() for line in shown.get().splitlines())
     assert re.fullmatch(r"epoch 500/500 ━{20} 0:00:00 to 0:00:00 left", bar)
-    assert figures == f"loss 1.0000, validation 0.0020, {METRICS[metric].label} 0.5000, best epoch 499"
+    assert figures == f"loss 1, validation 0.002, {METRICS[metric].label} 0.5000, best epoch 499"
 
 
 @pytest.mark.parametrize("width", [60, 40, 30])
@@ -97,7 +97,12 @@ def test_a_narrow_terminal_shows_everything_on_more_lines(
     assert max(map(len, lines)) <= width
     assert lines[0].startswith("epoch 3/500")
     text = " ".join(lines[1:])
-    assert text == ("0:10:00 to 2:45:40 left, loss 1.0000, validation 0.3333, accuracy 0.5000, best epoch 3")
+    assert text == ("0:10:00 to 2:45:40 left, loss 1, validation 0.33333, accuracy 0.5000, best epoch 3")
+
+
+def test_losses_and_errors_of_any_size_keep_their_digits(clock: list[float], capsys: pytest.CaptureFixture) -> None:
+    TrainingProgress(CONFIG, metric="mae").on_epoch_end(epoch(1, 1.25e-7, 3.5e-9))
+    assert "validation 1.25e-07, MAE 3.5e-09, " in capsys.readouterr().err
 
 
 def test_other_processes_are_silent(capsys: pytest.CaptureFixture) -> None:

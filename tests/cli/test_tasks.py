@@ -40,12 +40,12 @@ def test_a_value_is_scored_and_predicted_in_the_users_units(command: Command, fo
     assert code == 0, err
     assert "own: 30 graphs, 1 value; train / validation / test: 24 / 3 / 3" in err
     record = json.loads((folder / "r" / "record.json").read_text())
-    assert out.startswith(f"test MAE  {record['test_score']:.4f}  (3 graphs)")
+    assert out.startswith(f"test MAE  {record['test_score']:.5g}  (3 graphs)")
     assert record["task"]["center"][0] == pytest.approx(81.75, abs=15)
     assert record["split_from"] == "the seed: 8:1:1"
     code, out, err = command("predict", "r", table, "--part", "test", "--out", "p.csv")
     assert code == 0, err
-    assert f"MAE  {record['test_score']:.4f}  (3 graphs)" in out
+    assert f"MAE  {record['test_score']:.5g}  (3 graphs)" in out
     assert "RMSE  " in out
     predicted = rows(folder / "p.csv")
     assert list(predicted[0]) == ["smiles", "price", "charge", "ring", "odd", "predicted_price"]

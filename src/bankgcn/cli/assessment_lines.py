@@ -12,14 +12,14 @@ LINE_WIDTH = 80
 
 def assessment_lines(assessment: Assessment) -> list[str]:
     """The interval of the score, the score of a constant prediction, further scores, and the recall of each class."""
-    label = METRICS[assessment.metric].label
+    metric = METRICS[assessment.metric]
     lines = []
     if assessment.interval is not None:
-        low, high = assessment.interval
-        lines.append(f"95 % interval of the {label}  {low:.4f} to {high:.4f}")
-    lines.append(f"{label} of {assessment.baseline}  {_figure(assessment.baseline_score)}")
+        low, high = map(metric.text, assessment.interval)
+        lines.append(f"95 % interval of the {metric.label}  {low} to {high}")
+    lines.append(f"{metric.label} of {assessment.baseline}  {metric.text(assessment.baseline_score)}")
     others = [name for name in assessment.scores if name != assessment.metric]
-    lines += [f"{METRICS[name].label}  {_figure(assessment.scores[name])}" for name in others]
+    lines += [f"{METRICS[name].label}  {METRICS[name].text(assessment.scores[name])}" for name in others]
     return [*lines, *_class_lines(assessment.classes)]
 
 
@@ -58,7 +58,3 @@ def _class_lines(classes: tuple[ClassAssessment, ...]) -> list[str]:
 
 def _cut(text: str, width: int = NAME_WIDTH) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
-
-
-def _figure(score: float | None) -> str:
-    return "unknown" if score is None else f"{score:.4f}"

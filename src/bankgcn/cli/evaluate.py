@@ -73,8 +73,9 @@ def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_
     assessment = assess(ensemble.task, mean, y, ensemble.first.constant)
     if len(known) < found.num_rows:
         say(f"note: {found.num_rows - len(known):,} of {found.num_rows:,} rows have no graph or no target", stderr=True)
-    score = "unknown" if assessment.score is None else f"{assessment.score:.4f}"
-    say(f"{prefix}{METRICS[assessment.metric].label}  {score}  ({assessment.graphs:,} graphs)", stderr=to_stderr)
+    metric = METRICS[assessment.metric]
+    score = metric.text(assessment.score)
+    say(f"{prefix}{metric.label}  {score}  ({assessment.graphs:,} graphs)", stderr=to_stderr)
     for line in assessment_lines(assessment):
         say(line, stderr=to_stderr)
     for warning in assessment_warnings(assessment):

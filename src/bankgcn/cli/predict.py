@@ -169,5 +169,5 @@ def _show_scores(found: ModelInput, ensemble: Ensemble, mean: Tensor, to_stderr:
     for name in TASKS[task.kind].metrics if len(known) else ():
         if name != "roc_auc" or len(task.names) == 2:
             score = task.score_predictions(mean[known], y, name)
-            figure = "unknown" if score != score else f"{score:.4f}"
-            say(f"{METRICS[name].label}  {figure}  ({len(known):,} graphs)", stderr=to_stderr)
+            metric = METRICS[name]
+            say(f"{metric.label}  {metric.text(score)}  ({len(known):,} graphs)", stderr=to_stderr)

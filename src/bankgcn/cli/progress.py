@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from bankgcn.metrics import METRICS
+from bankgcn.metrics import METRICS, significant
 from bankgcn.training import Callback, Epoch, TrainConfig
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -90,8 +90,8 @@ class TrainingProgress(Callback):
     def _figures(self, epoch: Epoch) -> str:
         assert self.best is not None
         return (
-            f"loss {epoch.train_loss:.4f}, validation {epoch.valid_loss:.4f}, {self.metric.label} "
-            f"{epoch.valid_score:.4f}, best epoch {self.best.number}"
+            f"loss {significant(epoch.train_loss)}, validation {significant(epoch.valid_loss)}, {self.metric.label} "
+            f"{self.metric.text(epoch.valid_score)}, best epoch {self.best.number}"
         )
 
     def _time_left(self, epoch: Epoch, now: float) -> str:

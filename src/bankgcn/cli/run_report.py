@@ -64,9 +64,9 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
             stderr=True,
         )
     _, valid, test = record.split_sizes
+    metric = METRICS[record.metric]
     for part, score, size in (("test", record.test_score, test), ("validation", record.valid_score, valid)):
-        figure = "unknown" if score is None else f"{score:.4f}"
-        say(f"{part} {METRICS[record.metric].label}  {figure}  ({size:,} graphs)")
+        say(f"{part} {metric.label}  {metric.text(score)}  ({size:,} graphs)")
     if test and not record.assessment:
         for note in record.notes:  # one says why
             say(f"note: {note}", stderr=True)

@@ -108,15 +108,17 @@ def train_many(
 
 def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
     """The scores of the single models, with mean and standard deviation."""
-    label = METRICS[next(iter(records.values())).metric].label
+    metric = METRICS[next(iter(records.values())).metric]
+    label = metric.label
     scores = [record.test_score for record in records.values() if record.test_score is not None]
     width = max(len("model"), *map(len, records))
     say(f"{'model':<{width}}  test {label}  validation {label}")
     for name, record in records.items():
-        test, valid = (_figure(score).rjust(len(label) + 5) for score in (record.test_score, record.valid_score))
+        test, valid = (metric.text(score).rjust(len(label) + 5) for score in (record.test_score, record.valid_score))
         say(f"{name:<{width}}  {test}  {valid.rjust(len(label) + 11)}")
     if len(scores) > 1:
-        say(f"mean of {len(scores)} models  {mean(scores):.4f}, standard deviation {stdev(scores):.4f}")
+        middle, spread = metric.text(mean(scores)), metric.text(stdev(scores))
+        say(f"mean of {len(scores)} models  {middle}, standard deviation {spread}")
     if len(scores) < len(records):
         say(f"warning: {len(records) - len(scores)} models in {folder} have no test score", stderr=True)
 
@@ -130,10 +132,6 @@ def _show_ensemble(members: Members) -> None:
     found = read_input(ensemble, None, Path(str(root)) if root else None, {}, part="test", notes=False)
     if len(found.graphs):
         show_assessment(ensemble, found, prefix=f"all {len(ensemble.members)} models together: test ")
-
-
-def _figure(score: float | None) -> str:
-    return "unknown" if score is None else f"{score:.4f}"
 
 
 def _holds_runs(folder: Path) -> bool:

@@ -171,8 +171,9 @@ def _show_outcome(study: optuna.Study, runner: Trials, folder: TuneFolder, setti
 
 def _show_winner(best: TrialResult, ended: list[TrialResult], weights: dict[str, float], runner: Trials) -> None:
     stopped = sum(trial.stopped for trial in ended)
+    metric = runner.metric
     say(
-        f"best validation {runner.metric.label}  {best.score:.4f}  (trial {best.number} of {len(ended):,}, "
+        f"best validation {metric.label}  {metric.text(best.score)}  (trial {best.number} of {len(ended):,}, "
         f"{stopped:,} stopped early; {len(runner.graphs.split.valid):,} graphs)"
     )
     for name, value in best.values.items():

@@ -52,7 +52,7 @@ class TuneProgress:
         if len(trials) == self.done:
             return
         self.done = len(trials)
-        score = f"best {self.metric.label} {best.score:.4f}" if best else ""
+        score = f"best {self.metric.label} {self.metric.text(best.score)}" if best else ""
         time_left = self._time_left()
         self.bar.update(self.task, completed=self.done, description=", ".join(filter(None, (score, time_left))))
         now = time.monotonic()

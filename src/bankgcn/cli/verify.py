@@ -24,12 +24,13 @@ from bankgcn.cli.stored import read_records
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines.base import RUNNER, make_runner
 from bankgcn.experiments.verify import TOLERANCE, Check, Verdict, check, draw_sample
+from bankgcn.metrics import METRICS
 
 SECONDS_BETWEEN_LINES = 10.0
 """Where the output is not a terminal."""
 
 KEY_DIGITS = 12
-LINE = f"{{:<{KEY_DIGITS}}}  {{:<20}}  {{:<5}}  {{:>10}}  {{:>6}}  {{}}"
+LINE = f"{{:<{KEY_DIGITS}}}  {{:<20}}  {{:<5}}  {{:>10}}  {{:>10}}  {{}}"
 
 
 def verify_records(
@@ -122,9 +123,9 @@ def _lines(item: Check, tolerance: float) -> list[str]:
     """The row of a record, and the reason if it does not agree."""
     config = item.recorded.config
     verdict = {"within tolerance": f"within {tolerance:g}", "differs": "NO"}.get(item.verdict, item.verdict)
-    scores = (
-        f"{record.test_score:.4f}" if record.test_score is not None else "-" for record in (item.recorded, item.again)
-    )
+    text = METRICS[item.recorded.metric].text
+    pair = (item.recorded.test_score, item.again.test_score)
+    scores = ("-" if score is None else text(score) for score in pair)
     row = LINE.format(config.key[:KEY_DIGITS], config.dataset, config.model.conv, *scores, verdict)
     reason = item.reason.splitlines()[-1] if item.reason else ""  # of a traceback, the error
     return [row, *textwrap.wrap(reason, 80, initial_indent="  ", subsequent_indent="  ")]

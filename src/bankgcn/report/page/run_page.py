@@ -169,27 +169,24 @@ def _tiles(evidence: RunEvidence) -> Iterator[Tile]:
             if same and record is not None and evidence.part == "test graphs"
             else assess(task, torch.from_numpy(found.predictions), found.y, evidence.model.constant)
         )
-        label = METRICS[assessment.metric].label
+        metric = METRICS[assessment.metric]
         interval = assessment.interval
-        note = f"95 % interval {_score(interval[0])} to {_score(interval[1])}" if interval else ""
-        yield Tile(label=f"{label}, {evidence.part}", value=_score(assessment.score), note=note)
+        note = f"95 % interval {metric.text(interval[0])} to {metric.text(interval[1])}" if interval else ""
+        yield Tile(label=f"{metric.label}, {evidence.part}", value=metric.text(assessment.score), note=note)
         yield Tile(
-            label=f"{label} of {assessment.baseline}",
-            value=_score(assessment.baseline_score),
+            label=f"{metric.label} of {assessment.baseline}",
+            value=metric.text(assessment.baseline_score),
             note="a prediction that does not look at the graphs",
         )
         others = [name for name in assessment.scores if name != assessment.metric][:1]
         for name in others:
-            yield Tile(label=METRICS[name].label, value=_score(assessment.scores[name]))
+            yield Tile(label=METRICS[name].label, value=METRICS[name].text(assessment.scores[name]))
     if record is not None:
-        yield Tile(label=f"{METRICS[record.metric].label}, validation graphs", value=_score(record.valid_score))
+        metric = METRICS[record.metric]
+        yield Tile(label=f"{metric.label}, validation graphs", value=metric.text(record.valid_score))
         yield Tile(
             label="best epoch", value=f"{record.best_epoch}", note=f"of {record.epochs}, in {record.seconds:.0f} s"
         )
-
-
-def _score(score: float | None) -> str:
-    return "unknown" if score is None else f"{score:.3f}"
 
 
 def _notes(evidence: RunEvidence) -> Iterator[str]:
