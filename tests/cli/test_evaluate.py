@@ -44,6 +44,14 @@ def test_rows_without_a_target_are_left_out(command: Command, folder: Path, tabl
     assert "yes         0       -" in out
 
 
+def test_a_part_without_graphs_is_named(command: Command, table: Path) -> None:
+    code, _, err = command("train", table, "--target", "active", "--ratios", "9:1:0", *QUICK, "--out", "r")
+    assert code == 0, err
+    code, out, err = command("evaluate", "r", "--part", "test")
+    assert (code, out) == (1, "")
+    assert "there are no graphs to score in the part 'test' of r" in err
+
+
 def test_values_may_be_called_differently(command: Command, folder: Path, table: Path) -> None:
     assert command("train", table, "--target", "size", *QUICK, "--out", "r")[0] == 0
     (folder / "new.csv").write_text("smiles,mass\nCCO,1.5\nCCC,2\n")

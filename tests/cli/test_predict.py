@@ -185,7 +185,9 @@ def test_models_that_do_not_fit_together_do_not_vote(command: Command, run: Path
 
 def test_embeddings_are_those_of_the_network(command: Command, folder: Path, run: Path) -> None:
     assert command("embed", run, "MUTAG")[1] == "188 vectors of 64 numbers are in embeddings.csv\n"
-    assert command("embed", run, "MUTAG", "--out", "e.npy", "--part", "valid")[0] == 0
+    assert command("embed", run, "MUTAG", "--out", "e.NPY", "--part", "valid")[0] == 0
+    err = command("embed", run, "MUTAG", "--out", "e.NPY", "--keep", "nonsense")[2]
+    assert "error: the input has no column 'nonsense' to keep" in err
     expected = embed(TrainedModel.load(run / "model.safetensors").net, mutag()).numpy()
     table = rows(folder / "embeddings.csv")
     assert list(table[0])[:2] == ["graph", "e0"]
@@ -195,7 +197,7 @@ def test_embeddings_are_those_of_the_network(command: Command, folder: Path, run
     first = json.loads((folder / "e.jsonl").read_text().splitlines()[0])
     assert first["e0"] == float(table[0]["e0"])
     valid = json.loads((run / "split.json").read_text())["valid"]
-    np.testing.assert_allclose(np.load(folder / "e.npy", allow_pickle=False), expected[valid], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(np.load(folder / "e.NPY", allow_pickle=False), expected[valid], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("features", ["raw", "onehot", "embedded"])
@@ -264,6 +266,25 @@ def test_predict_reads_as_the_training_did(command: Command, folder: Path) -> No
     code, _, err = command("predict", "r", "again.csv")
     assert code == 1
     assert "two columns 'predicted': choose the columns of the input to keep by --keep" in err
+
+
+def test_a_source_without_a_readable_row_still_gives_a_table_with_the_reasons(command: Command, folder: Path) -> None:
+    lines = [f"{'C' * n}O,0\nc1ccccc1{'C' * n},1" for n in range(1, 16)]
+    (folder / "own.csv").write_text("\n".join(["smiles,active", *lines]))
+    assert command("train", "own.csv", *QUICK, "--out", "r")[0] == 0
+    (folder / "bad.csv").write_text("smiles,active\noops,1\n")
+    code, out, err = command("predict", "r", "bad.csv", "--skip-unreadable")
+    assert (code, out) == (0, "0 predictions are in predictions.csv; 1 row could not be read\n"), err
+    (row,) = rows(folder / "predictions.csv")
+    assert [row["smiles"], row["predicted"], bool(row["unreadable"])] == ["oops", "", True]
+    code, _, err = command("embed", "r", "bad.csv", "--skip-unreadable", "--out", "e.npy")
+    assert code == 0, err
+    assert np.isnan(np.load(folder / "e.npy")).all(axis=1).tolist() == [True]
+    code, _, err = command("evaluate", "r", "bad.csv", "--skip-unreadable")
+    assert (code, err.splitlines()[-1]) == (1, "error: there are no graphs to score in bad.csv")
+    code, _, err = command("train", "bad.csv", "--skip-unreadable", "--out", "other")
+    assert code == 1
+    assert "bad.csv:2: no molecule can be read; the first is 'oops': " in err
 
 
 def test_a_model_without_a_source_and_a_part_asks_for_one(command: Command, run: Path) -> None:

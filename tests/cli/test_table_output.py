@@ -36,6 +36,13 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
     assert str(table.schema.field("p_a").type) == "double"
 
 
+def test_empty_columns_of_parquet_have_the_type_of_others(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_columns(tmp_path / "t.parquet", [("p_a", [None]), ("predicted", [None]), ("unreadable", [None])])
+    types = [str(field.type) for field in parquet.read_schema(tmp_path / "t.parquet")]
+    assert types == ["double", "string", "string"]
+
+
 def test_a_table_may_have_no_rows(tmp_path: Path) -> None:
     write_columns(tmp_path / "t.csv", [("name", []), ("a", [])])
     assert (tmp_path / "t.csv").read_text() == "name,a\n"

@@ -44,6 +44,9 @@ def evaluate(
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
     found = read_input(ensemble, source, data_root, flags, part=part, need_targets=True)
+    if not len(found.graphs):
+        where = source if part is None else f"the part {part!r} of {run}"
+        raise ValueError(f"there are no graphs to score in {where}")
     assessment = show_assessment(ensemble, found, to_stderr=is_standard_output(json_file))
     if json_file is not None:
         with open_output(json_file) as file:

@@ -11,7 +11,7 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, IgnoreTargets, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
 from bankgcn.cli.settings import READING
-from bankgcn.cli.table_output import FORMATS, check_output, write_columns
+from bankgcn.cli.table_output import FORMATS, check_output, ending_of, write_columns
 from bankgcn.files.tables import Columns, number_cells
 from bankgcn.metrics import METRICS
 from bankgcn.tasks import TASKS
@@ -127,15 +127,16 @@ def embed(
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
     found = read_input(ensemble, source, data_root, flags, part=part)
+    kept = _kept(found, keep)
     vectors = embeddings_of(ensemble.first.net, ensemble.first.conform(found.graphs)).numpy()
-    if out.suffix == ".npy":
+    if ending_of(out) == ".npy":
         rows = np.full((found.num_rows, vectors.shape[1]), np.nan, vectors.dtype)
         rows[found.rows] = vectors
         with open_output(out) as file:
             np.save(file, rows, allow_pickle=False)
     else:
         numbers: Columns = [(f"e{number}", number_cells(column)) for number, column in enumerate(vectors.T)]
-        write_columns(out, [*_kept(found, keep), *found.line_up(numbers), *_reasons(found, ensemble, flags)])
+        write_columns(out, [*kept, *found.line_up(numbers), *_reasons(found, ensemble, flags)])
     shown = f"{len(found.graphs):,} vectors of {vectors.shape[1]} numbers are in {named(out)}"
     say(shown, stderr=is_standard_output(out))
 

@@ -11,6 +11,9 @@ from bankgcn.cli.output import is_standard_output, open_output
 from bankgcn.extras import require
 from bankgcn.files.tables import Columns, write_csv
 
+WORDS = ("name", "class", "predicted", "unreadable")
+"""The columns of words; others that have no cell are columns of numbers."""
+
 
 def write_json_lines(file: BinaryIO, columns: Columns) -> None:
     """One object a row; an empty cell is ``null``."""
@@ -21,12 +24,15 @@ def write_json_lines(file: BinaryIO, columns: Columns) -> None:
 
 
 def write_parquet(file: BinaryIO, columns: Columns) -> None:
-    """Write columns as a Parquet file; needs pyarrow."""
+    """Write columns as a Parquet file; needs pyarrow. A column has the same type if all its cells are empty."""
     import pyarrow
     from pyarrow import parquet
 
-    table = pyarrow.table({name: pyarrow.array(list(cells)) for name, cells in columns})
-    parquet.write_table(table, file)
+    arrays = {name: pyarrow.array(list(cells)) for name, cells in columns}
+    for name, array in arrays.items():
+        if pyarrow.types.is_null(array.type):
+            arrays[name] = array.cast(pyarrow.string() if name in WORDS else pyarrow.float64())
+    parquet.write_table(pyarrow.table(arrays), file)
 
 
 FORMATS: dict[str, Callable[[BinaryIO, Columns], None]] = {

@@ -89,9 +89,10 @@ def graph_set(
         skipped.update(without)
         notes += target_notes
         targets = encode(graphs, task, classes)
-    if not graphs:
+    if has_target and not graphs:  # there is nothing to learn from
         raise FileError(f"has no graph that can be read: {'; '.join([*skipped.values()][:SHOWN])}", entries[0].path)
-    numbers, words = zip(*(signals[one.row] for one in graphs), strict=True)
+    parts = [signals[one.row] for one in graphs] or [(schema.matrix([]), schema.labels([]))]
+    numbers, words = zip(*parts, strict=True)
     columns = schema.signals(_joined(numbers), _joined(words))
     named = any(one.graph.name is not None for one in graphs)
     return GraphSet.from_edges(
@@ -170,10 +171,11 @@ def _check_edges(one: PlacedGraph, asymmetric: Asymmetric) -> None:
 
 def _edges(graphs: Sequence[NodeLinkGraph]) -> dict[str, Any]:
     """Nodes and edges of graphs as :meth:`GraphSet.from_edges` takes them."""
-    num_nodes = np.array([len(graph.nodes) for graph in graphs])
+    num_nodes = np.array([len(graph.nodes) for graph in graphs], np.int64)
     edges = [edge for graph in graphs for edge in graph.edges]
     ends = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2).T
-    first_node = np.repeat(np.cumsum(num_nodes) - num_nodes, [len(graph.edges) for graph in graphs])
+    num_edges = np.array([len(graph.edges) for graph in graphs], np.int64)
+    first_node = np.repeat(np.cumsum(num_nodes) - num_nodes, num_edges)
     weighted = any(graph.weighted for graph in graphs)
     weights = [edge[2] for edge in edges] if weighted else None
     return {"num_nodes": num_nodes, "edge_index": ends + first_node, "edge_weight": weights}

@@ -60,6 +60,10 @@ class MoleculeTable:
             notes += left_out(molecules, unreadable, lambda place: f"line {table.lines[rows[place]]}")
         except GraphError as error:
             raise FileError(str(error), table.path, table.lines[rows[molecules.unreadable[0].place]]) from error
+        if has_target and not molecules.places:  # there is nothing to learn from
+            first = molecules.unreadable[0]
+            line = table.lines[rows[first.place]]
+            raise FileError(f"no molecule can be read; the first is {first.name!r}: {first.reason}", table.path, line)
         readable = table.take([rows[place] for place in molecules.places])
         encoded = encode_columns(readable, targets, task, classes) if targets else Targets()
         skipped = sorted([*without, *((rows[one.place], one.reason) for one in molecules.unreadable)])

@@ -88,6 +88,8 @@ def from_smiles(
         raise GraphError(f"there are {len(smiles)} molecules but {len(targets)} targets")
     molecules = parse_smiles(smiles)
     notes = left_out(molecules, unreadable, lambda place: f"molecule {place}")
+    if not molecules.places:
+        raise GraphError("there are no molecules")
     encoded = Targets()
     if targets is not None:
         try:
@@ -170,8 +172,6 @@ def molecule_graphs(
     notes: Sequence[str],
 ) -> GraphSet:
     """The readable molecules as a set of graphs."""
-    if not molecules.places:
-        raise GraphError("there are no molecules")
     return GraphSet.from_edges(
         molecules.num_atoms,
         np.concatenate([molecules.bonds, molecules.bonds[::-1]], axis=1),
