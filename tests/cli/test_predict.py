@@ -323,6 +323,58 @@ def test_words_that_only_test_graphs_have_are_described_in_training_as_in_predic
     assert command("embed", "r", own)[0] == 0
 
 
+def write_values(path: Path, targets: list[object]) -> Path:
+    """Single nodes with a number, and a target at the key ``height``; ``None``: without one."""
+    graphs = [{"height": target, "other": 1} if target is not None else {"other": 1} for target in targets]
+    documents = [{"nodes": [{"id": 0, "x": n}], "edges": [], "graph": graph} for n, graph in enumerate(graphs)]
+    path.write_text("".join(json.dumps(document) + "\n" for document in documents))
+    return path
+
+
+def test_graphs_in_json_are_scored_where_their_targets_are_known(command: Command, folder: Path) -> None:
+    own = write_values(folder / "own.jsonl", [n + 0.5 for n in range(20)])
+    code, _, err = command("train", own, "--target", "height", *QUICK, "--out", "r")
+    assert code == 0, err
+    new = write_values(folder / "new.jsonl", [1.5, None, 2.5])
+    code, out, err = command("predict", "r", new)
+    assert code == 0, err
+    table = rows(folder / "predictions.csv")
+    assert list(table[0]) == ["graph", "height_true", "predicted_height"]
+    assert [row["height_true"] for row in table] == ["1.5", "", "2.5"]
+    errors = [abs(float(row["predicted_height"]) - float(row["height_true"])) for row in (table[0], table[2])]
+    assert f"MAE  {np.mean(errors):.5g}  (2 graphs)" in out
+    code, evaluated, err = command("evaluate", "r", new)
+    assert code == 0, err
+    assert evaluated.splitlines()[0] == out.splitlines()[1]
+    assert "note: 1 of 3 rows have no graph or no target" in err
+    code, out, err = command("predict", "r", write_values(folder / "none.jsonl", [None, None]))
+    assert (code, out) == (0, "2 predictions are in predictions.csv\n")
+    assert "no score" not in err
+    code, _, err = command("evaluate", "r", "none.jsonl")
+    assert code == 1
+    assert "no graph has the target 'height'; their keys are 'other'" in err
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [("tall", "column 'height': target 'tall' is not a number"), ([1.5, 2.5], "these graphs have no target height")],
+)
+def test_a_wrong_target_in_json_leaves_predictions_without_a_score(
+    command: Command, folder: Path, target: object, message: str
+) -> None:
+    own = write_values(folder / "own.jsonl", [n + 0.5 for n in range(20)])
+    assert command("train", own, "--target", "height", *QUICK, "--out", "r")[0] == 0
+    new = write_values(folder / "new.jsonl", [target])
+    code, out, err = command("predict", "r", new)
+    assert (code, out) == (0, "1 predictions are in predictions.csv\n")
+    assert "note: no score: " in err
+    assert message in err
+    assert float(rows(folder / "predictions.csv")[0]["predicted_height"])
+    code, out, err = command("evaluate", "r", new)
+    assert (code, out) == (1, "")
+    assert message in err
+
+
 def test_models_of_several_splits_vote_each_with_its_own_columns(command: Command, folder: Path) -> None:
     own = write_words(folder / "own.jsonl")
     for seed in (0, 1):

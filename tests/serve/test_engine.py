@@ -216,6 +216,9 @@ def test_graphs_are_read_as_in_training_or_as_the_options_say(tmp_path: Path) ->
     (refused,) = Engine(Ensemble.load(run), symmetrise=False).answer([ask(graph)])
     assert isinstance(refused, RequestError)
     assert refused.detail.startswith("graphs[0]: edge (")
+    (refused,) = Engine(Ensemble.load(run), symmetrise=False).answer([ask(GRAPHS[1], graph)])
+    assert isinstance(refused, RequestError)
+    assert refused.detail.startswith("graphs[1]: edge (")  # the same words beside a graph that can be read
     assert "symmetrise" not in refused.detail  # it is no option of a client
 
 

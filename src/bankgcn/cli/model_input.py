@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from bankgcn.cli.table_targets import table_targets, target_columns_of
 from bankgcn.data.concatenate import concatenate
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, find_source
+from bankgcn.data.targets import Targets
 from bankgcn.data.weights import without_weights
 from bankgcn.files.tables import Cell, Columns, TextTable
 from bankgcn.tasks import Task
@@ -36,6 +38,8 @@ class ModelInput:
         table: The source, if it is a table.
         targets: Columns of the table with the targets, if they are known.
         fill_missing: The target of rows of the table without one.
+        read_targets: Reads the targets of the graphs that have one, where the source is no table and may lack some: the
+            rows of these graphs, and their targets.
         kept_rows: Row of each graph in the whole source, where these are the graphs of a part of it.
     """
 
@@ -46,6 +50,7 @@ class ModelInput:
     table: TextTable | None
     targets: Sequence[str] = ()
     fill_missing: str | None = None
+    read_targets: Callable[[], tuple[list[int], Targets]] | None = None
     kept_rows: NDArray[np.int64] | None = None
 
     @property
@@ -58,12 +63,13 @@ class ModelInput:
         """Number of rows."""
         return len(self.graphs) + len(self.reasons)
 
-    def line_up(self, columns: Columns) -> Columns:
-        """Columns with a cell for each graph as columns with a cell for each row; others are empty."""
+    def line_up(self, columns: Columns, graphs: NDArray[np.int64] | None = None) -> Columns:
+        """Columns with a cell for each graph, or for these graphs, with a cell for each row; others are empty."""
+        rows = self.rows if graphs is None else self.rows[graphs]
         lined_up: Columns = []
         for name, cells in columns:
             by_row: list[Cell] = [None] * self.num_rows
-            for row, cell in zip(self.rows.tolist(), cells, strict=True):
+            for row, cell in zip(rows.tolist(), cells, strict=True):
                 by_row[row] = cell
             lined_up.append((name, by_row))
         return lined_up
@@ -74,13 +80,29 @@ class ModelInput:
         Raises:
             ValueError: The targets do not fit the model.
         """
-        everything = np.arange(len(self.graphs))
+        if self.table is not None and self.targets and self.graphs.y is None:
+            known, y = table_targets(task, self.table.take(self.rows.tolist()), self.targets, self.fill_missing)
+            return np.array(known, np.int64), y
+        graphs, found = self._own_targets
+        return graphs, np.empty((0, len(task.names))) if found.y is None else true_targets(task, found)
+
+    def truth_columns(self, task: Task) -> Columns:
+        """The columns of the targets, with a cell for each row; none for a table, whose own columns hold them."""
+        if self.table is not None:
+            return []
+        try:
+            graphs, found = self._own_targets
+        except ValueError:  # which truth raises again
+            return []
+        return self.line_up(true_columns(task, found), graphs)
+
+    @cached_property
+    def _own_targets(self) -> tuple[NDArray[np.int64], GraphSet | Targets]:
+        """Numbers of the graphs whose targets are known, and these targets as the source holds them."""
         if self.graphs.y is not None:
-            return everything, true_targets(task, self.graphs)
-        if self.table is None or not self.targets:
-            return everything[:0], np.empty((0, len(task.names)))
-        known, y = table_targets(task, self.table.take(self.rows.tolist()), self.targets, self.fill_missing)
-        return np.array(known, np.int64), y
+            return np.arange(len(self.graphs)), self.graphs
+        rows, found = ([], Targets()) if self.read_targets is None else self.read_targets()
+        return np.searchsorted(self.rows, rows), found
 
     def take(self, graphs: NDArray[np.int64]) -> ModelInput:
         """These graphs and their rows alone."""
@@ -136,11 +158,12 @@ def read_input(
         [] if table is None or ignore_targets else target_columns_of(source, table, reader, typed, part, need_targets)
     )
     options = _keywords(source, reader, typed, ensemble.task.kind)
-    if ignore_targets or (table is not None and part is None):
-        options["has_target"] = False  # those of a table are read from its columns: rows without any stay
+    read_targets = None
+    if part is None and not ignore_targets:
+        read_targets = source.target_reader(reader.target, ensemble.task.kind, need_targets or "target" in typed)
+    if ignore_targets or (part is None and (table is not None or read_targets is not None)):
+        options["has_target"] = False  # targets are read apart: graphs without any stay
         options.pop("missing", None)
-    elif part is None and "missing" in source.options and "target" not in typed:
-        options["missing"] = "skip" if need_targets else "ignore"
     graphs = load_graphs(source, {"expected": ensemble.feature_spec, **options})
     if part is not None and ensemble.spec is not None and ensemble.spec.split.test is not None:
         graphs, table = _with_test_graphs(ensemble, ensemble.spec.split.test, data_root, options, graphs, table)
@@ -150,14 +173,16 @@ def read_input(
     if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
         say("note: these are the graphs of training; --part test selects those it did not learn from", stderr=True)
     found = ModelInput(
-        graphs, graphs.rows, _columns(graphs, table), dict(graphs.skipped), table, targets, reader.fill_missing
+        graphs,
+        graphs.rows,
+        _columns(graphs, table),
+        dict(graphs.skipped),
+        table,
+        targets,
+        reader.fill_missing,
+        None if read_targets is None else partial(read_targets, graphs.rows.tolist()),
     )
     return found if part is None else found.take(ensemble.part(graphs, part))
-
-
-def truth_columns(found: ModelInput, task: Task) -> Columns:
-    """The columns of the targets; none for a table, whose own columns hold them."""
-    return true_columns(task, found.graphs) if found.table is None else []
 
 
 def _with_test_graphs(

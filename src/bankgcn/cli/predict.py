@@ -74,7 +74,7 @@ def predict(
     """
     import torch
 
-    from bankgcn.cli.model_input import read_input, truth_columns
+    from bankgcn.cli.model_input import read_input
     from bankgcn.training.ensemble import Ensemble
     from bankgcn.training.prediction_table import prediction_columns
 
@@ -83,7 +83,7 @@ def predict(
     ensemble = Ensemble.load(run)
     found = read_input(ensemble, source, data_root, flags, part=part, ignore_targets=ignore_targets)
     mean, spread = ensemble.predictions(found.graphs, calibrate)
-    columns = found.line_up([*truth_columns(found, ensemble.task), *prediction_columns(ensemble.task, mean, spread)])
+    columns = [*found.truth_columns(ensemble.task), *found.line_up(prediction_columns(ensemble.task, mean, spread))]
     write_columns(out, [*_kept(found, keep), *columns, *_reasons(found, ensemble, flags)])
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
     unread = len(found.reasons)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bankgcn.data.builtin import BUILTIN
 from bankgcn.data.cache import cached, data_roots, download_root
@@ -17,6 +18,7 @@ from bankgcn.data.graphs import GraphSet, Indices
 from bankgcn.data.readers import READERS
 from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.splits import Split, split_targets
+from bankgcn.data.targets import Targets, TaskName
 from bankgcn.files.archives import Archive, unpack
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
@@ -54,6 +56,24 @@ class Source:
         """The rows of a source that is a table; ``None`` for other sources."""
         read = None if self.path is None else READERS[self.reader].table
         return None if read is None or self.path is None else read(self.path)
+
+    def target_reader(
+        self, target: str | None, task: str, required: bool
+    ) -> Callable[[Sequence[int]], tuple[list[int], Targets]] | None:
+        """What reads the targets of some rows, apart from the graphs, and tells which rows have one.
+
+        Args:
+            target: The option of the reader.
+            task: What the targets are.
+            required: Whether it is an error if no row has the target that ``target`` names.
+
+        Returns:
+            From rows to those whose targets are known, and these targets; ``None`` if the source has no such reader.
+        """
+        path, read = self.path, None if self.path is None else READERS[self.reader].known_targets
+        if path is None or read is None:
+            return None
+        return lambda rows: read(path, rows, target, cast("TaskName", task), required)
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -129,10 +129,10 @@ class Engine:
             predictions = None if found.graphs is None else self._apply(found.graphs)
         except (ValueError, ArithmeticError, LookupError) as error:
             if len(items) == 1:
-                return {items[0][:2]: f"{form}[{items[0].position}]: {_plain(str(error), items[0], form)}"}
+                return {items[0][:2]: _plain(str(error), items[0], form)}
             return {key: one for item in items for key, one in self._predict([item], form, requests).items()}
         results: dict[tuple[int, int], dict[str, Any] | str] = {
-            items[place][:2]: reason for place, reason in found.reasons.items()
+            items[place][:2]: _plain(reason, items[place], form) for place, reason in found.reasons.items()
         }
         if predictions is not None:
             for row, (place, finite) in enumerate(zip(found.places, predictions.finite(), strict=True)):
@@ -263,12 +263,6 @@ def _assemble(
 
 
 def _plain(message: str, item: Item, form: str) -> str:
-    """A message on a single graph without the names of files and sets that the client did not send."""
-    for prefix in (
-        f"{form}[{item.position}]: ",
-        "has no graph that can be read: ",
-        f"{form}[{item.position}]: ",
-        "graph 0: ",
-    ):
-        message = message.removeprefix(prefix)
-    return message
+    """A message on a single graph with its place, but without the names of sets that the client did not send."""
+    place = f"{form}[{item.position}]: "
+    return place + message.removeprefix(place).removeprefix("graph 0: ")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.targets import match_targets, target_names
+from bankgcn.data.targets import Targets, match_targets, target_names
 from bankgcn.files.tables import Columns, number_cells
 from bankgcn.tasks import Task
 
@@ -34,7 +34,7 @@ def prediction_columns(task: Task, mean: Tensor, spread: Tensor | None = None) -
     return columns
 
 
-def true_columns(task: Task, graphs: GraphSet) -> Columns:
+def true_columns(task: Task, graphs: GraphSet | Targets) -> Columns:
     """The columns of the targets of graphs; none if they are unknown."""
     if graphs.y is None:
         return []
@@ -51,7 +51,7 @@ def name_columns(graphs: GraphSet, numbers: Sequence[int]) -> Columns:
     return columns if graphs.names is None else [*columns, ("name", [graphs.names[number] for number in numbers])]
 
 
-def true_targets(task: Task, graphs: GraphSet) -> NDArray:
+def true_targets(task: Task, graphs: GraphSet | Targets) -> NDArray:
     """The targets in the order of the outputs: files may number classes, or order columns, in another way.
 
     Raises:

@@ -251,3 +251,17 @@ def test_a_mutated_file_is_read_or_refused_with_its_name(
     path.write_bytes(content)
     with suppress(FileError):
         read_jsonlines(path)
+
+
+def test_targets_that_are_not_read_may_be_anything(tmp_path: Path) -> None:
+    line = '{"nodes": [{"id": 0}], "edges": [], "target": 1, "graph": {"y": {"a": [1]}}}\n'
+    (tmp_path / "own.jsonl").write_text(line)
+    assert read_jsonlines(tmp_path / "own.jsonl", has_target=False).y is None
+    with pytest.raises(FileError, match="has two targets"):
+        read_jsonlines(tmp_path / "own.jsonl")
+
+
+def test_a_number_has_the_name_of_its_key(tmp_path: Path) -> None:
+    line = '{"nodes": [{"id": 0}], "edges": [], "graph": {"height": %s}}\n'
+    (tmp_path / "own.jsonl").write_text(line % 1.5 + line % 2.5)
+    assert read_jsonlines(tmp_path / "own.jsonl", target="height").targets == ("height",)

@@ -35,7 +35,9 @@ class Entry:
         """An error that names the place."""
         return FileError(f"{self.label}: {message}" if self.label else message, self.path, self.line)
 
-    def parsed(self, target: str | None = None, null_is_missing: bool = False) -> NodeLinkGraph:
+    def parsed(
+        self, target: str | None = None, null_is_missing: bool = False, has_target: bool = True
+    ) -> NodeLinkGraph:
         """The graph; see :func:`~bankgcn.data.readers.node_link.parse_node_link`.
 
         Raises:
@@ -43,7 +45,7 @@ class Entry:
         """
         try:
             document = _value(self.content) if isinstance(self.content, bytes) else self.content
-            graph = parse_node_link(document, target, null_is_missing)
+            graph = parse_node_link(document, target, null_is_missing, has_target)
         except GraphError as error:
             raise self.error(str(error)) from error
         except (RecursionError, ValueError) as error:

@@ -9,13 +9,13 @@ from pathlib import Path
 from bankgcn.data.edges import Asymmetric
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.json_entries import entries_of_file, entries_of_folder, json_files
+from bankgcn.data.readers.json_entries import Entry, entries_of_file, entries_of_folder, json_files
 from bankgcn.data.readers.json_graphs import OPTIONS, graph_set
-from bankgcn.data.readers.json_targets import Missing
+from bankgcn.data.readers.json_targets import Missing, known_targets
 from bankgcn.data.readers.jsonlines import expected_schema
 from bankgcn.data.readers.molecules import Policy
 from bankgcn.data.readers.reader import Reader
-from bankgcn.data.targets import TaskName
+from bankgcn.data.targets import Targets, TaskName
 
 
 def read_json(
@@ -41,7 +41,7 @@ def read_json(
     """
     path = Path(path)
     return graph_set(
-        entries_of_folder(path) if path.is_dir() else entries_of_file(path),
+        _entries(path),
         path.resolve().stem,
         schema=schema,
         target=target,
@@ -55,6 +55,17 @@ def read_json(
     )
 
 
+def read_known_targets(
+    path: Path, rows: Sequence[int], target: str | None, task: TaskName, required: bool
+) -> tuple[list[int], Targets]:
+    """The targets of a file or folder; see :func:`bankgcn.data.readers.json_targets.known_targets`."""
+    return known_targets(_entries(path), rows, target, task, required)
+
+
+def _entries(path: Path) -> list[Entry]:
+    return entries_of_folder(path) if path.is_dir() else entries_of_file(path)
+
+
 READER = Reader(
     kind="a .json file or a folder of them",
     accepts="a .json array or a folder of .json graphs",
@@ -64,4 +75,5 @@ READER = Reader(
     sniff=lambda path: path.is_dir() and bool(json_files(path)),
     files=lambda path: json_files(path) if path.is_dir() else [path],
     options_for=expected_schema,
+    known_targets=read_known_targets,
 )

@@ -71,7 +71,7 @@ def graph_set(
     pick(dict.fromkeys(("refuse", "skip")), unreadable, "way to treat unreadable graphs")
     pick(dict.fromkeys(("refuse", "skip", "ignore")), missing, "missing")
     skipped = Skipped(unreadable == "skip")
-    graphs = parse_entries(entries, skipped, target if has_target else None, fill_missing is not None)
+    graphs = parse_entries(entries, skipped, target, fill_missing is not None, has_target)
     if fill_missing is not None:
         graphs = _filled(graphs, schema or infer_schema(graphs, skipped), fill_missing)
     schema = infer_schema(graphs, skipped) if schema is None else schema
@@ -88,7 +88,7 @@ def graph_set(
         graphs, without, target_notes = with_target(graphs, missing, target)
         skipped.update(without)
         notes += target_notes
-        targets = encode(graphs, task, classes)
+        targets = encode(graphs, target, task, classes)
     if has_target and not graphs:  # there is nothing to learn from
         raise FileError(f"has no graph that can be read: {'; '.join([*skipped.values()][:SHOWN])}", entries[0].path)
     parts = [signals[one.row] for one in graphs] or [(schema.matrix([]), schema.labels([]))]
@@ -107,13 +107,17 @@ def graph_set(
 
 
 def parse_entries(
-    entries: Sequence[Entry], skipped: Skipped, target: str | None = None, null_is_missing: bool = False
+    entries: Sequence[Entry],
+    skipped: Skipped,
+    target: str | None = None,
+    null_is_missing: bool = False,
+    has_target: bool = True,
 ) -> list[PlacedGraph]:
     """The graphs of entries, as far as they can be read."""
     graphs: list[PlacedGraph] = []
     for row, entry in enumerate(entries):
         with skipped.catching(row):
-            graphs.append(PlacedGraph(row, entry, entry.parsed(target, null_is_missing)))
+            graphs.append(PlacedGraph(row, entry, entry.parsed(target, null_is_missing, has_target)))
     return graphs
 
 

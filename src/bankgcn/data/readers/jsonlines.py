@@ -16,10 +16,10 @@ from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import entries_of_lines
 from bankgcn.data.readers.json_graphs import OPTIONS, Skipped, graph_set, infer_schema, parse_entries
-from bankgcn.data.readers.json_targets import Missing
+from bankgcn.data.readers.json_targets import Missing, known_targets
 from bankgcn.data.readers.molecules import Policy
 from bankgcn.data.readers.reader import Reader
-from bankgcn.data.targets import TaskName
+from bankgcn.data.targets import Targets, TaskName
 from bankgcn.files.atomic import atomic_write
 
 
@@ -69,6 +69,13 @@ def read_jsonlines(
         classes=classes,
         asymmetric=asymmetric,
     )
+
+
+def read_known_targets(
+    path: Path, rows: Sequence[int], target: str | None, task: TaskName, required: bool
+) -> tuple[list[int], Targets]:
+    """The targets of a file; see :func:`bankgcn.data.readers.json_targets.known_targets`."""
+    return known_targets(entries_of_lines(path), rows, target, task, required)
 
 
 def read_schema(path: str | PathLike[str]) -> NodeSchema:
@@ -125,4 +132,5 @@ READER = Reader(
     options=OPTIONS,
     suffixes=(".jsonl", ".ndjson"),
     options_for=expected_schema,
+    known_targets=read_known_targets,
 )

@@ -45,7 +45,9 @@ class NodeLinkGraph:
     metadata: Mapping[str, Any]  # "graph" of the document
 
 
-def parse_node_link(document: Any, target: str | None = None, null_is_missing: bool = False) -> NodeLinkGraph:
+def parse_node_link(
+    document: Any, target: str | None = None, null_is_missing: bool = False, has_target: bool = True
+) -> NodeLinkGraph:
     """The graph of a document.
 
     Args:
@@ -53,6 +55,7 @@ def parse_node_link(document: Any, target: str | None = None, null_is_missing: b
         target: Key of ``graph``, or of the document itself, that holds the target; several are separated by commas.
             By default ``y`` of ``graph``, or ``target`` of the document.
         null_is_missing: Whether ``null`` in a node means that the node lacks the entry; else it is an error.
+        has_target: False to read no target.
 
     Raises:
         GraphError: The document is not a graph; the message names the node or edge.
@@ -81,7 +84,7 @@ def parse_node_link(document: Any, target: str | None = None, null_is_missing: b
         edges=edges,
         directed=directed,
         weighted=any("weight" in link for link in links),
-        target=_checked_target(_target(document, metadata, target)),
+        target=_checked_target(_target(document, metadata, target)) if has_target else None,
         name=_name(document, metadata),
         metadata=metadata,
     )

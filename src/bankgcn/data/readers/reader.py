@@ -9,6 +9,7 @@ from typing import Any
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
+from bankgcn.data.targets import Targets, TaskName
 from bankgcn.files.tables import TextTable
 
 Progress = Callable[[int, int], None]  # graphs read so far, graphs in all
@@ -32,6 +33,8 @@ class Reader:
         official_split: From the path and the number of graphs to the split that the authors fixed.
         holds_molecules: Whether nodes are atoms, whose features a user can choose.
         table: From a path to the rows of a source that is a table, with a row for each graph: its targets are columns.
+        known_targets: From a path, rows, the option ``target``, a task, and whether there must be targets, to the rows
+            whose targets are known and these targets: for sources whose ``read`` needs a target for every graph.
         reports_progress: Whether ``read`` takes ``progress``, see :data:`Progress`.
         cached: Whether the graphs are kept in the cache.
     """
@@ -47,6 +50,7 @@ class Reader:
     options_for: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda expected: {}
     official_split: Callable[[Path, int], Split] | None = None
     table: Callable[[Path], TextTable] | None = None
+    known_targets: Callable[[Path, Sequence[int], str | None, TaskName, bool], tuple[list[int], Targets]] | None = None
     holds_molecules: bool = False
     reports_progress: bool = False
     cached: bool = True
