@@ -135,6 +135,9 @@ def test_unknown_graphs_and_formats_are_refused(runs: Path, tmp_path: Path) -> N
     code, output = run("explain", runs / "classes", "MUTAG", "--graphs", "3,999", "--out", tmp_path / "e.csv")
     assert code == 1
     assert "'999' is no row with a graph; there are rows from 0 to 187" in output
+    code, output = run("explain", runs / "classes", "MUTAG", "--graphs", "3,²", "--out", tmp_path / "e.csv")
+    assert code == 1
+    assert "'²' is no row with a graph" in output
     code, output = run("explain", runs / "classes", "MUTAG", "--out", tmp_path / "e.pdf")
     assert code == 1
     assert "expected a name that ends in .csv, .json, .html" in output

@@ -61,7 +61,7 @@ def examine_run(
             if len(ensemble.members) == 1 or "different splits" not in str(error):
                 raise
             first, model = next(iter(ensemble.members.items()))
-            say(f"note: the runs have different splits; the page shows the first, {first}", stderr=True)
+            say(f"note: the runs have different splits; only the first is shown, {first}", stderr=True)
             ensemble = Ensemble({first: model})
             found = read_input(ensemble, None, data_root, flags, part=part)
         if len(found.graphs):

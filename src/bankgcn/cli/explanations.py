@@ -99,7 +99,7 @@ def _chosen(graphs: str | None, rows: Sequence[int]) -> list[int]:
     place = {row: number for number, row in enumerate(rows)}
     chosen = []
     for word in graphs.split(","):
-        if not word.strip().isdigit() or int(word) not in place:
+        if not word.strip().isdecimal() or int(word) not in place:
             known = f"rows from {min(rows)} to {max(rows)}" if rows else "no graphs"
             raise ValueError(f"--graphs {graphs}: {word.strip()!r} is no row with a graph; there are {known}")
         chosen.append(place[int(word)])

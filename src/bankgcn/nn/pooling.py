@@ -5,6 +5,7 @@ Called with ``(x, edge_index, edge_weight, batch)``, each returns the same four 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +52,9 @@ class ConstantEdges(nn.Module):
         self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, batch: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor]:
         """Pool, then detach the new edge weights."""
-        x, edge_index, edge_weight, batch = self.pool(x, edge_index, edge_weight, batch)[:4]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sparse")  # of PyTorch about itself, on ASAP's sparse products
+            x, edge_index, edge_weight, batch = self.pool(x, edge_index, edge_weight, batch)[:4]
         return x, edge_index, None if edge_weight is None else edge_weight.detach(), batch
 
 

@@ -201,3 +201,10 @@ def test_features_are_those_that_the_benchmark_published(data_root: Path, tmp_pa
     changed = {name for name, count in zip(names, differs.sum(0), strict=True) if count}
     assert changed <= {"hybridization", "radical electrons"}  # RDKit's own rules for odd atoms change with its versions
     assert differs.any(1).mean() < 1e-3
+
+
+def test_the_molecules_are_no_target(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("smiles,y\nCCO,1\nC,0\n")
+    for target in ("smiles", "y,smiles"):
+        with pytest.raises(FileError, match="column 'smiles' holds the molecules: it cannot be the target"):
+            read_smiles_table(tmp_path / "own.csv", target=target)

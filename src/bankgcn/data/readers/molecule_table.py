@@ -26,12 +26,14 @@ class MoleculeTable:
     Args:
         table: The rows.
         parse: From numbers of rows to their molecules.
-        others: Columns that never hold targets unless the user names them, such as that of the SMILES.
+        others: Columns that never hold targets unless the user names them, such as that of the names.
+        smiles: The column of the SMILES, if there is one; it never holds targets.
     """
 
     table: TextTable
     parse: Callable[[Sequence[int]], Molecules]
-    others: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    smiles: str | None = None
 
     def graphs(
         self,
@@ -50,7 +52,10 @@ class MoleculeTable:
         Raises:
             FileError: The message names the line.
         """
-        targets = target_columns(self.table, self.others, target) if has_target else []
+        others = self.others if self.smiles is None else (self.smiles, *self.others)
+        targets = target_columns(self.table, others, target) if has_target else []
+        if self.smiles in targets:
+            raise FileError(f"column {self.smiles!r} holds the molecules: it cannot be the target", self.table.path)
         table = self.table if fill_missing is None else fill_targets(self.table, targets, fill_missing)
         rows, without, notes = _rows_with_target(table, targets, missing)
         if not rows:

@@ -76,7 +76,7 @@ def with_smiles(table: TextTable, smiles: str | None, others: tuple[str, ...] = 
     """
     column = smiles or smiles_column(table)
     texts = [text.strip() for text in table.column(column)]
-    return MoleculeTable(table, lambda rows: parse_smiles([texts[row] for row in rows]), (column, *others))
+    return MoleculeTable(table, lambda rows: parse_smiles([texts[row] for row in rows]), others, column)
 
 
 def smiles_column(table: TextTable) -> str:
