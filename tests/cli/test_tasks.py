@@ -57,7 +57,7 @@ def test_a_value_is_scored_and_predicted_in_the_users_units(command: Command, fo
 
 
 def test_tables_hold_enough_digits_to_score_values_with_a_large_offset(command: Command, folder: Path) -> None:
-    lines = [f"{'C' * n}O,{1_000_000 + 1.75 * n}" for n in range(1, 31)]
+    lines = [f"{'C' * n}O,{1_000_000 + 1.71 * n:.2f}" for n in range(1, 31)]
     (folder / "far.csv").write_text("\n".join(["smiles,height", *lines]))
     code, _, err = command("train", "far.csv", "--target", "height", *QUICK, "--out", "r")
     assert code == 0, err
@@ -65,6 +65,10 @@ def test_tables_hold_enough_digits_to_score_values_with_a_large_offset(command: 
     scored = rows(folder / "r" / "test_predictions.csv")
     errors = [abs(float(row["predicted_height"]) - float(row["height_true"])) for row in scored]
     assert np.mean(errors) == pytest.approx(record["test_score"], rel=1e-6)
+    code, out, err = command("predict", "r", "far.csv", "--out", "p.csv")
+    assert code == 0, err
+    errors = [abs(float(row["predicted_height"]) - float(row["height"])) for row in rows(folder / "p.csv")]
+    assert f"MAE  {np.mean(errors):.5g}  (30 graphs)" in out
     assert command("explain", "r", "far.csv", "--graphs", "3", "--out", "e.csv")[0] == 0
     explained = [(row["kind"], float(row["adds_to_height"])) for row in rows(folder / "e.csv")]
     parts = sum(adds for kind, adds in explained if kind in ("node", "constant"))

@@ -57,5 +57,6 @@ def table_targets(
     known = [row for row, values in enumerate(cells) if any(value is not None for value in values)]
     if task.kind == "classes":
         return known, class_numbers(task, [name_of_class(cells[row][0]) for row in known])
-    y = encode_columns(table.take(known), columns, cast("TaskName", task.kind), None).y
-    return known, np.asarray(y).reshape(len(known), len(columns))
+    encode_columns(table.take(known), columns, cast("TaskName", task.kind), None)  # or an error with the line
+    y = np.array([cells[row] for row in known], np.float64)  # None is NaN; single precision would round the table's
+    return known, y.reshape(len(known), len(columns))
