@@ -41,7 +41,7 @@ def true_columns(task: Task, graphs: GraphSet | Targets) -> Columns:
     if graphs.classes:
         return [("class", [graphs.classes[number] for number in graphs.y.tolist()])]
     names = target_names(graphs.y, graphs.targets, task.names)
-    columns: NDArray = graphs.y.reshape(len(graphs.y), -1).T
+    columns: NDArray = graphs.y.T if graphs.y.ndim == 2 else graphs.y[None]
     return [(f"{name}_true", number_cells(column)) for name, column in zip(names, columns, strict=True)]
 
 
