@@ -6,7 +6,7 @@ from statistics import fmean
 
 from bankgcn.experiments.paper.layout import Row
 from bankgcn.report.document.evidence import MAIN, Evidence, row_named
-from bankgcn.report.document.findings import BANK, BLIND, baselines, columns_ahead
+from bankgcn.report.document.findings import BANK, apart_from_reference, baselines, columns_ahead
 from bankgcn.report.document.wording import NONE_COMPLETE, counted, labels, table_lines
 from bankgcn.report.fields import MISSING, count
 from bankgcn.report.rank_plot import ranked_columns
@@ -44,18 +44,17 @@ def against_baselines(evidence: Evidence) -> str:
 
 def against_reference(results: Results) -> str:
     """Each row with edges minus the reference of the table, and how often the test shows a difference at all."""
-    columns, reference = ranked_columns(results), results.reference
-    if not columns or reference is None:
+    compared, reference, columns = apart_from_reference(results), results.reference, ranked_columns(results)
+    if not compared or reference is None:
         return NONE_COMPLETE
-    rows = [row for row in results.table.rows if row.name not in (reference.name, BLIND)]
-    lines = [[row.label, *_difference(results, row, reference)] for row in rows]
-    shown = sum(len(columns_ahead(results, *pair)) for row in rows for pair in ((row, [reference]), (reference, [row])))
+    lines = [[row.label, *_difference(results, row, reference)] for row, _, _ in compared]
+    shown = sum(len(ahead) + len(behind) for _, ahead, behind in compared)
     return "\n\n".join(
         [
             f"Differences are the row minus {reference.label}, {MEASURE}.",
             table_lines(["", *FIELDS], lines),
-            f"Of {counted(len(rows) * len(columns), 'pair')} of a row and a dataset, the test shows a difference to "
-            f"{reference.label} in {shown}. Datasets: {labels(columns)}.",
+            f"Of {counted(len(compared) * len(columns), 'pair')} of a row and a dataset, the test shows a difference "
+            f"to {reference.label} in {shown}. Datasets: {labels(columns)}.",
         ]
     )
 

@@ -108,6 +108,15 @@ def rows_apart(results: Results, name: str, column: Column, *, adjusted: bool = 
     return [row for row in apart if signs[row.name] == 1], [row for row in apart if signs[row.name] == -1]
 
 
+def apart_from_reference(results: Results) -> list[tuple[Row, list[Column], list[Column]]]:
+    """Each row with edges, and the complete datasets on which it is ahead of the reference of the table, and behind."""
+    reference = results.reference
+    if reference is None or not ranked_columns(results):
+        return []
+    rows = [row for row in results.table.rows if row.name not in (reference.name, BLIND)]
+    return [(row, columns_ahead(results, row, [reference]), columns_ahead(results, reference, [row])) for row in rows]
+
+
 def compared_cells(results: Results) -> list[Result]:
     """The cells with a figure of ours and one of the paper's."""
     return [cell for cell in results.cells.values() if cell.spread.count and cell.published]
