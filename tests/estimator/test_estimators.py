@@ -196,6 +196,17 @@ def test_copies_keep_parameters_or_the_model(trained: BankGCNClassifier) -> None
         np.testing.assert_array_equal(same.predict_proba(graphs), trained.predict_proba(graphs))
 
 
+def test_the_split_counts_all_graphs_where_those_of_weight_0_are_left_out() -> None:
+    graphs, y = rings_and_paths()
+    weight = np.where(np.arange(SIZE) < 6, 0.0, 1.0)
+    fitted = BankGCNClassifier(**QUICK).fit(graphs, y, weight)
+    np.testing.assert_array_equal(np.union1d(fitted.split_.train, fitted.split_.valid), np.arange(6, SIZE))
+    of_the_others = BankGCNClassifier(**QUICK).fit(graphs[6:], y[6:])
+    np.testing.assert_array_equal(fitted.predict_proba(graphs), of_the_others.predict_proba(graphs))
+    with pytest.raises(ValueError, match="all 12 graphs of the set have the class 'ring'"):
+        BankGCNClassifier(**QUICK).fit(graphs, y, np.array(y) == "ring")
+
+
 def test_weights_of_classes_and_of_graphs_change_the_training() -> None:
     graphs, _ = rings_and_paths()
     y = ["rare" if number % 6 == 0 else "common" for number in range(SIZE)]

@@ -19,7 +19,7 @@ from bankgcn.data.features.refit import refit
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.inputs import as_graph_set
-from bankgcn.data.splits import Split
+from bankgcn.data.splits import PARTS, Split
 from bankgcn.data.weights import without_weights
 from bankgcn.estimator.parameters import NO_SETTINGS, RunParameters
 from bankgcn.estimator.targets import validation_split
@@ -28,6 +28,7 @@ from bankgcn.files.toml_file import write_toml
 from bankgcn.predictor import Predictor
 from bankgcn.settings import plain_value
 from bankgcn.training.callbacks import Callback
+from bankgcn.training.checks import check_run
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
@@ -101,15 +102,18 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
     def _train(self, graphs: GraphSet, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
         """Train on graphs with targets, apart from a share that decides when to stop."""
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
-        if weights is not None:
-            graphs, weights = graphs[weights > 0], weights[weights > 0]
+        weighted = np.arange(len(graphs)) if weights is None else np.flatnonzero(weights > 0)
         with _parameter_names():
             spec = self._spec(self._task)
         graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
-        split = validation_split(graphs, self.validation_fraction, spec.seeds.split)
+        learned = graphs if len(weighted) == len(graphs) else graphs[weighted]
+        among_weighted = validation_split(learned, self.validation_fraction, spec.seeds.split)
+        split = Split(*(weighted[getattr(among_weighted, part)] for part in PARTS))
         fitted = refit(graphs, split.train)
-        share = f"the seed: {len(split.valid):,} of {len(graphs):,} graphs for validation, none for test"
+        share = f"the seed: {len(split.valid):,} of {len(weighted):,} graphs for validation, none for test"
         with _parameter_names():
+            if learned is not graphs:  # graphs of weight 0 must not count as graphs of a class
+                check_run(fitted[weighted], among_weighted, spec.model, spec.train, spec.task)
             run = prepare_graphs(spec, fitted, split, split_from=share, weights=weights)
         result = execute(run, callbacks=callbacks)
         assert result is not None  # this process is not one of a group
