@@ -112,6 +112,13 @@ def test_an_interrupt_ends_the_command_without_a_file(tmp_path: Path, monkeypatc
     assert not (tmp_path / "bench.json").exists()
 
 
+def test_growth_with_edges_needs_two_sizes_of_graphs() -> None:
+    result = bench("--quick", "--cases", "enzymes", "--models", "mlp", "--max-edges", "100000")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "--max-edges 100000: expected 0, which skips growth, or at least 300000" in result.stderr
+
+
 def test_an_unknown_case_is_named() -> None:
     result = bench("--cases", "NCI2")
     assert result.exit_code == 1

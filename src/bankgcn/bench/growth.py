@@ -13,15 +13,17 @@ import torch
 from bankgcn.spectral import GraphShift, chebyshev
 
 REPETITIONS = 5
+EDGES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+MIN_EDGES = EDGES[1]  # an exponent needs two sizes
 
 
 def growth(*, max_edges: int = 10_000_000) -> dict[str, Any]:
     """Seconds of a forward and a backward pass, and the exponent of a power law fitted to them.
 
     Args:
-        max_edges: Directed edges of the largest graph; the smallest has 100,000.
+        max_edges: Directed edges of the largest graph, at least ``MIN_EDGES``; the smallest has 100,000.
     """
-    edges = [count for count in (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000) if count <= max_edges]
+    edges = [count for count in EDGES if count <= max_edges]
     orders, widths = range(1, 9), (16, 32, 64, 128, 256)
     small = random_shift(200_000)
     return {
@@ -61,5 +63,4 @@ def _fit(sizes: Iterable[int], cases: list[FilterCase]) -> dict[str, Any]:
     """Median seconds of each case. The cases take turns, so other work on the machine slows all of them."""
     rounds = [[case.seconds() for case in cases] for _ in range(REPETITIONS + 1)][1:]  # the first round warms up
     size, spent = list(sizes), [median(times) for times in zip(*rounds, strict=True)]
-    slope = float(np.polyfit(np.log(size), np.log(spent), 1)[0]) if len(size) > 1 else float("nan")
-    return {"sizes": size, "seconds": spent, "exponent": slope}
+    return {"sizes": size, "seconds": spent, "exponent": float(np.polyfit(np.log(size), np.log(spent), 1)[0])}

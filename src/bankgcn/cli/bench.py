@@ -55,7 +55,9 @@ def bench(
     max_edges: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Largest graph of the growth measurements, in directed edges; 0 skips them (default: 10000000)."
+            min=0,
+            help="Largest graph of the growth measurements, in directed edges, at least 300000; 0 skips them "
+            "(default: 10000000).",
         ),
     ] = None,
     json_file: Annotated[
@@ -97,8 +99,14 @@ def bench(
 def _protocol(cases: str | None, models: str | None, quick: bool, numbers: dict[str, int | None]) -> Protocol:
     """The full or the quick protocol, with what is typed."""
     from bankgcn.bench import FULL, QUICK, case_named
+    from bankgcn.bench.growth import MIN_EDGES
 
     protocol = QUICK if quick else FULL
+    if 0 < (numbers["max_edges"] or 0) < MIN_EDGES:
+        raise ValueError(
+            f"--max-edges {numbers['max_edges']}: expected 0, which skips growth, or at least {MIN_EDGES}: "
+            "the growth with edges needs two sizes of graphs"
+        )
     typed: dict[str, Any] = {name: number for name, number in numbers.items() if number is not None}
     if (case_names := names_in(cases, "cases")) is not None:
         typed["cases"] = tuple(dict.fromkeys(case_named(name).dataset for name in case_names))
