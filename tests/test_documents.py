@@ -159,6 +159,11 @@ def test_blocks_are_found_and_left_out() -> None:
     assert blocks_of(run + left_out + doctest + program) == [Block("bash", "ls\n", 2), Block("python", "x = 1\n", 13)]
 
 
+def test_readme_fetches_a_dataset_before_it_trains_on_it() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.index("bankgcn data fetch NCI1") < text.index("bankgcn train NCI1")
+
+
 def test_readme_leads_from_a_table_to_predictions_with_ids(folder: Path, service: Service) -> None:
     first = blocks_of((ROOT / "README.md").read_text(encoding="utf-8"))[0]
     assert len(first.text.splitlines()) == 3

@@ -80,6 +80,8 @@ def test_a_dataset_that_is_not_here_says_how_to_get_it(root: Path) -> None:
         load("NCI1", root)
     with pytest.raises(ValueError, match="has no address to download it from"):
         load("FRANKENSTEIN-rebuilt", root)
+    with pytest.raises(ValueError, match=r"by hand: unpack https://.*/hiv\.zip, and move its folder to .*ogbg_molhiv$"):
+        load("ogbg-molhiv", root)
 
 
 def test_another_set_under_the_name_of_a_dataset_is_refused(root: Path) -> None:

@@ -168,7 +168,7 @@ def test_a_lasting_fault_is_told_with_what_to_do(
         fetch(f"{address}/{faults}", target, sha256=SHA256, attempts=3, **FAST)
     assert len(requests[f"/{faults}"]) == tries
     assert str(caught.value).startswith(f"cannot download {address}/{faults}: ")
-    assert str(caught.value).endswith(f"; to use a copy from elsewhere, put it at {target}")
+    assert str(caught.value).endswith(f"; to use a copy from elsewhere, put it at {target} and try again")
     assert not target.exists()
 
 

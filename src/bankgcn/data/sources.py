@@ -224,9 +224,10 @@ def how_to_get(entry: Dataset, data_root: str | Path | None = None) -> str:
     searched = ", ".join(str(root) for root in data_roots(data_root))
     if entry.url is None:
         return f"no {entry.places[0]} under {searched}, and it has no address to download it from"
+    by_hand = f"from {entry.url}" if target.suffix else f"unpack {entry.url}, and move its folder"
     return (
         f"no {entry.places[0]} under {searched}; download it by 'bankgcn data fetch {entry.name}', "
-        f"or by hand from {entry.url} to {target}"
+        f"or by hand: {by_hand} to {target}"
     )
 
 

@@ -85,7 +85,7 @@ def fetch(
         if sha256 is not None and _sha256(target) != sha256:
             raise FetchError(f"{target} is there already, but is not the official file; move it away to download that")
         return target
-    by_hand = f"to use a copy from elsewhere, put it at {target}"
+    by_hand = f"to use a copy from elsewhere, put it at {target} and try again"
     try:
         with atomic_write(target) as stream:
             _try_repeatedly(url, _Partial(stream), sha256, progress, timeout, attempts, wait)
