@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import zipfile
 from pathlib import Path
@@ -231,6 +232,17 @@ def test_a_page_instead_of_a_zip_is_refused(root: Path, monkeypatch: pytest.Monk
     with pytest.raises(FetchError, match=r"what came is no such file: not a readable zip file"):
         fetch_dataset("DD", root)
     assert not list((root / "TU").iterdir())
+
+
+def test_a_damaged_download_leaves_nothing_behind(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("hiv/raw/edge.csv.gz", b"bonds")
+    damaged = content.getvalue().replace(b"bonds", b"bones")
+    monkeypatch.setattr("bankgcn.files.downloads._download", lambda url, partial, *_: partial.stream.write(damaged))
+    with pytest.raises(FetchError, match=r"what came is no such file: cannot be unpacked: Bad CRC-32"):
+        fetch_dataset("ogbg-molhiv", root)
+    assert not list(root.iterdir())
 
 
 def test_a_set_without_targets_has_no_split(root: Path) -> None:

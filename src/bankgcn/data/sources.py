@@ -19,7 +19,7 @@ from bankgcn.data.readers import READERS
 from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.targets import Targets, TaskName
-from bankgcn.files.archives import Archive, unpack
+from bankgcn.files.archives import Archive, check_archive, unpack
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.files.errors import FileError
@@ -257,9 +257,9 @@ def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Down
         raise ValueError(f"{entry.name} cannot be downloaded: {how_to_get(entry, data_root)}")
     target = root / entry.places[0]
     if target.suffix:
-        return fetch(entry.url, target, sha256=entry.sha256, check=Archive, progress=progress)
+        return fetch(entry.url, target, sha256=entry.sha256, check=check_archive, progress=progress)
     packed = fetch(
-        entry.url, target.with_name(f"{target.name}.zip"), sha256=entry.sha256, check=Archive, progress=progress
+        entry.url, target.with_name(f"{target.name}.zip"), sha256=entry.sha256, check=check_archive, progress=progress
     )
     unpack(Archive(packed), target)
     packed.unlink()

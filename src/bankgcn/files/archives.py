@@ -145,6 +145,17 @@ class Archive:
         return self.path / name
 
 
+def check_archive(path: Path) -> None:
+    """Unpack all members of a zip once, and keep nothing.
+
+    Raises:
+        FileError: It is no zip that may be read, or a member is damaged.
+    """
+    archive = Archive(path)
+    for name in archive.names:
+        archive.read(name)
+
+
 def unpack(archive: Archive, folder: Path) -> None:
     """Write all members to a new folder, atomically, without the top folder that they share, if any.
 
