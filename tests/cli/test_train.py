@@ -307,7 +307,7 @@ def test_graphs_without_features_get_the_same_signals_in_train_and_in_a_sweep(co
         (["--out", "other"], "other: holds other files and no run"),
         (["--out", "other/file"], "other/file: is a file"),
         (["--target", "y"], "MUTAG is read without the option 'target'"),
-        (["two.csv"], "several columns may have the targets: choose one by --target NAME"),
+        (["two.csv"], "several columns may have the targets: choose one by --target NAME: 'a', 'b'"),
         (["numbers.csv"], "2 training graphs and 0 validation graphs"),
         (["numbers.csv", "--metric", "roc_auc"], "unknown metric for values 'roc_auc', expected one of mae, rmse, r2"),
         (["three.csv", "--metric", "roc_auc"], "roc_auc is for two classes, but there are 3"),

@@ -98,7 +98,7 @@ def target_columns(table: TextTable, others: Sequence[str], target: str | None) 
     candidates = usual or free
     if len(candidates) > 1:
         raise FileError(
-            f'several columns may have the targets: choose one by target="NAME": {table.listed()}',
+            f'several columns may have the targets: choose one by target="NAME": {", ".join(map(repr, free))}',
             table.path,
         )
     return candidates
