@@ -91,6 +91,18 @@ def test_candidates_with_more_seeds_have_no_advantage() -> None:
     assert {value: mean for value, (mean, _) in best_by_value(runs, "gamma").items()} == {0.1: 50.0, 1.0: 60.0}
 
 
+def test_values_stand_in_their_order_also_none_and_those_of_one_model_alone() -> None:
+    values = {"bank": (None, 5, 20), "gcn": (10, 20)}
+    specs = [
+        RunSpec(dataset="MUTAG").with_(conv=conv, decay_patience=value)
+        for conv, found in values.items()
+        for value in found
+    ]
+    (figure,) = hyper_figures(map(fake_record, specs))
+    assert figure.charts[0].x.words == ("none", "5", "10", "20")
+    assert [series.x for series in figure.charts[0].series] == [["none", "5", "20"], ["10", "20"]]
+
+
 def test_a_store_without_finished_runs_is_refused_and_one_run_is_enough() -> None:
     with pytest.raises(ValueError, match="no finished runs"):
         store_page([], "")

@@ -46,9 +46,13 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """An axis: its title, its limits if they are fixed, and whether it is logarithmic."""
+    """An axis: its title, its words in their order if several series may have others, its limits if they are fixed.
+
+    It may be logarithmic or reversed.
+    """
 
     title: str = ""
+    words: tuple[str, ...] = ()
     limits: tuple[float, float] | None = None
     log: bool = False
     reverse: bool = False

@@ -54,7 +54,7 @@ def best_by_value(records: list[RunRecord], name: str) -> dict[Any, tuple[float,
         mean = fmean(scores)
         if not math.isnan(mean) and (value not in found or metric.improves(mean, found[value][0])):
             found[value] = mean, stdev(scores) if len(scores) > 1 else 0.0
-    return dict(sorted(found.items(), key=lambda item: (isinstance(item[0], str), item[0])))
+    return {value: found[value] for value in sorted(found, key=_order)}
 
 
 def hyper_figures(records: Iterable[RunRecord]) -> Iterator[Figure]:
@@ -102,10 +102,19 @@ def _chart(name: str, by_conv: dict[str, list[RunRecord]]) -> Chart:
         words = [_word(value) for value in scores]
         lines.append(Series(name=CONVS[conv].label, x=words, y=means, error=bars, color=place, dash=place))
     title = f"validation {metric.label}{unit(metric)}"
-    return Chart(x=Axis(title=WORDS.get(name, name.replace("_", " "))), y=Axis(title=title), series=tuple(lines))
+    values = sorted({value for scores in found.values() for value in scores}, key=_order)
+    axis = Axis(title=WORDS.get(name, name.replace("_", " ")), words=tuple(map(_word, values)))
+    return Chart(x=axis, y=Axis(title=title), series=tuple(lines))
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    """Where a value of a setting stands beside others: none first, then numbers, then words."""
+    return isinstance(value, str), -math.inf if value is None else value
 
 
 def _word(value: Any) -> str:
+    if value is None:
+        return "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

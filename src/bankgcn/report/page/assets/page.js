@@ -80,6 +80,7 @@ function axisOf(axis, more) {
     title: { text: escaped(axis.title || ""), standoff: 8 }, gridcolor: css("--line"), linecolor: css("--line"), zeroline: false,
     automargin: true, ...more,
   };
+  if (axis.words) Object.assign(found, { categoryorder: "array", categoryarray: escaped(axis.words) });
   if (axis.limits) found.range = axis.limits;
   if (axis.log) found.type = "log";
   if (axis.reverse) found.autorange = "reversed";
