@@ -9,13 +9,16 @@ from bankgcn.report.page.chart import Axis, Chart, Figure, Series
 from bankgcn.training.fitting import Epoch
 
 
-def learning_figures(epochs: Sequence[Epoch], best_epoch: int | None, metric: str, has_bank: bool) -> Iterator[Figure]:
+def learning_figures(
+    epochs: Sequence[Epoch], best_epoch: int | None, metric: str, select: str, has_bank: bool
+) -> Iterator[Figure]:
     """Losses, and the validation score; with filter banks, the score beside Omega.
 
     Args:
         epochs: The epochs.
         best_epoch: The one whose weights the model has.
         metric: Name of the score.
+        select: What selected the best epoch, the validation ``"loss"`` or ``"score"``.
         has_bank: Whether Omega is defined.
     """
     number = [epoch.number for epoch in epochs]
@@ -26,7 +29,8 @@ def learning_figures(epochs: Sequence[Epoch], best_epoch: int | None, metric: st
         name="loss",
         title="Loss",
         caption="The loss over the epochs: lower is better. Where training falls and validation rises, the network "
-        "learns its training graphs by heart; the model has the weights of the best epoch.",
+        "learns its training graphs by heart; the model has the weights of the best epoch, which the validation "
+        f"{select} selects.",
         charts=(Chart(x=Axis(title="epoch"), y=Axis(title="loss"), series=(train, valid), marks=marks),),
     )
     label = METRICS[metric].label
@@ -44,6 +48,6 @@ def learning_figures(epochs: Sequence[Epoch], best_epoch: int | None, metric: st
     yield Figure(
         name="score",
         title="Validation score",
-        caption=f"The {label} on the validation graphs, by which the best epoch is chosen: {better} is better.{note}",
+        caption=f"The {label} on the validation graphs: {better} is better.{note}",
         charts=(chart,),
     )

@@ -83,7 +83,8 @@ def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
     folder = RunFolder(ensemble_path(evidence.ensemble))
     if record is not None and folder.history.exists():
         has_bank = isinstance(net.convs[0], BankConv)
-        learning = tuple(learning_figures(folder.read_history(), record.best_epoch, record.metric, has_bank))
+        select = record.config.train.select
+        learning = tuple(learning_figures(folder.read_history(), record.best_epoch, record.metric, select, has_bank))
     quality: tuple[Figure, ...] = ()
     if evidence.known:
         assert found.y is not None
