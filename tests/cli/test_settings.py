@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.cli.settings import DEFAULTS, Settings, translate_option_names
+from bankgcn.cli.tune_folder import TuneFolder
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
@@ -121,6 +122,14 @@ def test_the_name_of_a_run_tells_what_is_special_about_it(tmp_path: Path) -> Non
 def test_where_data_lies_makes_no_difference() -> None:
     assert Settings.resolve({"data_root": "/a"}).differing(Settings.resolve({})) == []
     assert set(Settings.resolve({}).values) <= set(DEFAULTS)
+
+
+def test_a_relative_data_root_means_the_same_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = Settings.resolve({"data_root": "data"})
+    TuneFolder(tmp_path).write_config({"data_root": "data"}, settings, 1, "")
+    kept = read_toml(TuneFolder(tmp_path).config)
+    assert settings["data_root"] == kept["data_root"] == str(tmp_path / "data")
 
 
 def test_errors_of_the_library_are_told_in_our_words() -> None:

@@ -65,6 +65,8 @@ class Settings:
         source = given[SOURCE] = _canonical_source(str(given.get(SOURCE, DEFAULTS[SOURCE])))
         if given.get("test"):
             given["test"] = _canonical_source(str(given["test"]))
+        if given.get(DATA_ROOT):
+            given[DATA_ROOT] = str(Path(str(given[DATA_ROOT])).expanduser().absolute())
         model = str(given.get("model", DEFAULTS["model"]))
         unused = unused_settings(model)
         for key in given:

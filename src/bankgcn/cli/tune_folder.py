@@ -89,7 +89,7 @@ class TuneFolder:
 
     def write_config(self, fixed: Mapping[str, Plain], settings: Settings, trials: int, fingerprint: str) -> None:
         """Write the settings that are fixed, with full paths."""
-        paths = {name: settings[name] for name in (SOURCE, "test") if settings[name]}
+        paths = {name: settings[name] for name in (SOURCE, DATA_ROOT, "test") if settings[name]}
         comment = "bankgcn tune --out FOLDER resumes this search"
         write_toml(self.config, {**fixed, **paths, TRIALS: trials, GRAPHS: fingerprint}, comment)
 
