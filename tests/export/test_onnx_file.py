@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
+from bankgcn.data.graphs import GraphSet
 from bankgcn.export import ExportedModel, comparison, export_onnx
 from bankgcn.export.comparison import check_same_predictions, sample_graphs
 from bankgcn.export.onnx_file import PredictingNetwork
@@ -89,6 +90,12 @@ def test_a_difference_of_nan_is_refused(bank: ExportedModel, monkeypatch: pytest
     net = PredictingNetwork(model(), calibrated=True, weighted=True)
     with pytest.raises(ValueError, match="differs from the model by nan"):
         check_same_predictions(bank.content, net, sample_graphs(model(), weighted=False))
+
+
+def test_graphs_without_nodes_are_not_compared(bank: ExportedModel) -> None:
+    net = PredictingNetwork(model(), calibrated=True, weighted=True)
+    graphs = GraphSet.from_edges([2, 0], np.array([[0, 1], [1, 0]]), attributes=np.ones((2, 3), np.float32))
+    assert check_same_predictions(bank.content, net, [graphs, graphs[[1]]]) < 1e-5
 
 
 def test_the_generated_graphs_contain_one_node_and_no_edges() -> None:

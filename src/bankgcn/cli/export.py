@@ -49,7 +49,7 @@ def export(
     exported = export_onnx(ensemble.first, own, calibrated=calibrate, weighted=weighted)
     with atomic_write(onnx) as file:
         file.write(exported.content)
-    _describe(exported, onnx, 0 if own is None else len(own))
+    _describe(exported, onnx, 0 if own is None else int((own.num_nodes > 0).sum()))
 
 
 def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
