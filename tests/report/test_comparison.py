@@ -88,6 +88,12 @@ def test_the_text_fits_a_terminal_and_names_what_differs() -> None:
     assert "always predicts the largest class" in flat
 
 
+def test_one_candidate_for_each_model_is_no_choice() -> None:
+    fixed = comparison_table(SPECS, runs=2, grid=Grid(weight_decays=(0.0,), gammas=(0.1,)))
+    text = render_comparison(fixed, records_of(fixed), "markdown")
+    assert "No hyper-parameters are chosen: weight decay 0, gamma 0.1 for filter banks; each run scores" in text
+
+
 def test_a_smaller_error_is_better() -> None:
     specs = {model: BASE.with_(conv=model, task="values") for model in ("bank", "gcn")}
     table = comparison_table(specs, runs=4, grid=GRID)

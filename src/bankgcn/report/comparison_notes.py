@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from bankgcn.experiments.paper.layout import Column
 from bankgcn.report.compact import LEVEL
 from bankgcn.report.compared import BASELINES, ComparedModels
-from bankgcn.report.notes import diverged_notes, incomplete, provenance, search_rule, training_notes, value_set
+from bankgcn.report.notes import choice_rule, diverged_notes, incomplete, provenance, training_notes, value_set
 
 
 def footer(compared: ComparedModels) -> Iterator[str]:
     """The rule of the choice, what is missing, what the tests show, and what the constant prediction is."""
-    limit = compared.results.table.search_runs
-    rule = "mean validation score over the seeds" if limit is None else search_rule(limit)
-    yield f"Hyper-parameters chosen by {rule}; each run scores its test graphs once."
+    yield f"{choice_rule(compared.results)}; each run scores its test graphs once."
     yield from (f"{sentence}." for sentence in incomplete(compared.results))
     if len(compared.lines) > 1:
         yield _verdict(compared)

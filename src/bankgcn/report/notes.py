@@ -26,10 +26,11 @@ def footer(results: Results) -> tuple[str, str]:
     places = results.table.grid.normalize
     setting = "" if places == Grid.normalize else f"; {places_in_words(places)}"
     exceptions = [*incomplete(results), *shortened(results.table.max_epochs), *_changed(results), *_mixed(results)]
-    return f"{_rule(results)}{warning}{setting}.", f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}."
+    missing = "; ".join(exceptions) or "Complete: all runs of the protocol"
+    return f"{choice_rule(results)}{warning}{setting}.", f"{missing}."
 
 
-def _rule(results: Results) -> str:
+def choice_rule(results: Results) -> str:
     """How hyper-parameters are chosen."""
     table = results.table
     if all(table.num_candidates(row) == 1 for row in table.rows):
