@@ -83,6 +83,25 @@ def test_the_page_lies_in_the_folder_of_the_run_and_shows_other_graphs_on_reques
     assert f"Predictions for the {len(SMILES)} graphs" in page
 
 
+def test_graphs_without_a_target_are_left_out_and_without_any_target_there_are_no_mistakes(
+    runs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "some.csv").write_text("smiles,size\nCCO,3.5\nCCN,\nCCC,3.5\n")
+    (tmp_path / "none.csv").write_text("smiles\nCCO\nCCN\n")
+    page = tmp_path / "page.html"
+    code, output = run("report", runs / "values", tmp_path / "some.csv", "--out", page)
+    assert (code, "1 of 3 graphs have no target: left out" in output) == (0, True)
+    assert "Predictions for the 2 graphs." in page.read_text(encoding="utf-8")
+    assert run("report", runs / "labels", tmp_path / "none.csv", "--out", page)[0] == 0
+    assert "worst mistakes" not in page.read_text(encoding="utf-8")
+
+
+def test_the_page_of_several_models_says_whose_validation_score_it_shows(runs: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert run("report", runs / "ensemble", "--out", page, "--graphs", 0)[0] == 0
+    assert "accuracy of seed-0, validation graphs" in page.read_text(encoding="utf-8")
+
+
 def test_a_store_has_a_page(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     for seed in range(2):

@@ -16,16 +16,25 @@ PARTS = {"test": "test graphs", "valid": "validation graphs", "train": "training
 """The parts of a split that a report may show, the first that has graphs; and their names."""
 
 
-def examine(ensemble: Ensemble, found: ModelInput) -> Examined:
-    """Predictions for the graphs of a source; targets only if all of them are known."""
-    graphs = found.graphs
+def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -> Examined:
+    """Predictions for the graphs of a source; targets only if all of them are known.
+
+    Args:
+        ensemble: The models.
+        found: The graphs.
+        skip_unknown: Whether to leave out graphs without a target, if others have one.
+    """
+    graphs, rows = found.graphs, found.source_rows
     try:
         known, y = found.truth(ensemble.task)
     except ValueError as error:
         say(f"note: the targets are not shown: {error}", stderr=True)
         known, y = np.arange(0), np.empty(0)
+    if skip_unknown and 0 < len(known) < len(graphs):
+        say(f"note: {len(graphs) - len(known):,} of {len(graphs):,} graphs have no target: left out", stderr=True)
+        graphs, rows = graphs[known], rows[known]
     mean, _ = ensemble.predictions(graphs)
-    names = graphs.names or tuple(f"graph {row}" for row in found.source_rows.tolist())
+    names = graphs.names or tuple(f"graph {row}" for row in rows.tolist())
     molecules = graphs.feature_spec.get("kind") == "atoms" and graphs.names is not None
     return Examined(
         graphs,
@@ -53,7 +62,7 @@ def examine_run(
     ensemble = Ensemble.load(run)
     if source is not None or part is not None:
         found = read_input(ensemble, source, data_root, flags, part=part)
-        return ensemble, examine(ensemble, found), PARTS[part] if part else "graphs"
+        return ensemble, examine(ensemble, found, skip_unknown=True), PARTS[part] if part else "graphs"
     for part, words in PARTS.items():
         try:
             found = read_input(ensemble, None, data_root, flags, part=part)

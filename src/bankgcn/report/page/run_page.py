@@ -26,10 +26,11 @@ from bankgcn.training.model import TrainedModel
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import RunFolder
 
-WORST = (
-    "The worst mistakes come first; some that are better follow. Choose a graph to see it. What decided: a node in "
-    "orange speaks for the prediction, one in blue against it. Filter outputs: the stronger the colour of a node, "
-    "the stronger the output of the filter there."
+WORST = "The worst mistakes come first; some that are better follow. "
+UNSURE = "The least certain predictions come first; some that are more certain follow. "
+READING = (
+    "Choose a graph to see it. What decided: a node in orange speaks for the prediction, one in blue against it. "
+    "Filter outputs: the stronger the colour of a node, the stronger the output of the filter there."
 )
 
 
@@ -139,7 +140,8 @@ def _sections(
     found = evidence.found
     chosen = worst_first(evidence.model.task, found.predictions, found.y, shown)
     entries = browse(evidence.model, found, chosen.tolist(), progress)
-    graphs = Graphs(caption=WORST, entries=entries)
+    unsure = "" if evidence.model.task.kind == "values" else UNSURE  # values have no probabilities
+    graphs = Graphs(caption=f"{unsure if found.y is None else WORST}{READING}", entries=entries)
     yield Section(
         name="graphs",
         title="Single graphs",
@@ -184,9 +186,13 @@ def _tiles(evidence: RunEvidence) -> Iterator[Tile]:
             yield Tile(label=METRICS[name].label, value=METRICS[name].text(assessment.scores[name]))
     if record is not None:
         metric = METRICS[record.metric]
-        yield Tile(label=f"{metric.label}, validation graphs", value=metric.text(record.valid_score))
+        ensemble = evidence.ensemble
+        owner = f" of {ensemble_path(ensemble).name}" if len(ensemble.members) > 1 else ""
+        yield Tile(label=f"{metric.label}{owner}, validation graphs", value=metric.text(record.valid_score))
         yield Tile(
-            label="best epoch", value=f"{record.best_epoch}", note=f"of {record.epochs}, in {record.seconds:.0f} s"
+            label=f"best epoch{owner}",
+            value=f"{record.best_epoch}",
+            note=f"of {record.epochs}, in {record.seconds:.0f} s",
         )
 
 
