@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.graphs import GraphSet
 from bankgcn.experiments import RunSpec
-from bankgcn.report.page.browser import Examined
-from bankgcn.report.page.page import write_html
+from bankgcn.report.page.browser import Examined, browse
+from bankgcn.report.page.page import Graphs, Page, Section, write_html
 from bankgcn.report.page.run_page import RunEvidence, run_page
 from bankgcn.report.page.store_page import store_page
 from bankgcn.tasks import Task
@@ -128,6 +129,22 @@ def test_a_click_on_a_graph_shows_it(browser: Any, pages: Path) -> None:
     assert "C" in visit.page.inner_text(".drawing .legend")
     visit.page.fill(".search", "no such name")
     assert not visit.page.is_visible(".entry:nth-child(1)")
+    assert visit.trouble == []
+
+
+def test_values_have_no_bars_of_probabilities_and_a_graph_without_nodes_says_so(browser: Any, tmp_path: Path) -> None:
+    config = ModelConfig(hidden_channels=16, num_layers=2)
+    task = Task(kind="values", names=("u",), center=(0.0,), scale=(1.0,))
+    model = TrainedModel(config.build(1, 1).eval(), config, task, 1)
+    graphs = GraphSet.from_edges([2, 0], np.array([[0, 1], [1, 0]]), attributes=np.ones((2, 1), np.float32))
+    entries = browse(model, Examined(graphs, np.full((2, 1), 0.5), None, ("pair", "empty"), (None, None)), [0, 1])
+    section = Section(name="graphs", title="", text="", items=(Graphs(caption="", entries=entries),))
+    (tmp_path / "page.html").write_bytes(write_html(Page(title="", subtitle="", tiles=(), sections=(section,))))
+    visit = Visit(browser, tmp_path / "page.html")
+    assert visit.page.inner_text(".detail .bar").split() == ["u", "0.5"]
+    assert visit.count(".detail .bar i") == 0
+    visit.page.click(".entry:nth-child(2)")
+    assert "The graph has no nodes." in visit.page.inner_text(".detail")
     assert visit.trouble == []
 
 

@@ -234,7 +234,7 @@ function predictionRows(graph) {
   for (const [name, value, truth] of graph.rows) {
     const row = make("div", `bar${name === graph.true ? " true" : ""}`);
     const bar = make("div");
-    if (truth === undefined || (value >= 0 && value <= 1 && (truth === null || truth === 0 || truth === 1))) {
+    if (graph.kind !== "values") { // a probability
       const inner = make("i");
       inner.style.width = `${100 * Math.max(0, Math.min(1, value))}%`;
       bar.append(inner);
@@ -292,7 +292,7 @@ function showGraph(graph, detail) {
     choices.hidden = Boolean(graph.signal.colors);
     detail.append(choices, canvas);
     paint();
-  } else detail.append(make("p", "caption", "The graph is too large to draw."));
+  } else detail.append(make("p", "caption", graph.nodes ? "The graph is too large to draw." : "The graph has no nodes."));
   const pair = make("div", "pair");
   detail.append(pair);
   if (graph.spectrum) {
