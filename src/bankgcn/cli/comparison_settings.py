@@ -10,7 +10,7 @@ from typing import Any
 
 from bankgcn.choices import pick
 from bankgcn.cli.paper_options import names_in, numbers_in
-from bankgcn.cli.settings import DATA_ROOT, DEFAULTS, SOURCE, Settings, unused_settings
+from bankgcn.cli.settings import DATA_ROOT, DEFAULTS, SOURCE, Settings, full_path, unused_settings
 from bankgcn.cli.stored import read_records
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.comparison import comparison_table
@@ -73,7 +73,7 @@ class ComparisonSettings:
         """Keep the settings in a store, with full paths: they mean the same wherever they are read again."""
         paths = {name: self.data[name] for name in (SOURCE, "test") if self.data[name]}
         if self.data_root is not None:
-            paths[DATA_ROOT] = str(Path(self.data_root).expanduser().absolute())
+            paths[DATA_ROOT] = full_path(self.data_root)
         write_toml(store / FILE, {**self.given, **paths}, "bankgcn compare --store FOLDER resumes this comparison")
 
     def with_(self, **given: Plain) -> ComparisonSettings:

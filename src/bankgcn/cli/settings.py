@@ -66,7 +66,7 @@ class Settings:
         if given.get("test"):
             given["test"] = _canonical_source(str(given["test"]))
         if given.get(DATA_ROOT):
-            given[DATA_ROOT] = str(Path(str(given[DATA_ROOT])).expanduser().absolute())
+            given[DATA_ROOT] = full_path(str(given[DATA_ROOT]))
         model = str(given.get("model", DEFAULTS["model"]))
         unused = unused_settings(model)
         for key in given:
@@ -129,6 +129,11 @@ def _checked(key: str, value: Plain, where: str = "") -> Plain:
         kinds = {str: "a word", int: "a whole number", float: "a number", bool: "true or false"}
         raise ValueError(f"{where}{key} is {value!r}, expected {kinds[type(default)]}")
     return value
+
+
+def full_path(path: str) -> str:
+    """The path, which means the same in every folder from now on."""
+    return str(Path(path).expanduser().absolute())
 
 
 def _canonical_source(source: str) -> str:
