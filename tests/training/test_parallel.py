@@ -21,7 +21,7 @@ from bankgcn.training.fitting import Training
 from bankgcn.training.objective import objective
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.stepper import make_stepper
-from bankgcn.training.weights import known_targets
+from bankgcn.training.weights import count_known
 
 TASK = Task(names=("smooth", "alternating"))
 
@@ -58,7 +58,7 @@ def test_the_gradients_add_up_where_targets_are_unknown(on: bool) -> None:
     graphs = replace(graphs, y=y, classes=(), targets=("a", "b", "c"))
     task, config = Task(kind="labels", names=("a", "b", "c")), TrainConfig(gamma=0.5, batch_size=6)
     weights = generator.uniform(0.5, 2, 12)
-    counts = known_targets(y) * weights
+    counts = count_known(y) * weights
     net = GraphNetwork(1, 3, hidden_channels=16, num_layers=2)
     with use_kernels(on):
         stepper = make_stepper(net, graphs, config, task, weights=weights)

@@ -132,7 +132,7 @@ def _checked(key: str, value: Plain, where: str = "") -> Plain:
 
 
 def full_path(path: str) -> str:
-    """The path, which means the same in every folder from now on."""
+    """The path from the root, which means the same in every folder."""
     return str(Path(path).expanduser().absolute())
 
 

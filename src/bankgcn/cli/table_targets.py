@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bankgcn.data.readers.molecule_table import encode_columns, fill_targets, target_columns
 from bankgcn.data.readers.smiles_table import smiles_column
 from bankgcn.data.sources import Source
-from bankgcn.data.targets import TaskName, name_of_class, scalar
+from bankgcn.data.targets import TaskName, find_targets, name_of_class, scalar
 from bankgcn.files.tables import TextTable
 from bankgcn.tasks import Task
 from bankgcn.training.prediction_table import class_numbers
@@ -47,11 +47,7 @@ def table_targets(
     """
     if task.kind == "classes" and len(names) > 1:
         raise ValueError(f"the model predicts one class, but --target names {', '.join(names)}")
-    alone = task.kind == "classes" or len(names) == len(task.names) == 1  # such a column may have any name
-    columns = names if alone else task.names
-    missing = [name for name in columns if name not in names]
-    if missing:
-        raise ValueError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(names)}")
+    columns = names if task.kind == "classes" else [names[place] for place in find_targets(names, task.names)]
     table = table if fill_missing is None else fill_targets(table, columns, fill_missing)
     cells = list(zip(*(map(scalar, table.column(name)) for name in columns), strict=True))
     known = [row for row, values in enumerate(cells) if any(value is not None for value in values)]

@@ -219,7 +219,7 @@ def _number_nodes(num_nodes: Sequence[int], edges: Sequence[NDArray[np.integer]]
 def _join(
     what: str, items: Sequence[Item], take: Callable[[Item], Any], rows: Sequence[int], per: str
 ) -> NDArray | None:
-    """Concatenate an array of each graph, which has so many rows, one per ``per``; ``None`` if no graph has it."""
+    """Concatenate an array of each graph, which must have its number of rows; ``None`` if no graph has the array."""
     values = [take(item) for item in items]
     missing = [number for number, value in enumerate(values) if value is None]
     if len(missing) == len(values):

@@ -134,11 +134,21 @@ def match_targets(y: NDArray, names: tuple[str, ...], expected: tuple[str, ...])
     Raises:
         GraphError: There is no column of an expected name.
     """
-    own = target_names(y, names, expected)
-    missing = [name for name in expected if name not in own]
+    return _matrix(y)[:, find_targets(target_names(y, names, expected), expected)]
+
+
+def find_targets(names: Sequence[str], expected: Sequence[str]) -> list[int]:
+    """The places of the expected names; a single target needs no name to be told from others.
+
+    Raises:
+        GraphError: There is no column of an expected name.
+    """
+    if len(names) == len(expected) == 1:
+        return [0]
+    missing = [name for name in expected if name not in names]
     if missing:
-        raise GraphError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(own)}")
-    return _matrix(y)[:, [own.index(name) for name in expected]]
+        raise GraphError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(names)}")
+    return [names.index(name) for name in expected]
 
 
 def _plain(value: Any) -> Any:

@@ -27,7 +27,7 @@ from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
 from bankgcn.training.memory import reuse_memory
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.stepper import make_stepper
-from bankgcn.training.weights import LossWeights, known_targets
+from bankgcn.training.weights import LossWeights, count_known
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -166,7 +166,7 @@ class Training:
                 yield from self.stepper.step(batches.to(self.device))
             return
         gradient = self.stepper.parameters.gradient
-        counts = known_targets(cast(NDArray, self.train.y)).astype(np.float64)
+        counts = count_known(cast(NDArray, self.train.y)).astype(np.float64)
         if self.weights is not None:
             counts *= self.weights
         batch_size = self.config.batch_size * self.group.size

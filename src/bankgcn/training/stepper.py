@@ -19,7 +19,7 @@ from bankgcn.training.config import TrainConfig
 from bankgcn.training.flat import FlatParameters
 from bankgcn.training.objective import collate_for, objective, program_for
 from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.weights import known_targets
+from bankgcn.training.weights import count_known
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
     from bankgcn.kernels.network.executor import Targets
@@ -176,7 +176,7 @@ class ProgramStepper(Stepper):
         else:
             classes, values = np.empty(0, np.int64), np.ascontiguousarray(y, np.float64)
         weights = np.ones(len(y)) if self.weights is None else self.weights[graphs.indices]
-        totals = np.add.reduceat(known_targets(y) * weights, batch_ptr[:-1]) if len(y) else np.ones(0)
+        totals = np.add.reduceat(count_known(y) * weights, batch_ptr[:-1]) if len(y) else np.ones(0)
         totals[totals == 0] = 1
         return Targets(classes, values, share * weights / totals.repeat(np.diff(batch_ptr)))
 

@@ -55,11 +55,11 @@ class LossWeights:
         return self._of_class[y] if weights is None else self._of_class[y] * weights
 
 
-def known_targets(y: NDArray) -> NDArray[np.int64]:
+def count_known(y: NDArray) -> NDArray[np.int64]:
     """Number of known targets of each graph: the loss is a mean over them.
 
     Example:
-        >>> known_targets(np.array([[0.5, np.nan], [1.0, 0.0]]))
+        >>> count_known(np.array([[0.5, np.nan], [1.0, 0.0]]))
         array([1, 2])
     """
     return (~np.isnan(y)).reshape(len(y), -1).sum(1)

@@ -43,7 +43,7 @@ def answer(evidence: Evidence) -> str:
             f"**Is BankGCN ahead?** {_claim(found)}{_claim_on_large(evidence)}",
             f"**Is any model ahead of all others?** {_leaders(found)}",
             f"**Do the edges help?** {_edges(found)}{_edges_on_large(evidence)}",
-            f"**Are the paper's figures met?** {_agreement(evidence)}{_studies(evidence)}{_large(evidence)}",
+            f"**Are the paper's figures met?** {_agreement(evidence)}{_studies(evidence)}{_met_on_large(evidence)}",
             _missing(evidence),
         ]
     )
@@ -170,7 +170,7 @@ def _agreement(evidence: Evidence) -> str:
     )
 
 
-def _large(evidence: Evidence) -> str:
+def _met_on_large(evidence: Evidence) -> str:
     cells = compared_cells(evidence.results("table4", AS_PAPER))
     if not cells:
         return ""
