@@ -20,7 +20,7 @@ def tables_of_the_commands() -> dict[str, list[Table]]:
     found = defaultdict(list)
     for name, words in reproduce_options(SEARCH_RUNS):
         options = {key.replace("-", "_"): value for key, value in re.findall(r"--(\S+) (\S+)", words)}
-        numbers = {key: int(options.pop(key)) for key in ("runs", "search_runs") if key in options}
+        numbers = {key: int(options.pop(key)) for key in ("runs", "search_runs", "epochs") if key in options}
         table = TableSelection(**options, **numbers).build(name)
         assert isinstance(table, Table)
         found[name].append(table)
@@ -45,4 +45,4 @@ def test_every_table_and_the_figure_have_a_command() -> None:
     text = commands(SEARCH_RUNS)
     assert all(f"bankgcn reproduce {name} " in text for name in (*TABLES, "figure3"))
     assert "bankgcn reproduce table3 --search-runs 2 --known results\n" in text
-    assert "--datasets CIFAR-10 --models gcn,cheb-K2,bank-K2-s16 --runs 1 --weight-decays 0 --gammas 0.1" in text
+    assert "--datasets CIFAR-10 --models gcn,cheb-K2,bank-K2-s16 --runs 1 --epochs 100 --weight-decays 0" in text

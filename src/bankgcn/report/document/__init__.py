@@ -9,7 +9,7 @@ from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.settings import AS_PAPER
 from bankgcn.experiments.verify import Verification
 from bankgcn.report.document.agreement import choice_by_test, few_seeds, what_reproduces
-from bankgcn.report.document.answer import answer
+from bankgcn.report.document.answer import answer, missing
 from bankgcn.report.document.commands import commands
 from bankgcn.report.document.cost import cost
 from bankgcn.report.document.differences import against_baselines
@@ -71,7 +71,7 @@ def write_document(
     """
     evidence = Evidence(records, search_runs, verified)
     files = draw_pictures(evidence)
-    first = [TITLE, answer(evidence), *show_all("table1", AS_PAPER, files, "table1-"), ORIGIN]
+    first = [TITLE, answer(evidence), *show_all("table1", AS_PAPER, files, "table1-"), missing(evidence), ORIGIN]
     sections = [f"## {title}\n\n{section(evidence, files).strip()}" for title, section in SECTIONS.items()]
     return Document(text="\n\n".join([*first, *sections]) + "\n", pictures=files)
 

@@ -52,4 +52,5 @@ def _restriction(part: Part | None) -> list[str]:
     if part is None:
         return []
     rows = [f"--models {','.join(part.rows)}"] if part.rows else []
-    return [f"--datasets {','.join(part.columns)}", *rows, f"--runs {part.runs}"]
+    epochs = [f"--epochs {part.max_epochs}"] if part.max_epochs else []
+    return [f"--datasets {','.join(part.columns)}", *rows, f"--runs {part.runs}", *epochs]

@@ -33,11 +33,24 @@ class Part:
         columns: Names of the columns.
         runs: Number of runs.
         rows: Names of the rows; all rows, if there are none.
+        max_epochs: Maximum number of epochs; the paper's if not given.
     """
 
     columns: tuple[str, ...]
     runs: int
     rows: tuple[str, ...] = ()
+    max_epochs: int | None = None
+
+    def of(self, column: Column) -> Column:
+        """The column with the runs of this part. Its label names the epochs if they are fewer than the paper's."""
+        if self.max_epochs is None:
+            return replace(column, runs=self.runs)
+        return replace(
+            column,
+            runs=self.runs,
+            label=f"{column.label} ({self.max_epochs} epochs)",
+            settings=column.base.with_(max_epochs=self.max_epochs),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +79,7 @@ PROTOCOLS: dict[str, Protocol] = {
         searches=False,
         values={"weight_decays": (0.0,), "gammas": (0.1,)},
         parts=(
-            Part(columns=("CIFAR-10",), runs=1, rows=("gcn", "cheb-K2", "bank-K2-s16")),
+            Part(columns=("CIFAR-10",), runs=1, rows=("gcn", "cheb-K2", "bank-K2-s16"), max_epochs=100),
             Part(columns=("CIFAR-10-1000",), runs=3),
             Part(
                 columns=("ogbg-molhiv", "ogbg-molhiv-embedded"),
@@ -99,7 +112,7 @@ class Evidence:
         table, protocol = TABLES[name], PROTOCOLS[name]
         return replace(
             table,
-            columns=tuple(replace(column, runs=protocol.part(column).runs) for column in table.columns),
+            columns=tuple(protocol.part(column).of(column) for column in table.columns),
             grid=replace(setting.grid, **protocol.values),
             search_runs=self.search_runs if protocol.searches else None,
         )

@@ -114,10 +114,16 @@ def _both(values: tuple[float, float]) -> str:
 
 def _lengths(results: Results, columns: Sequence[Column]) -> str:
     """How many runs the columns have, and after how many epochs they ended."""
-    papers = {column.name: column.runs for column in TABLES[results.table.name].columns}
-    lines = [["runs", *(f"{column.runs} (paper: {papers[column.name]})" for column in columns)]]
+    papers = {column.name: column for column in TABLES[results.table.name].columns}
+    runs = [f"{column.runs} (paper: {papers[column.name].runs})" for column in columns]
+    most = [f"{_most_epochs(column)} (paper: {_most_epochs(papers[column.name])})" for column in columns]
+    lines = [["runs", *runs], ["epochs at most", *most]]
     for row in results.table.rows:
         ended = [[record.epochs for record in results.at(row, column).records if record] for column in columns]
         if any(ended):
             lines.append([row.label, *(", ".join(map(str, epochs)) or NOT_RUN for epochs in ended)])
     return table_lines(["", *(column.label for column in columns)], lines)
+
+
+def _most_epochs(column: Column) -> int:
+    return column.base.train.max_epochs

@@ -11,7 +11,7 @@ from bankgcn.experiments.paper.tables import figure3
 from bankgcn.report.compact import NOT_RUN, compact
 from bankgcn.report.document.differences import against_reference
 from bankgcn.report.document.evidence import MAIN, PLACE_SETTINGS, Evidence, complete_only, row_named
-from bankgcn.report.document.findings import BLIND, marks, rows_apart
+from bankgcn.report.document.findings import BLIND, best_rank, marks, rows_apart
 from bankgcn.report.document.pictures import FILTER_DATASETS, show, show_all
 from bankgcn.report.document.wording import NONE_COMPLETE, bullets, counted, labels, table_lines
 from bankgcn.report.dot_plot import occupied_columns
@@ -44,9 +44,21 @@ def table1(evidence: Evidence, files: Files) -> str:
         if occupied_columns(results):
             dots = show_all("table1", setting, files, "table1-")
             parts += ([] if setting == AS_PAPER else dots) + show_all("table1", setting, files, "ranks-")
+            parts += _best_rank(results)
     if ranked_columns(evidence.results("table1", BEST_OF_THREE)):
         parts += [f"### {BEST_OF_THREE.label}", table_of(evidence.results("table1", BEST_OF_THREE))]
     return "\n\n".join([*parts, *_stand_ins(evidence)])
+
+
+def _best_rank(results: Results) -> list[str]:
+    """A sentence on the best mean rank, if there is one."""
+    best = best_rank(results)
+    if best is None:
+        return []
+    separated = labels(best.separated) or "no other model"
+    return [
+        f"{best.row.label} has the best mean rank, {best.mean:.1f}; the Nemenyi test separates it from {separated}."
+    ]
 
 
 def adjusted_marks(results: Results, columns: Sequence[Column]) -> list[str]:
