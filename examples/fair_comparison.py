@@ -57,7 +57,8 @@ def compare_models(
         scores[model] = tried[best] + more
         test = Spread.of([score.test for score in scores[model]])
         print(f"{model}: chosen {_text(grid[best])}")
-        print(f"{model}: test {metric} {100 * test.mean:.1f} ± {100 * test.std:.1f} ({seeds} seeds)", flush=True)
+        spread = f" ± {100 * test.std:.1f} ({seeds} seeds)" if seeds > 1 else " (one seed)"
+        print(f"{model}: test {metric} {100 * test.mean:.1f}{spread}", flush=True)
     for other in models[1:]:
         print(_verdict(scores, (models[0], other), metric, test_to_train))
     return scores
@@ -67,6 +68,8 @@ def _verdict(scores: Mapping[str, Sequence[Score]], models: tuple[str, str], met
     tests = {model: [score.test for score in scores[model]] for model in models}
     better, other = sorted(models, key=lambda model: sum(tests[model]), reverse=True)
     pair = compare(tests[better], tests[other], test_to_train)
+    if len(tests[better]) == 1:
+        return f"{better} is ahead of {other} by {100 * pair.difference:.1f} points of {metric}; one seed has no test"
     words = "is better than {}" if pair.t_test < CERTAIN else "is ahead of {}, but not clearly"
     return (
         f"{better} {words.format(other)}:\n  by {100 * pair.difference:.1f} points of {metric}, on {pair.wins} of "

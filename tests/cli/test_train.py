@@ -65,10 +65,13 @@ def test_a_model_without_finite_outputs_for_the_test_graphs_is_kept_without_a_sc
 ) -> None:
     predict = held_out.predict_logits
     monkeypatch.setattr(held_out, "predict_logits", lambda net, graphs: predict(net, graphs).log())
+    for module in ("training.execute", "cli.run_report"):
+        monkeypatch.setattr(f"bankgcn.{module}.class_notes", lambda graphs: ("a note on the classes",))
     code, out, err = command("train", *QUICK, "--out", "r")
     assert code == 0, err
     assert out.splitlines()[0] == "test accuracy  unknown  (18 graphs)"
     assert "note: the test graphs have no score: the network computes no finite numbers for graph" in err
+    assert err.count("note: a note on the classes") == 1
     assert {file.name for file in (folder / "r").iterdir()} == FILES - {"test_predictions.csv"}
 
 

@@ -86,7 +86,10 @@ def test_folds_test_every_graph_once(command: Command, folder: Path) -> None:
     assert command("predict", runs[0].parent, "MUTAG")[0] == 0
     code, _, err = command("figure", runs[0].parent, "--out", "loss.svg", "--picture", "loss")
     assert code == 0, err
-    assert f"note: the runs have different splits; only the first is shown, {runs[0]}" in err
+    note = f"he 3 runs have different splits; only the first is shown, {runs[0]}"
+    assert f"note: t{note}" in err
+    assert command("report", runs[0].parent, "--out", "page.html", "--graphs", 0)[0] == 0
+    assert f"T{note}." in (folder / "page.html").read_text(encoding="utf-8")
 
 
 def test_one_fold_can_be_trained_alone_and_the_whole_can_be_repeated(command: Command, folder: Path) -> None:

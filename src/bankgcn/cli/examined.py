@@ -10,6 +10,7 @@ import numpy as np
 from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import ModelInput, read_input
 from bankgcn.report.page.browser import Examined
+from bankgcn.report.page.run_page import RunEvidence
 from bankgcn.training.ensemble import Ensemble
 
 PARTS = {"test": "test graphs", "valid": "validation graphs", "train": "training graphs"}
@@ -47,8 +48,8 @@ def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -
 
 def examine_run(
     run: Path, source: str | None, part: str | None, data_root: Path | None, flags: dict[str, Any]
-) -> tuple[Ensemble, Examined, str]:
-    """The models of a run, the graphs to show with their predictions, and what these graphs are.
+) -> RunEvidence:
+    """The models of a run, and the graphs to show with their predictions.
 
     Runs with different splits have no test graphs in common: then the first alone is shown.
 
@@ -60,9 +61,11 @@ def examine_run(
         flags: Options of the reader that were typed.
     """
     ensemble = Ensemble.load(run)
+    notes: tuple[str, ...] = ()
     if source is not None or part is not None:
         found = read_input(ensemble, source, data_root, flags, part=part)
-        return ensemble, examine(ensemble, found, skip_unknown=True), PARTS[part] if part else "graphs"
+        shown = examine(ensemble, found, skip_unknown=True)
+        return RunEvidence.of(ensemble, shown, PARTS[part] if part else "graphs")
     for part, words in PARTS.items():
         try:
             found = read_input(ensemble, None, data_root, flags, part=part)
@@ -70,9 +73,10 @@ def examine_run(
             if len(ensemble.members) == 1 or "different splits" not in str(error):
                 raise
             first, model = next(iter(ensemble.members.items()))
-            say(f"note: the runs have different splits; only the first is shown, {first}", stderr=True)
+            notes = (f"the {len(ensemble.members)} runs have different splits; only the first is shown, {first}",)
+            say(f"note: {notes[0]}", stderr=True)
             ensemble = Ensemble({first: model})
             found = read_input(ensemble, None, data_root, flags, part=part)
         if len(found.graphs):
-            return ensemble, examine(ensemble, found), words
+            return RunEvidence.of(ensemble, examine(ensemble, found), words, notes)
     raise ValueError(f"{run}: the run has no graphs to show")

@@ -10,7 +10,7 @@ from bankgcn.cli.counting import counting
 from bankgcn.cli.examined import examine_run
 from bankgcn.cli.stored import read_records
 from bankgcn.report.page.page import Page
-from bankgcn.report.page.run_page import RunEvidence, run_page
+from bankgcn.report.page.run_page import run_page
 from bankgcn.report.page.store_page import store_page
 
 
@@ -18,8 +18,7 @@ def page_of_run(
     run: Path, source: str | None, part: str | None, data_root: Path | None, shown: int, flags: dict[str, Any]
 ) -> Page:
     """The page of a run, or of several in a folder; the arguments are those of the command."""
-    ensemble, found, words = examine_run(run, source, part, data_root, flags)
-    evidence = RunEvidence.of(ensemble, found, words)
+    evidence = examine_run(run, source, part, data_root, flags)
     with counting("explaining graphs") as show:
         return run_page(evidence, shown, f"bankgcn report {shlex.quote(str(run))}", show)
 

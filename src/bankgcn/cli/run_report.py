@@ -68,7 +68,7 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
     for part, score, size in (("test", record.test_score, test), ("validation", record.valid_score, valid)):
         say(f"{part} {metric.label}  {metric.text(score)}  ({size:,} graphs)")
     if test and not record.assessment:
-        for note in record.notes:  # one says why
+        for note in record.notes[-1:]:  # the last one says why; the others were printed before the training
             say(f"note: {note}", stderr=True)
     if record.assessment:
         assessment = Assessment.from_dict(record.assessment)

@@ -43,21 +43,23 @@ class RunEvidence:
         found: Graphs with predictions.
         part: What these graphs are, for a reader: ``"test graphs"``.
         record: The record of the first run, if there is one.
+        notes: What a reader must know of the models and graphs.
     """
 
     ensemble: Ensemble
     found: Examined
     part: str
     record: RunRecord | None
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, ensemble: Ensemble, found: Examined, part: str) -> RunEvidence:
+    def of(cls, ensemble: Ensemble, found: Examined, part: str, notes: tuple[str, ...] = ()) -> RunEvidence:
         """The evidence, with the record that lies beside the first model."""
         try:
             record = RunFolder(ensemble_path(ensemble)).read_record()
         except FileError:
             record = None
-        return cls(ensemble, found, part, record)
+        return cls(ensemble, found, part, record, notes)
 
     @property
     def model(self) -> TrainedModel:
@@ -198,6 +200,8 @@ def _tiles(evidence: RunEvidence) -> Iterator[Tile]:
 
 def _notes(evidence: RunEvidence) -> Iterator[str]:
     members = evidence.ensemble.members
+    for note in evidence.notes:
+        yield f"{note[0].upper()}{note[1:]}."
     if len(members) > 1:
         yield (
             f"{len(members)} models: the predictions and scores are those of their mean. Filters, learning curves, "
