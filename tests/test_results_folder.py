@@ -47,5 +47,11 @@ def test_the_page_and_the_readme_show_only_pictures_that_are_there(document: Doc
     assert all(path.exists() for path in shown)
 
 
+def test_the_readme_quotes_the_page(document: Document) -> None:
+    quoted = re.findall(r"^- \*\*.*\?\*\* .*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(quoted) == 2
+    assert set(quoted) <= set(document.text.splitlines()), "copy these lines from docs/reproduction.md to README.md"
+
+
 def test_the_records_stay_small() -> None:
     assert sum(path.stat().st_size for path in RESULTS.rglob("*.jsonl")) < 20_000_000

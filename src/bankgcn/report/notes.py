@@ -27,7 +27,7 @@ def footer(results: Results) -> tuple[str, str]:
     setting = "" if places == Grid.normalize else f"; {places_in_words(places)}"
     exceptions = [*incomplete(results), *shortened(results.table.max_epochs), *_changed(results), *_mixed(results)]
     missing = "; ".join(exceptions) or "Complete: all runs of the protocol"
-    return f"{choice_rule(results)}{warning}{setting}.", f"{missing}."
+    return f"{choice_rule(results)}{warning}{setting}.", f"{missing[0].upper()}{missing[1:]}."
 
 
 def choice_rule(results: Results) -> str:
