@@ -168,9 +168,9 @@ def test_a_folder_of_runs_is_an_ensemble(command: Command, folder: Path, run: Pa
         singles.append([float(row["p_1"]) for row in rows(folder / f"{name}.csv")])
     votes = [float(row["p_1"]) for row in rows(folder / "predictions.csv")]
     np.testing.assert_allclose(votes, np.mean(singles, axis=0), rtol=1e-5)
-    err = command("predict", "runs", "MUTAG", "--part", "test")[2]
+    err = command("predict", "runs", "MUTAG", "--part", "train")[2]
     assert "error: runs/two and runs/one were trained with different splits" in err
-    assert "name one run (--part is for runs with one split" in err
+    assert "name one run, or --part test (--part train is for runs with one split" in err
     code, _, err = command("embed", "runs", "MUTAG")
     assert code == 1
     assert "holds 2 models, and the vectors of different networks cannot be compared" in err

@@ -72,7 +72,7 @@ def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_
     known, y = found.truth(ensemble.task)
     if not len(known):
         raise ValueError(f"{found.graphs.name} has no targets to compare with (--target NAME names their column)")
-    mean, _ = ensemble.predictions(found.graphs[known])
+    mean, _ = found.take(known).predictions(ensemble)
     assessment = assess(ensemble.task, mean, y, ensemble.first.constant)
     if len(known) < found.num_rows:
         say(f"note: {found.num_rows - len(known):,} of {found.num_rows:,} rows have no graph or no target", stderr=True)

@@ -25,17 +25,17 @@ def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -
         found: The graphs.
         skip_unknown: Whether to leave out graphs without a target, if others have one.
     """
-    graphs, rows = found.graphs, found.source_rows
     try:
         known, y = found.truth(ensemble.task)
     except ValueError as error:
         say(f"note: the targets are not shown: {error}", stderr=True)
         known, y = np.arange(0), np.empty(0)
-    if skip_unknown and 0 < len(known) < len(graphs):
-        say(f"note: {len(graphs) - len(known):,} of {len(graphs):,} graphs have no target: left out", stderr=True)
-        graphs, rows = graphs[known], rows[known]
-    mean, _ = ensemble.predictions(graphs)
-    names = graphs.names or tuple(f"graph {row}" for row in rows.tolist())
+    total = len(found.graphs)
+    if skip_unknown and 0 < len(known) < total:
+        say(f"note: {total - len(known):,} of {total:,} graphs have no target: left out", stderr=True)
+        found = found.take(known)
+    graphs, (mean, _) = found.graphs, found.predictions(ensemble)
+    names = graphs.names or tuple(f"graph {row}" for row in found.source_rows.tolist())
     molecules = graphs.feature_spec.get("kind") == "atoms" and graphs.names is not None
     return Examined(
         graphs,
@@ -43,6 +43,7 @@ def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -
         y if len(known) == len(graphs) and len(graphs) else None,
         names,
         names if molecules else (None,) * len(graphs),
+        found.voters,
     )
 
 
@@ -50,8 +51,6 @@ def examine_run(
     run: Path, source: str | None, part: str | None, data_root: Path | None, flags: dict[str, Any]
 ) -> RunEvidence:
     """The models of a run, and the graphs to show with their predictions.
-
-    Runs with different splits have no test graphs in common: then the first alone is shown.
 
     Args:
         run: Folder of a run, or of several.
@@ -61,22 +60,11 @@ def examine_run(
         flags: Options of the reader that were typed.
     """
     ensemble = Ensemble.load(run)
-    notes: tuple[str, ...] = ()
     if source is not None or part is not None:
         found = read_input(ensemble, source, data_root, flags, part=part)
-        shown = examine(ensemble, found, skip_unknown=True)
-        return RunEvidence.of(ensemble, shown, PARTS[part] if part else "graphs")
+        return RunEvidence.of(ensemble, examine(ensemble, found, skip_unknown=True), PARTS[part] if part else "graphs")
     for part, words in PARTS.items():
-        try:
-            found = read_input(ensemble, None, data_root, flags, part=part)
-        except ValueError as error:
-            if len(ensemble.members) == 1 or "different splits" not in str(error):
-                raise
-            first, model = next(iter(ensemble.members.items()))
-            notes = (f"the {len(ensemble.members)} runs have different splits; only the first is shown, {first}",)
-            say(f"note: {notes[0]}", stderr=True)
-            ensemble = Ensemble({first: model})
-            found = read_input(ensemble, None, data_root, flags, part=part)
+        found = read_input(ensemble, None, data_root, flags, part=part)
         if len(found.graphs):
-            return RunEvidence.of(ensemble, examine(ensemble, found), words, notes)
+            return RunEvidence.of(ensemble, examine(ensemble, found), words)
     raise ValueError(f"{run}: the run has no graphs to show")

@@ -80,7 +80,7 @@ def _write(
 
 def _page(model: TrainedModel, examined: Examined, chosen: Sequence[int], origin: str) -> bytes:
     with counting("explaining graphs") as show:
-        entries = browse(model, examined, chosen, show)
+        entries = browse([model], examined, chosen, show)
     caption = (
         "Choose a graph. What decided: a node in orange speaks for the prediction, one in blue against it. Filter "
         "outputs: the stronger the colour of a node, the stronger the output there."

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from bankgcn.cli.messages import say
 from bankgcn.cli.reading import load_graphs
@@ -41,6 +42,8 @@ class ModelInput:
         read_targets: Reads the targets of the graphs that have one, where the source is no table and may lack some: the
             rows of these graphs, and their targets.
         kept_rows: Row of each graph in the whole source, where these are the graphs of a part of it.
+        voters: Which models predict each graph, if the models were trained with different splits; see
+            :meth:`~bankgcn.training.ensemble.Ensemble.part`.
     """
 
     graphs: GraphSet
@@ -52,6 +55,7 @@ class ModelInput:
     fill_missing: str | None = None
     read_targets: Callable[[], tuple[list[int], Targets]] | None = None
     kept_rows: NDArray[np.int64] | None = None
+    voters: NDArray[np.bool_] | None = None
 
     @property
     def source_rows(self) -> NDArray[np.int64]:
@@ -117,7 +121,12 @@ class ModelInput:
             reasons={},
             table=table,
             kept_rows=self.source_rows[graphs],
+            voters=None if self.voters is None else self.voters[graphs],
         )
+
+    def predictions(self, ensemble: Ensemble, calibrated: bool = True) -> tuple[Tensor, Tensor | None]:
+        """What the models predict for the graphs, and the standard deviation if there are several for each."""
+        return ensemble.predictions(self.graphs, calibrated, self.voters)
 
 
 def read_input(
@@ -182,7 +191,14 @@ def read_input(
         reader.fill_missing,
         None if read_targets is None else partial(read_targets, graphs.rows.tolist()),
     )
-    return found if part is None else found.take(ensemble.part(graphs, part))
+    if part is None:
+        return found
+    numbers, voters = ensemble.part(graphs, part)
+    if notes and voters is not None:
+        say(
+            "note: the runs have different splits; each graph is predicted by those that were tested on it", stderr=True
+        )
+    return replace(found.take(numbers), voters=voters)
 
 
 def _with_test_graphs(

@@ -82,7 +82,7 @@ def predict(
     check_output(out)
     ensemble = Ensemble.load(run)
     found = read_input(ensemble, source, data_root, flags, part=part, ignore_targets=ignore_targets)
-    mean, spread = ensemble.predictions(found.graphs, calibrate)
+    mean, spread = found.predictions(ensemble, calibrate)
     columns = [*found.truth_columns(ensemble.task), *found.line_up(prediction_columns(ensemble.task, mean, spread))]
     write_columns(out, [*_kept(found, keep), *columns, *_reasons(found, ensemble, flags)])
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""

@@ -31,12 +31,10 @@ class Members:
     Args:
         folder: The folder that holds their folders.
         flags: The settings of each, by the name of its folder.
-        share_split: Whether all have the same test graphs.
     """
 
     folder: Path
     flags: Mapping[str, dict[str, Plain]]
-    share_split: bool
 
     @classmethod
     def resolve(
@@ -68,7 +66,7 @@ class Members:
         first = next(iter(members.values()))
         settings = Settings.resolve(first, file, str(config))
         name = re.sub("-fold=0", "", settings.name) + (f"-seeds={seeds}" if seeds else "")
-        return cls(out or RUNS / name, members, share_split=not folds)
+        return cls(out or RUNS / name, members)
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -100,8 +98,7 @@ def train_many(
             records[name] = record
     if group.rank == 0:
         _show_scores(records, members.folder)
-        if members.share_split:
-            _show_ensemble(members)
+        _show_ensemble(members)
         say(f"files: {members.folder}")
         say(f"next: bankgcn predict {shlex.quote(str(members.folder))} NEW_GRAPHS")
 
@@ -124,14 +121,15 @@ def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
 
 
 def _show_ensemble(members: Members) -> None:
-    """How good the models are together, on the test graphs that they share."""
+    """How good the models are together: on the test graphs that they share, or in a cross-validation on all graphs."""
     ensemble = Ensemble.load(members.folder)
     if len(ensemble.members) < 2:
         return
     root = next(iter(members.flags.values())).get(DATA_ROOT)
     found = read_input(ensemble, None, Path(str(root)) if root else None, {}, part="test", notes=False)
     if len(found.graphs):
-        show_assessment(ensemble, found, prefix=f"all {len(ensemble.members)} models together: test ")
+        together = "models together" if found.voters is None else "models, each on its test graphs"
+        show_assessment(ensemble, found, prefix=f"all {len(ensemble.members)} {together}: test ")
 
 
 def _holds_runs(folder: Path) -> bool:

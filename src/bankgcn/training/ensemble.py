@@ -93,37 +93,64 @@ class Ensemble:
         models = self.members.values()
         return any(model.metadata.get("graphs") == model.conform(graphs).fingerprint for model in models)
 
-    def part(self, graphs: GraphSet, part: str) -> NDArray[np.int64]:
-        """Numbers of the graphs of a part of the split that the models were trained with.
+    def part(self, graphs: GraphSet, part: str) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+        """The graphs of a part of the split that the models were trained with, and which models may predict them.
+
+        Models with different splits, as in a cross-validation, have no part in common. Their test graphs are those of
+        all models, and a graph is predicted by the models that were tested on it.
+
+        Returns:
+            The numbers of the graphs. With different splits also the voters, of shape ``(graphs of the part, models)``;
+            otherwise ``None``: every model predicts every graph.
 
         Raises:
-            ValueError: The graphs are not those of training, or the models were trained with different splits.
+            ValueError: The graphs are not those of training, or models with different splits have no such part.
         """
         pick(dict.fromkeys(PARTS), part, "part")
         splits = {
             path: Split.load(RunFolder(path).split, model.conform(graphs).fingerprint)
             for path, model in self.members.items()
         }
-        (first, split), *others = splits.items()
-        for path, other in others:
-            if other.hash != split.hash:
-                raise ValueError(
-                    f"{path} and {first} were trained with different splits, so that one may have learned from what "
-                    "the other was tested on: name one run (--part is for runs with one split, as --seeds makes them)"
-                )
-        return getattr(split, part)
+        first, *others = splits
+        differing = [path for path in others if splits[path].hash != splits[first].hash]
+        if not differing:
+            return getattr(splits[first], part), None
+        if part != "test":
+            raise ValueError(
+                f"{differing[0]} and {first} were trained with different splits, so that one may have learned from "
+                f"what the other did not: name one run, or --part test (--part {part} is for runs with one split)"
+            )
+        voters = np.zeros((len(graphs), len(splits)), np.bool_)
+        for number, split in enumerate(splits.values()):
+            voters[split.test, number] = True
+        tested = np.flatnonzero(voters.any(axis=1))
+        return tested, voters[tested]
 
-    def predictions(self, graphs: GraphSet, calibrated: bool = True) -> tuple[Tensor, Tensor | None]:
-        """Mean prediction of the models, and their standard deviation if there are several.
+    def predictions(
+        self, graphs: GraphSet, calibrated: bool = True, voters: NDArray[np.bool_] | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Mean prediction of the models, and their standard deviation if each graph has several.
 
         Args:
             graphs: The graphs.
             calibrated: Whether each model applies its temperature.
+            voters: Which models predict each graph, of shape ``(num_graphs, models)``, at least one; all by default.
 
         Returns:
             Probabilities, or values in the user's units: shape ``(num_graphs, out_channels)``, in double precision.
         """
-        return mean_and_spread([model.predictions(graphs, calibrated) for model in self.members.values()])
+        models = self.members.values()
+        if voters is None:
+            return mean_and_spread([model.predictions(graphs, calibrated) for model in models])
+        found = torch.zeros(len(models), len(graphs), self.task.out_channels, dtype=torch.float64)
+        for number, (model, votes) in enumerate(zip(models, voters.T, strict=True)):
+            found[number, torch.from_numpy(votes)] = model.predictions(graphs[votes], calibrated)
+        votes = torch.from_numpy(voters.T)[:, :, None]
+        count = votes.sum(0)
+        mean = found.sum(0) / count
+        if (count < 2).any():
+            return mean, None
+        return mean, ((votes * (found - mean) ** 2).sum(0) / (count - 1)).sqrt()
 
 
 def mean_and_spread(predictions: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:

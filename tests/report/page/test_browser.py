@@ -37,10 +37,23 @@ def test_an_entry_has_what_the_page_draws() -> None:
     config = ModelConfig(hidden_channels=16, num_layers=2, conv_options={"num_subspaces": 4})
     model = TrainedModel(config.build(7, 2).eval(), config, CLASSES, 7)
     found = Examined(graphs, np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([1, 1]), ("one", "two"), (None, None))
-    wrong, right = browse(model, found, [0, 1])
+    wrong, right = browse([model], found, [0, 1])
     assert (wrong["wrong"], wrong["true"], wrong["predicted"]) == (True, "b", "a")
     assert right["wrong"] is False
     assert len(wrong["nodes_evidence"]) == wrong["nodes"] == len(wrong["places"]) // 2
     assert [len(layer) for layer in wrong["outputs"]] == [4, 4]
     assert all(len(levels) == wrong["nodes"] for layer in wrong["outputs"] for _, levels in layer)
     np.testing.assert_allclose(sum(wrong["spectrum"]["energy"]), 1)
+
+
+def test_a_graph_is_explained_by_the_first_model_that_predicts_it() -> None:
+    graphs, models = mutag()[:2], []
+    config = ModelConfig(hidden_channels=16, num_layers=2, conv_options={"num_subspaces": 4})
+    for _ in range(3):
+        models.append(TrainedModel(config.build(7, 2).eval(), config, CLASSES, 7))
+    voters = np.array([[False, True, True], [True, False, False]])
+    found = Examined(graphs, np.full((2, 2), 0.5), None, ("one", "two"), (None, None), voters)
+    everyone = Examined(graphs, found.predictions, None, found.names, found.smiles)
+    first, second = browse(models, found, [0, 1])
+    assert first == browse([models[1]], everyone, [0])[0] != browse([models[0]], everyone, [0])[0]
+    assert second == browse([models[0]], everyone, [1])[0]

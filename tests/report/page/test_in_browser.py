@@ -137,7 +137,7 @@ def test_values_have_no_bars_of_probabilities_and_a_graph_without_nodes_says_so(
     task = Task(kind="values", names=("u",), center=(0.0,), scale=(1.0,))
     model = TrainedModel(config.build(1, 1).eval(), config, task, 1)
     graphs = GraphSet.from_edges([2, 0], np.array([[0, 1], [1, 0]]), attributes=np.ones((2, 1), np.float32))
-    entries = browse(model, Examined(graphs, np.full((2, 1), 0.5), None, ("pair", "empty"), (None, None)), [0, 1])
+    entries = browse([model], Examined(graphs, np.full((2, 1), 0.5), None, ("pair", "empty"), (None, None)), [0, 1])
     section = Section(name="graphs", title="", text="", items=(Graphs(caption="", entries=entries),))
     (tmp_path / "page.html").write_bytes(write_html(Page(title="", subtitle="", tiles=(), sections=(section,))))
     visit = Visit(browser, tmp_path / "page.html")

@@ -39,6 +39,7 @@ class Examined:
         y: Targets in the order of the outputs, if they are known.
         names: Name of each graph.
         smiles: The molecule of each graph, if there may be one.
+        voters: Which models predict each graph, of shape ``(num_graphs, models)``; by default all of them.
     """
 
     graphs: GraphSet
@@ -46,6 +47,7 @@ class Examined:
     y: NDArray | None
     names: Sequence[str]
     smiles: Sequence[str | None]
+    voters: NDArray[np.bool_] | None = None
 
 
 def wrongness(task: Task, predictions: NDArray[np.float64], y: NDArray | None) -> NDArray[np.float64]:
@@ -78,10 +80,20 @@ def worst_first(task: Task, predictions: NDArray[np.float64], y: NDArray | None,
     return np.append(order[:worst], rest[np.linspace(0, len(rest) - 1, min(number - worst, len(rest))).astype(int)])
 
 
-def browse(model: TrainedModel, found: Examined, chosen: Sequence[int], progress: Progress | None = None) -> list[Any]:
-    """What a page holds of each chosen graph, in their order."""
+def browse(
+    models: Sequence[TrainedModel], found: Examined, chosen: Sequence[int], progress: Progress | None = None
+) -> list[Any]:
+    """What a page holds of each chosen graph, in their order.
+
+    Args:
+        models: The models that predict. A graph is explained by the first of those that predict it.
+        found: Graphs with predictions.
+        chosen: Numbers of the chosen graphs.
+        progress: Is told how many of the graphs are done.
+    """
     entries = []
     for place, number in enumerate(chosen):
+        model = models[0] if found.voters is None else models[found.voters[number].argmax()]
         entries.append(_entry(model, found, int(number)))
         if progress is not None:
             progress(place + 1, len(chosen))

@@ -43,23 +43,21 @@ class RunEvidence:
         found: Graphs with predictions.
         part: What these graphs are, for a reader: ``"test graphs"``.
         record: The record of the first run, if there is one.
-        notes: What a reader must know of the models and graphs.
     """
 
     ensemble: Ensemble
     found: Examined
     part: str
     record: RunRecord | None
-    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, ensemble: Ensemble, found: Examined, part: str, notes: tuple[str, ...] = ()) -> RunEvidence:
+    def of(cls, ensemble: Ensemble, found: Examined, part: str) -> RunEvidence:
         """The evidence, with the record that lies beside the first model."""
         try:
             record = RunFolder(ensemble_path(ensemble)).read_record()
         except FileError:
             record = None
-        return cls(ensemble, found, part, record, notes)
+        return cls(ensemble, found, part, record)
 
     @property
     def model(self) -> TrainedModel:
@@ -141,7 +139,7 @@ def _sections(
     )
     found = evidence.found
     chosen = worst_first(evidence.model.task, found.predictions, found.y, shown)
-    entries = browse(evidence.model, found, chosen.tolist(), progress)
+    entries = browse(list(evidence.ensemble.members.values()), found, chosen.tolist(), progress)
     unsure = "" if evidence.model.task.kind == "values" else UNSURE  # values have no probabilities
     graphs = Graphs(caption=f"{unsure if found.y is None else WORST}{READING}", entries=entries)
     yield Section(
@@ -200,12 +198,16 @@ def _tiles(evidence: RunEvidence) -> Iterator[Tile]:
 
 def _notes(evidence: RunEvidence) -> Iterator[str]:
     members = evidence.ensemble.members
-    for note in evidence.notes:
-        yield f"{note[0].upper()}{note[1:]}."
-    if len(members) > 1:
+    first = ensemble_path(evidence.ensemble).name
+    if evidence.found.voters is not None:
+        yield (
+            f"{len(members)} models with different splits: each graph is predicted by those that were tested on it, "
+            f"and explained by the first of them. Filters, learning curves and settings are those of {first}."
+        )
+    elif len(members) > 1:
         yield (
             f"{len(members)} models: the predictions and scores are those of their mean. Filters, learning curves, "
-            f"explanations and settings are those of the first model, {ensemble_path(evidence.ensemble).name}."
+            f"explanations and settings are those of the first model, {first}."
         )
     for run in evidence.ensemble.unfinished:
         yield f"{run.name} is not finished and has no vote."
