@@ -158,6 +158,19 @@ def test_an_interval_contains_a_mean_exactly_where_the_test_finds_no_difference(
         assert (low <= 0 <= high) == (corrected_t_test(differences - shift) >= 0.05)
 
 
+@given(scores, scores)
+def test_the_interval_of_a_difference_contains_0_where_the_test_finds_none(first: list[int], second: list[int]) -> None:
+    pairs = list(zip(first, second, strict=False))
+    versus = compare([a / 50 for a, _ in pairs], [b / 50 for _, b in pairs])
+    low, high = versus.interval
+    assert low <= versus.difference <= high
+    if np.ptp([a - b for a, b in pairs]) and abs(versus.t_test - 0.05) > 1e-9:
+        assert (low < 0 < high) == (versus.t_test > 0.05)
+        deviation = np.std([(a - b) / 50 for a, b in pairs], ddof=1)
+        factor = stats.t.ppf(0.975, len(pairs) - 1) * math.sqrt(1 / len(pairs) + 1 / 8)
+        assert (high - low) / 2 == pytest.approx(factor * deviation)
+
+
 def test_holm_adjusts_by_the_number_of_tests_and_keeps_the_order() -> None:
     assert holm([0.04, math.nan, 0.01, 0.03]) == [pytest.approx(0.06), pytest.approx(math.nan, nan_ok=True), 0.03, 0.06]
     assert holm([0.9, 0.8]) == [1.0, 1.0]

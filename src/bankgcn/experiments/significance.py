@@ -55,6 +55,7 @@ class Comparison:
 
     Args:
         difference: Mean of the paired differences, the first model's score minus the second's.
+        interval: Its 95 % interval, with the variance of the t-test; NaN for fewer than two pairs.
         t_test: Two-sided p-value of the corrected resampled t-test; NaN for fewer than two pairs.
         wilcoxon: Two-sided p-value of the signed-rank test; NaN without a pair. It ignores that splits overlap, so
             it reports too many differences.
@@ -65,6 +66,7 @@ class Comparison:
     """
 
     difference: float
+    interval: tuple[float, float]
     t_test: float
     wilcoxon: float
     wins: int
@@ -100,8 +102,10 @@ def compare(
     scaled = (paired[0] - paired[1]) / unit
     scaled[np.abs(scaled) < SAME] = 0.0
     gains = scaled if higher_is_better else -scaled
+    low, high = corrected_interval(scaled, test_to_train)
     return Comparison(
         difference=float(scaled.mean() * unit) if len(scaled) else math.nan,
+        interval=(float(low * unit), float(high * unit)),
         t_test=corrected_t_test(scaled, test_to_train),
         wilcoxon=signed_rank_test(scaled),
         wins=int((gains > 0).sum()),

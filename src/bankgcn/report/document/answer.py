@@ -17,6 +17,7 @@ from bankgcn.report.document.findings import (
     columns_ahead,
     columns_behind,
     compared_cells,
+    contrasts_with_baselines,
     gap,
     leader,
     mean_gain_by_test,
@@ -39,7 +40,8 @@ def answer(evidence: Evidence) -> str:
     found = {setting: evidence.results("table1", setting) for setting in settings}
     return bullets(
         [
-            f"**Is BankGCN ahead?** By a paired test, {_in_settings(found, _claim)}.{_claim_on_large(evidence)}",
+            f"**Is BankGCN ahead?** By a paired test, {_in_settings(found, _claim)}.{_sharpness(evidence)}"
+            f"{_claim_on_large(evidence)}",
             f"**Is any model ahead of all others?** By the same test, {_in_settings(found, _leaders)}.",
             f"**Do the edges help?** No model is ahead of an MLP without edges {_in_settings(found, _useless)}."
             f"{_edges_on_large(evidence)}",
@@ -80,6 +82,19 @@ def _claim(results: Results) -> str:
     won, lost = columns_ahead(results, bank, rivals), columns_behind(results, bank, rivals)
     names = f" ({labels(lost)})" if lost else ""
     return f"{bank.label} is ahead of every baseline {on_datasets(won, total)} and behind one on {len(lost)}{names}"
+
+
+def _sharpness(evidence: Evidence) -> str:
+    """How many differences to a baseline the test shows, and how many it would show of the paper's."""
+    by_row = contrasts_with_baselines(evidence.results("table1", AS_PAPER))
+    contrasts = [one for row in by_row.values() for one in row]
+    if not contrasts:
+        return ""
+    shown, papers = sum(one.is_shown for one in contrasts), sum(one.papers_is_shown for one in contrasts)
+    return (
+        f" The test shows {shown} of {counted(len(contrasts), 'difference')} to a baseline in the paper's setting; if "
+        f"ours were as large as the paper's, it would show {papers}."
+    )
 
 
 def _leaders(results: Results) -> str:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from statistics import fmean
 
 from bankgcn.experiments.paper.layout import Row
+from bankgcn.experiments.paper.settings import AS_PAPER
 from bankgcn.report.document.evidence import MAIN, Evidence, row_named
-from bankgcn.report.document.findings import BANK, apart_from_reference, baselines, columns_ahead
+from bankgcn.report.document.findings import (
+    BANK,
+    apart_from_reference,
+    baselines,
+    columns_ahead,
+    contrasts_with_baselines,
+)
 from bankgcn.report.document.wording import NONE_COMPLETE, counted, labels, table_lines
 from bankgcn.report.fields import MISSING, count
 from bankgcn.report.rank_plot import ranked_columns
@@ -39,7 +46,32 @@ def against_baselines(evidence: Evidence) -> str:
     if not lines:
         return NONE_COMPLETE
     start = f"{CLAIM} {own} Differences are BankGCN minus the baseline, {MEASURE}."
-    return "\n\n".join([start, table_lines(["", "setting", "para/layer", *FIELDS], lines), " ".join(counts)])
+    table = table_lines(["", "setting", "para/layer", *FIELDS], lines)
+    return "\n\n".join([start, table, " ".join(counts), *_intervals(evidence.results("table1", AS_PAPER))])
+
+
+def _intervals(results: Results) -> list[str]:
+    """Each difference with its interval beside the paper's, and how many of either the test can show."""
+    found, columns = contrasts_with_baselines(results), ranked_columns(results)
+    if not columns:
+        return []
+    lines = [
+        [row.label, *(f"{one.ours:+.2f} ± {one.reach:.2f}; {one.paper:+.2f}" for one in found[row.name])]
+        for row in baselines(results)
+    ]
+    every = [one for contrasts in found.values() for one in contrasts]
+    ours, papers = sum(one.is_shown for one in every), sum(one.papers_is_shown for one in every)
+    inside = sum(abs(one.ours - one.paper) <= one.reach for one in every)
+    would = f"If ours were as large as the paper's, it would show {papers}"
+    if 2 * papers < len(every):
+        would += ": most of the paper's differences are too small for a test over these splits"
+    return [
+        "In the paper's setting, BankGCN minus each baseline with its 95 % interval, and then the paper's difference:",
+        table_lines(["", *(column.label for column in columns)], lines),
+        "The test shows a difference if the interval does not contain 0: "
+        f"{ours} of {counted(len(every), 'difference')}. {would}. {inside} of the paper's differences lie in our "
+        "intervals.",
+    ]
 
 
 def against_reference(results: Results) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,6 +53,46 @@ def leader(results: Results, column: Column) -> Row | None:
     """The first row that is better than every row of another convolution by the paired test, if there is one."""
     rows = results.table.rows
     return next((row for row in rows if is_ahead(results, row, [r for r in rows if r.conv != row.conv], column)), None)
+
+
+class Contrast(NamedTuple):
+    """One row minus another on a dataset, in points.
+
+    Args:
+        ours: Our difference.
+        reach: Half the width of its 95 % interval: the paired test shows a larger difference, and no smaller one.
+        paper: The paper's difference; NaN if it has none.
+    """
+
+    ours: float
+    reach: float
+    paper: float
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the test shows our difference."""
+        return abs(self.ours) > self.reach
+
+    @property
+    def papers_is_shown(self) -> bool:
+        """Whether the test would show a difference as large as the paper's."""
+        return abs(self.paper) > self.reach
+
+
+def contrast(results: Results, first: Row, second: Row, column: Column) -> Contrast:
+    """The first row minus the second on a complete dataset."""
+    versus = against(results, second).comparison(first, column)
+    assert versus is not None
+    low, high = versus.interval
+    ours, papers = versus.difference, [results.at(row, column).published for row in (first, second)]
+    paper = papers[0].mean - papers[1].mean if papers[0] and papers[1] else math.nan
+    return Contrast(ours, (high - low) / 2, paper)
+
+
+def contrasts_with_baselines(results: Results) -> dict[str, list[Contrast]]:
+    """BankGCN minus each baseline on each complete dataset, by the name of the baseline."""
+    bank, columns = row_named(results, BANK), ranked_columns(results)
+    return {row.name: [contrast(results, bank, row, column) for column in columns] for row in baselines(results)}
 
 
 def marks(results: Results, columns: Sequence[Column]) -> tuple[int, int]:
