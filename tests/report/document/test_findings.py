@@ -12,11 +12,13 @@ from bankgcn.experiments.paper.layout import Table
 from bankgcn.experiments.paper.tables import TABLE_1
 from bankgcn.report.document.evidence import complete_only, row_named
 from bankgcn.report.document.findings import (
+    Contrast,
     columns_chosen_by_test,
     gain_by_test,
     gain_of_first_seeds,
     leader,
     marks,
+    mean_contrast,
     nearness,
     rows_apart,
     standing,
@@ -132,3 +134,11 @@ def test_the_first_seeds_are_compared_with_all() -> None:
     assert gain_of_first_seeds(collect(PART, records), row, column) == pytest.approx(10)
     without = {key: replace(record, test_score=None) for key, record in records.items()}
     assert gain_of_first_seeds(collect(PART, without), row, column) == 0
+
+
+def test_the_interval_of_a_mean_over_datasets_adds_the_squares_of_half_widths() -> None:
+    mean = mean_contrast([Contrast(4.0, 3.0, 1.0), Contrast(2.0, 4.0, math.nan)])
+    assert mean == (3.0, 2.5, 1.0)
+    assert mean.is_shown
+    assert not mean.papers_is_shown
+    assert math.isnan(mean_contrast([Contrast(1.0, 2.0, math.nan)]).paper)

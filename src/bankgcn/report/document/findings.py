@@ -89,6 +89,16 @@ def contrast(results: Results, first: Row, second: Row, column: Column) -> Contr
     return Contrast(ours, (high - low) / 2, paper)
 
 
+def mean_contrast(contrasts: Sequence[Contrast]) -> Contrast:
+    """The mean over datasets. Its interval takes them as independent, so that squares of half widths add up.
+
+    The quantile of t is that of a single dataset, and so the interval is rather too wide than too narrow.
+    """
+    papers = [one.paper for one in contrasts if not math.isnan(one.paper)]
+    reach = math.sqrt(sum(one.reach**2 for one in contrasts)) / len(contrasts)
+    return Contrast(fmean(one.ours for one in contrasts), reach, fmean(papers) if papers else math.nan)
+
+
 def contrasts_with_baselines(results: Results) -> dict[str, list[Contrast]]:
     """BankGCN minus each baseline on each complete dataset, by the name of the baseline."""
     bank, columns = row_named(results, BANK), ranked_columns(results)
