@@ -34,3 +34,11 @@ def command(folder: Path) -> Command:
         return result.exit_code, result.stdout, result.stderr
 
     return run
+
+
+@pytest.fixture
+def mutag_run(command: Command, folder: Path) -> Path:
+    """A short run on MUTAG, in ``runs/one``."""
+    code, _, err = command("train", "--epochs", 3, "--hidden", 16, "--layers", 2, "--out", "runs/one")
+    assert code == 0, err
+    return folder / "runs" / "one"

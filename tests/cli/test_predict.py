@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import find_source
 from bankgcn.training import TrainedModel, embed, predict_logits
+from csv_rows import rows
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -41,23 +41,11 @@ def write_tu(graphs: GraphSet, folder: Path, targets: bool = True) -> Path:
     return folder
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-@pytest.fixture
-def run(command: Command, folder: Path) -> Path:
-    code, _, err = command("train", *QUICK, "--out", "runs/one")
-    assert code == 0, err
-    return folder / "runs" / "one"
-
-
-def test_predictions_are_those_of_the_model(command: Command, folder: Path, run: Path) -> None:
-    assert command("predict", run, "MUTAG", "--no-calibrate", "--out", "raw.csv")[0] == 0
-    code, out, err = command("predict", run, "MUTAG", "--out", "p.csv")
+def test_predictions_are_those_of_the_model(command: Command, folder: Path, mutag_run: Path) -> None:
+    assert command("predict", mutag_run, "MUTAG", "--no-calibrate", "--out", "raw.csv")[0] == 0
+    code, out, err = command("predict", mutag_run, "MUTAG", "--out", "p.csv")
     assert code == 0
-    model = TrainedModel.load(run / "model.safetensors")
+    model = TrainedModel.load(mutag_run / "model.safetensors")
     logits = predict_logits(model.net, mutag()).double()
     probabilities = torch.softmax(logits / model.temperature, 1)
     table = rows(folder / "p.csv")
@@ -74,57 +62,59 @@ def test_predictions_are_those_of_the_model(command: Command, folder: Path, run:
 
 
 @pytest.mark.parametrize("out", ["-", "/dev/stdout"])
-def test_tables_on_standard_output_have_it_to_themselves(command: Command, folder: Path, run: Path, out: str) -> None:
+def test_tables_on_standard_output_have_it_to_themselves(
+    command: Command, folder: Path, mutag_run: Path, out: str
+) -> None:
     for name, said in (("predict", "188 predictions are in standard output\naccuracy"), ("embed", "188 vectors of 64")):
-        assert command(name, run, "MUTAG", "--out", "file.csv")[0] == 0
-        code, table, err = command(name, run, "MUTAG", "--out", out)
+        assert command(name, mutag_run, "MUTAG", "--out", "file.csv")[0] == 0
+        code, table, err = command(name, mutag_run, "MUTAG", "--out", out)
         assert code == 0
         assert table == (folder / "file.csv").read_text()
         assert said in err
     assert not (folder / "-").exists()
 
 
-def test_predictions_go_through_links_and_pipes(command: Command, folder: Path, run: Path) -> None:
+def test_predictions_go_through_links_and_pipes(command: Command, folder: Path, mutag_run: Path) -> None:
     (folder / "link.csv").symlink_to("file.csv")
-    assert command("predict", run, "MUTAG", "--out", "link.csv")[0] == 0
+    assert command("predict", mutag_run, "MUTAG", "--out", "link.csv")[0] == 0
     assert (folder / "link.csv").is_symlink()
     os.mkfifo(folder / "pipe")
     read: list[str] = []
     reader = threading.Thread(target=lambda: read.append((folder / "pipe").read_text()), daemon=True)
     reader.start()
-    assert command("predict", run, "MUTAG", "--out", "pipe")[0] == 0
+    assert command("predict", mutag_run, "MUTAG", "--out", "pipe")[0] == 0
     reader.join(timeout=5)
     assert read == [(folder / "file.csv").read_text()]
 
 
-def test_the_test_part_has_the_score_of_the_record(command: Command, folder: Path, run: Path) -> None:
-    code, out, err = command("predict", run, "--part", "test")
+def test_the_test_part_has_the_score_of_the_record(command: Command, folder: Path, mutag_run: Path) -> None:
+    code, out, err = command("predict", mutag_run, "--part", "test")
     assert code == 0
-    predicted, recorded = rows(folder / "predictions.csv"), rows(run / "test_predictions.csv")
+    predicted, recorded = rows(folder / "predictions.csv"), rows(mutag_run / "test_predictions.csv")
     assert list(predicted[0]) == list(recorded[0])
     for name in ("graph", "class", "predicted"):
         assert [row[name] for row in predicted] == [row[name] for row in recorded]
     probabilities = [[float(row["p_1"]) for row in table] for table in (predicted, recorded)]
     np.testing.assert_allclose(*probabilities, rtol=1e-6)
     (folder / "predictions.csv").unlink()
-    assert command("predict", run, "MUTAG", "--part", "test")[1] == out
-    record = json.loads((run / "record.json").read_text())
+    assert command("predict", mutag_run, "MUTAG", "--part", "test")[1] == out
+    record = json.loads((mutag_run / "record.json").read_text())
     assert f"accuracy  {record['test_score']:.4f}  (18 graphs)" in out
-    split = json.loads((run / "split.json").read_text())
+    split = json.loads((mutag_run / "split.json").read_text())
     assert [int(row["graph"]) for row in rows(folder / "predictions.csv")] == split["test"]
     assert "note" not in err
 
 
 def test_files_without_some_labels_classes_or_targets_get_the_same_predictions(
-    command: Command, folder: Path, run: Path
+    command: Command, folder: Path, mutag_run: Path
 ) -> None:
     graphs = mutag()
     nitrogen_up = [i for i in range(len(graphs)) if graphs[i].y[0] == 1 and (graphs[i].labels < 3).all()][:9]
-    command("predict", run, "MUTAG", "--out", "all.csv")
+    command("predict", mutag_run, "MUTAG", "--out", "all.csv")
     expected = [rows(folder / "all.csv")[number]["p_1"] for number in nitrogen_up]
     for targets in (True, False):
         new = write_tu(graphs[nitrogen_up], folder / f"new-{targets}", targets)
-        code, out, err = command("predict", run, new, "--out", "new.csv")
+        code, out, err = command("predict", mutag_run, new, "--out", "new.csv")
         assert code == 0, err
         table = rows(folder / "new.csv")
         assert [row["p_1"] for row in table] == expected
@@ -134,69 +124,40 @@ def test_files_without_some_labels_classes_or_targets_get_the_same_predictions(
             assert f"accuracy  {accuracy:.4f}" in out
 
 
-def test_labels_that_the_model_does_not_know_are_named(command: Command, folder: Path, run: Path) -> None:
+def test_labels_that_the_model_does_not_know_are_named(command: Command, folder: Path, mutag_run: Path) -> None:
     new = write_tu(mutag()[:2], folder / "new")
     labels = (new / "OWN_node_labels.txt").read_text()
     (new / "OWN_node_labels.txt").write_text("7" + labels[1:])
-    code, out, err = command("predict", run, new)
+    code, out, err = command("predict", mutag_run, new)
     assert (code, out) == (1, "")
     assert "OWN_node_labels.txt:1: label 7 is not among those that the model was trained on, 0 to 6" in err
     assert not (folder / "predictions.csv").exists()
 
 
-def test_unknown_classes_leave_no_score(command: Command, folder: Path, run: Path) -> None:
+def test_unknown_classes_leave_no_score(command: Command, folder: Path, mutag_run: Path) -> None:
     new = write_tu(mutag()[:3], folder / "new")
     (new / "OWN_graph_labels.txt").write_text("1\n-1\n5\n")
-    code, out, err = command("predict", run, new)
+    code, out, err = command("predict", mutag_run, new)
     assert code == 0
     assert "accuracy" not in out
     assert "note: no score: 1 of 3 graphs have a class that no training graph has: 5; the model knows -1, 1; " in err
     assert rows(folder / "predictions.csv")[2]["class"] == "5"
 
 
-def test_a_folder_of_runs_is_an_ensemble(command: Command, folder: Path, run: Path) -> None:
-    assert command("train", *QUICK, "--seed", 1, "--out", "runs/two")[0] == 0
-    (folder / "runs" / "three").mkdir()
-    (folder / "runs" / "three" / "config.toml").touch()
-    code, out, err = command("predict", "runs", "MUTAG")
-    assert code == 0
-    assert "188 predictions by 2 models" in out
-    assert "three is not finished" in err
-    singles = []
-    for name in ("one", "two"):
-        command("predict", f"runs/{name}", "MUTAG", "--out", f"{name}.csv")
-        singles.append([float(row["p_1"]) for row in rows(folder / f"{name}.csv")])
-    votes = [float(row["p_1"]) for row in rows(folder / "predictions.csv")]
-    np.testing.assert_allclose(votes, np.mean(singles, axis=0), rtol=1e-5)
-    err = command("predict", "runs", "MUTAG", "--part", "train")[2]
-    assert "error: runs/two and runs/one were trained with different splits" in err
-    assert "name one run, or --part test (--part train is for runs with one split" in err
-    code, _, err = command("embed", "runs", "MUTAG")
-    assert code == 1
-    assert "holds 2 models, and the vectors of different networks cannot be compared" in err
-
-
-def test_models_that_do_not_fit_together_do_not_vote(command: Command, run: Path) -> None:
-    command("train", "smooth-or-alternating", *QUICK, "--epochs", 1, "--out", "runs/two")
-    code, _, err = command("predict", "runs", "MUTAG")
-    assert code == 1
-    assert "two: has the classes smooth, alternating, but one has the classes -1, 1: they cannot vote together" in err
-
-
-def test_embeddings_are_those_of_the_network(command: Command, folder: Path, run: Path) -> None:
-    assert command("embed", run, "MUTAG")[1] == "188 vectors of 64 numbers are in embeddings.csv\n"
-    assert command("embed", run, "MUTAG", "--out", "e.NPY", "--part", "valid")[0] == 0
-    err = command("embed", run, "MUTAG", "--out", "e.NPY", "--keep", "nonsense")[2]
+def test_embeddings_are_those_of_the_network(command: Command, folder: Path, mutag_run: Path) -> None:
+    assert command("embed", mutag_run, "MUTAG")[1] == "188 vectors of 64 numbers are in embeddings.csv\n"
+    assert command("embed", mutag_run, "MUTAG", "--out", "e.NPY", "--part", "valid")[0] == 0
+    err = command("embed", mutag_run, "MUTAG", "--out", "e.NPY", "--keep", "nonsense")[2]
     assert "error: the input has no column 'nonsense' to keep" in err
-    expected = embed(TrainedModel.load(run / "model.safetensors").net, mutag()).numpy()
+    expected = embed(TrainedModel.load(mutag_run / "model.safetensors").net, mutag()).numpy()
     table = rows(folder / "embeddings.csv")
     assert list(table[0])[:2] == ["graph", "e0"]
     read = np.array([[float(row[f"e{column}"]) for column in range(64)] for row in table], np.float32)
     np.testing.assert_array_equal(read, expected)
-    assert command("embed", run, "MUTAG", "--out", "e.jsonl")[0] == 0
+    assert command("embed", mutag_run, "MUTAG", "--out", "e.jsonl")[0] == 0
     first = json.loads((folder / "e.jsonl").read_text().splitlines()[0])
     assert first["e0"] == float(table[0]["e0"])
-    valid = json.loads((run / "split.json").read_text())["valid"]
+    valid = json.loads((mutag_run / "split.json").read_text())["valid"]
     np.testing.assert_allclose(np.load(folder / "e.NPY", allow_pickle=False), expected[valid], rtol=1e-5, atol=1e-6)
 
 
@@ -287,11 +248,11 @@ def test_a_source_without_a_readable_row_still_gives_a_table_with_the_reasons(co
     assert "bad.csv:2: no molecule can be read; the first is 'oops': " in err
 
 
-def test_a_model_without_a_source_and_a_part_asks_for_one(command: Command, run: Path) -> None:
-    code, _, err = command("predict", run)
+def test_a_model_without_a_source_and_a_part_asks_for_one(command: Command, mutag_run: Path) -> None:
+    code, _, err = command("predict", mutag_run)
     assert code == 1
     assert "name the graphs (bankgcn predict RUN SOURCE), or choose a part" in err
-    code, _, err = command("predict", run, "MUTAG", "--out", "p.xlsx")
+    code, _, err = command("predict", mutag_run, "MUTAG", "--out", "p.xlsx")
     assert code == 1
     assert "p.xlsx: cannot write a table with the ending '.xlsx': expected .csv, .parquet, .jsonl" in err
 
@@ -437,7 +398,7 @@ def test_a_part_of_a_saved_set_needs_no_options_of_a_table(command: Command, fol
     assert code == 0, err
 
 
-def test_only_options_that_a_command_has_are_suggested(command: Command, folder: Path, run: Path) -> None:
+def test_only_options_that_a_command_has_are_suggested(command: Command, folder: Path, mutag_run: Path) -> None:
     (folder / "new.csv").write_text("smiles,a\nCC,1\nCCC,\n")
     line = '{"nodes": [{"id": 0%s}], "edges": [], "graph": {"y": "%s"}}\n'
     (folder / "own.jsonl").write_text((line % (', "x": 1', "a") + line % (', "x": 2', "b")) * 10)
@@ -465,25 +426,6 @@ def test_weighted_graphs_are_refused_by_a_model_that_takes_no_weights(command: C
         assert code == 0, err
 
 
-def test_models_with_and_without_weights_do_not_vote_together(command: Command, folder: Path, run: Path) -> None:
-    assert command("train", *QUICK, "--ignore-weights", "--out", "runs/two")[0] == 0
-    code, _, err = command("predict", "runs", "MUTAG")
-    assert code == 1
-    assert "two: was trained with ignore_weights = True, but one with False: they cannot vote together" in err
-
-
-def test_runs_of_different_data_or_targets_do_not_vote_together(command: Command, folder: Path) -> None:
-    table = "\n".join(["smiles,a,b", *(f"{'C' * n},{n % 2},{n // 2 % 2}" for n in range(1, 31))])
-    for name in ("one", "other"):
-        (folder / f"{name}.csv").write_text(table)
-    for name, source, target in (("1", "one", "a"), ("2", "one", "b"), ("3", "other", "a")):
-        assert command("train", f"{source}.csv", "--target", target, *QUICK, "--out", f"runs/{name}")[0] == 0
-    code, _, err = command("predict", "runs", "one.csv")
-    assert code == 1
-    assert "runs: 2: was trained with target = b, but 1 with a; 3: was trained on " in err
-    assert f"{folder / 'other.csv'}, but 1 on {folder / 'one.csv'}: they cannot vote together; name one run" in err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -500,7 +442,9 @@ def test_runs_of_different_data_or_targets_do_not_vote_together(command: Command
         (["embed", "runs/one", "nothing"], "'nothing' is neither a dataset nor"),
     ],
 )
-def test_an_error_is_a_sentence(command: Command, folder: Path, run: Path, arguments: list[str], message: str) -> None:
+def test_an_error_is_a_sentence(
+    command: Command, folder: Path, mutag_run: Path, arguments: list[str], message: str
+) -> None:
     for name, file in (("begun", "config.toml"), ("damaged", "model.safetensors")):
         (folder / name).mkdir()
         (folder / name / file).touch()

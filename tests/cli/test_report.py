@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from typer.testing import CliRunner
 from bankgcn.cli import app
 from bankgcn.experiments import RunSpec
 from bankgcn.experiments.store import Store
+from csv_rows import rows
 from fake_records import fake_record
 
 SMILES = ["C" * n + end for n in range(1, 7) for end in ("O", "N", "Cl", "C(=O)O", "c1ccccc1")]
@@ -21,11 +21,6 @@ SMILES = ["C" * n + end for n in range(1, 7) for end in ("O", "N", "Cl", "C(=O)O
 def run(*arguments: object) -> tuple[int, str]:
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     return result.exit_code, result.output
-
-
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture(scope="module")
@@ -126,16 +121,16 @@ def test_explanations_add_up_in_the_table_and_are_the_same_in_json(runs: Path, t
     code, output = run("explain", runs / "classes", "MUTAG", "--graphs", "5,0", "--out", tmp_path / "e.csv")
     assert code == 0, output
     assert "Exact" in output
-    rows = table(tmp_path / "e.csv")
-    assert [row["graph"] for row in rows if row["kind"] == "output"] == ["5", "0"]
+    found = rows(tmp_path / "e.csv")
+    assert [row["graph"] for row in found if row["kind"] == "output"] == ["5", "0"]
     for graph in ("5", "0"):
-        own = [row for row in rows if row["graph"] == graph]
+        own = [row for row in found if row["graph"] == graph]
         parts = sum(float(row["adds_to_1"]) for row in own if row["kind"] in ("node", "constant"))
         assert parts == pytest.approx(float(own[-1]["adds_to_1"]), abs=1e-4)
     assert run("explain", runs / "classes", "MUTAG", "--graphs", "5,0", "--out", tmp_path / "e.json")[0] == 0
     first = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))[0]
     assert first["output"]["1"] == pytest.approx(
-        float(next(r for r in rows if r["kind"] == "output")["adds_to_1"]), 1e-4
+        float(next(r for r in found if r["kind"] == "output")["adds_to_1"]), 1e-4
     )
     assert first["nodes"][0]["label"] == "C"
 
@@ -146,8 +141,8 @@ def test_explanations_of_a_part_have_the_rows_of_the_source(runs: Path, tmp_path
     assert "Explanations" in (tmp_path / "e.html").read_text(encoding="utf-8")
     split = json.loads((runs / "values" / "split.json").read_text(encoding="utf-8"))
     code, output = run("explain", runs / "values", "--part", "test", "--out", tmp_path / "e.csv")
-    rows = table(tmp_path / "e.csv")
-    assert sorted({int(row["graph"]) for row in rows}) == sorted(split["test"])
+    found = rows(tmp_path / "e.csv")
+    assert sorted({int(row["graph"]) for row in found}) == sorted(split["test"])
 
 
 def test_unknown_graphs_and_formats_are_refused(runs: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import pytest
 from bankgcn.training import fitting
 from bankgcn.training.execute import run
 from bankgcn.training.spec import ReaderOptions, RunSpec
+from csv_rows import rows
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -28,11 +28,6 @@ def table(folder: Path) -> Path:
     lines = ["smiles,price,charge,ring,odd", *(",".join(map(str, row)) for row in rows)]
     (folder / "own.csv").write_text("\n".join(lines) + "\n")
     return folder / "own.csv"
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_a_value_is_scored_and_predicted_in_the_users_units(command: Command, folder: Path, table: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -19,11 +18,6 @@ QUICK = ("--epochs", 2, "--hidden", 16, "--layers", 2)
 
 def record(folder: Path) -> dict:
     return json.loads((folder / "record.json").read_text())
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_seeds_make_an_ensemble_that_is_tested_on_graphs_no_model_has_seen(command: Command, folder: Path) -> None:
@@ -92,37 +86,6 @@ def test_folds_test_every_graph_once(command: Command, folder: Path) -> None:
     right = sum(record(run)["test_score"] * len(test) for run, test in zip(runs, tests, strict=True))
     assert f"accuracy  {right / 188:.4f}" in together
     assert command("predict", runs[0].parent, "MUTAG")[0] == 0
-
-
-def test_folds_predict_each_graph_by_the_model_that_was_tested_on_it(command: Command, folder: Path) -> None:
-    assert command("train", *QUICK, "--folds", 3, "--out", "r")[0] == 0
-    code, out, err = command("predict", "r", "--part", "test")
-    assert code == 0, err
-    assert "188 predictions by 3 models" in out
-    assert "each graph is predicted by those that were tested on it" in err
-    tested = {row["graph"]: row for n in range(3) for row in rows(folder / "r" / f"fold-{n}" / "test_predictions.csv")}
-    predicted = rows(folder / "predictions.csv")
-    assert [row["graph"] for row in predicted] == [str(number) for number in range(188)]
-    for row in predicted:
-        assert row.keys() == tested[row["graph"]].keys()
-        assert float(row["p_1"]) == pytest.approx(float(tested[row["graph"]]["p_1"]), abs=1e-6)
-    code, scores, err = command("evaluate", "r", "--part", "test")
-    assert code == 0, err
-    assert scores.splitlines()[0] == out.splitlines()[1]
-    code, _, err = command("predict", "r", "--part", "valid")
-    assert code == 1
-    assert "r/fold-1 and r/fold-0 were trained with different splits" in err
-    assert "name one run, or --part test" in err
-
-
-def test_the_page_of_folds_shows_all_graphs_and_explains_each_by_its_own_model(command: Command, folder: Path) -> None:
-    assert command("train", *QUICK, "--folds", 3, "--out", "r")[0] == 0
-    code, _, err = command("report", "r", "--out", "page.html", "--graphs", 3)
-    assert code == 0, err
-    page = (folder / "page.html").read_text(encoding="utf-8")
-    assert "Predictions for the 188 test graphs." in page
-    assert "3 models with different splits: each graph is predicted by those that were tested on it" in page
-    assert "Filters, learning curves and settings are those of fold-0." in page
 
 
 def test_one_fold_can_be_trained_alone_and_the_whole_can_be_repeated(command: Command, folder: Path) -> None:
