@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from statistics import fmean
 
 from bankgcn.experiments.paper.layout import STAND_INS, Column
-from bankgcn.experiments.paper.settings import AS_PAPER, Setting
+from bankgcn.experiments.paper.settings import AS_PAPER, BEST, Setting
 from bankgcn.experiments.paper.tables import TABLES
 from bankgcn.report.document.evidence import MAIN, Evidence, planned_rows, row_named, settings_of
 from bankgcn.report.document.findings import (
@@ -31,6 +31,8 @@ from bankgcn.report.results import Results
 
 Found = Mapping[Setting, Results]
 """The results of Table 1 in each setting with a complete dataset."""
+
+IN_WORDS = {AS_PAPER: "in the paper's setting", BEST: "with each model at its best by validation"}
 
 
 def answer(evidence: Evidence) -> str:
@@ -72,10 +74,7 @@ def _in_settings(found: Found, finding: Callable[[Results], str]) -> str:
     words = {setting: finding(results) for setting, results in found.items()}
     if len(words) > 1 and len(set(words.values())) == 1:
         return f"{words[AS_PAPER]}, in both settings of Table 1"
-    places = {AS_PAPER: "in the paper's setting"}
-    return "; ".join(
-        f"{text} {places.get(s, 'with each model at its best by validation')}" for s, text in words.items()
-    )
+    return "; ".join(f"{text} {IN_WORDS[setting]}" for setting, text in words.items())
 
 
 def _claim(results: Results) -> str:
@@ -126,8 +125,8 @@ def _claim_on_large(evidence: Evidence) -> str:
         better, worse = rows_apart(results, reference.name, column)
         rivals = [row for row in baselines(results) if row in planned_rows(results.table, column)]
         ahead, behind = (sum(row in found for row in rivals) for found in (worse, better))
-        words += f" On {column.label}, {reference.label} is ahead of {ahead} of {counted(len(rivals), 'baseline')}"
-        words += f" and behind {behind}." if behind else "."
+        words += f" On {column.label} with {column.runs} runs, {reference.label} is ahead of {ahead} of "
+        words += counted(len(rivals), "baseline") + (f" and behind {behind}." if behind else ".")
     return words
 
 
@@ -163,7 +162,11 @@ def _met_on_large(evidence: Evidence) -> str:
     cells = compared_cells(evidence.results("table4", AS_PAPER))
     if not cells:
         return ""
-    return f" In Table 4, the mean absolute difference is {fmean(abs(gap(cell)) for cell in cells):.1f} points."
+    within = sum(standing(cell) == "within" for cell in cells)
+    return (
+        f" In Table 4, {within} of {len(cells)} lie within one standard deviation; the mean absolute difference is "
+        f"{fmean(abs(gap(cell)) for cell in cells):.1f} points."
+    )
 
 
 def _studies(evidence: Evidence) -> str:
