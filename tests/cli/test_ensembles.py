@@ -84,7 +84,7 @@ def test_folds_predict_each_graph_by_the_model_that_was_tested_on_it(command: Co
     assert "name one run, or --part test" in err
 
 
-def test_the_page_of_folds_shows_all_graphs_and_explains_each_by_its_own_model(command: Command, folder: Path) -> None:
+def test_the_page_of_folds_shows_all_graphs_and_says_who_predicts_them(command: Command, folder: Path) -> None:
     assert command("train", *QUICK, "--folds", 3, "--out", "r")[0] == 0
     code, _, err = command("report", "r", "--out", "page.html", "--graphs", 3)
     assert code == 0, err

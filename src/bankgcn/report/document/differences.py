@@ -59,12 +59,12 @@ def _intervals(results: Results, setting: Setting) -> list[str]:
     if not columns:
         return []
     lines = [
-        [row.label, *(f"{one.ours:+.2f} ± {one.reach:.2f}; {one.paper:+.2f}" for one in found[row.name])]
+        [row.label, *(f"{one.ours:+.2f} ± {one.half_width:.2f}; {one.paper:+.2f}" for one in found[row.name])]
         for row in baselines(results)
     ]
     every = [one for contrasts in found.values() for one in contrasts]
     ours, papers = sum(one.is_shown for one in every), sum(one.papers_is_shown for one in every)
-    inside = sum(abs(one.ours - one.paper) <= one.reach for one in every)
+    inside = sum(abs(one.ours - one.paper) <= one.half_width for one in every)
     would = f"If ours were as large as the paper's, it would show {papers}"
     if 2 * papers < len(every):
         would += ": most of the paper's differences are too small for a test over these splits"
@@ -98,7 +98,7 @@ def _difference(results: Results, first: Row, second: Row) -> list[str]:
     """The first minus the second: here and in the paper, and the datasets on which the first is ahead and behind."""
     mean = mean_contrast([contrast(results, first, second, column) for column in ranked_columns(results)])
     return [
-        f"{mean.ours:+.2f} ± {mean.reach:.2f}",
+        f"{mean.ours:+.2f} ± {mean.half_width:.2f}",
         MISSING if math.isnan(mean.paper) else f"{mean.paper:+.2f}",
         labels(columns_ahead(results, first, [second])) or "none",
         labels(columns_ahead(results, second, [first])) or "none",

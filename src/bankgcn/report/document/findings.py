@@ -60,23 +60,23 @@ class Contrast(NamedTuple):
 
     Args:
         ours: Our difference.
-        reach: Half the width of its 95 % interval: the paired test shows a larger difference, and no smaller one.
+        half_width: Of its 95 % interval: the paired test shows a larger difference, and no smaller one.
         paper: The paper's difference; NaN if it has none.
     """
 
     ours: float
-    reach: float
+    half_width: float
     paper: float
 
     @property
     def is_shown(self) -> bool:
         """Whether the test shows our difference."""
-        return abs(self.ours) > self.reach
+        return abs(self.ours) > self.half_width
 
     @property
     def papers_is_shown(self) -> bool:
         """Whether the test would show a difference as large as the paper's."""
-        return abs(self.paper) > self.reach
+        return abs(self.paper) > self.half_width
 
 
 def contrast(results: Results, first: Row, second: Row, column: Column) -> Contrast:
@@ -95,8 +95,8 @@ def mean_contrast(contrasts: Sequence[Contrast]) -> Contrast:
     The quantile of t is that of a single dataset, and so the interval is rather too wide than too narrow.
     """
     papers = [one.paper for one in contrasts if not math.isnan(one.paper)]
-    reach = math.sqrt(sum(one.reach**2 for one in contrasts)) / len(contrasts)
-    return Contrast(fmean(one.ours for one in contrasts), reach, fmean(papers) if papers else math.nan)
+    half_width = math.sqrt(sum(one.half_width**2 for one in contrasts)) / len(contrasts)
+    return Contrast(fmean(one.ours for one in contrasts), half_width, fmean(papers) if papers else math.nan)
 
 
 def contrasts_with_baselines(results: Results) -> dict[str, list[Contrast]]:
