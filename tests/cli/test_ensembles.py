@@ -92,3 +92,18 @@ def test_the_page_of_folds_shows_all_graphs_and_says_who_predicts_them(command: 
     assert "Predictions for the 188 test graphs." in page
     assert "3 models with different splits: each graph is predicted by those that were tested on it" in page
     assert "Filters, learning curves and settings are those of fold-0." in page
+
+
+def test_folds_explain_each_graph_by_the_model_that_was_tested_on_it(command: Command, folder: Path) -> None:
+    assert command("train", *QUICK, "--folds", 3, "--out", "r")[0] == 0
+    tested = [rows(folder / "r" / f"fold-{n}" / "test_predictions.csv")[0]["graph"] for n in range(3)]
+    code, _, err = command("explain", "r", "--part", "test", "--graphs", ",".join(tested))
+    assert code == 0, err
+    assert "the first is explained" not in err
+    together = rows(folder / "explanations.csv")
+    for number, graph in enumerate(tested):
+        assert command("explain", f"r/fold-{number}", "--part", "test", "--graphs", graph, "--out", "one.csv")[0] == 0
+        assert [row for row in together if row["graph"] == graph] == rows(folder / "one.csv")
+    code, _, err = command("explain", "r", "MUTAG", "--graphs", "0")
+    assert code == 0, err
+    assert "note: 3 models; the first is explained, r/fold-0" in err

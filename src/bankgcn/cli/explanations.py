@@ -35,37 +35,43 @@ def explain_run(
 ) -> None:
     """Explain graphs and write the file; the arguments are those of the command, and the ending of the file."""
     ensemble = Ensemble.load(run)
-    if len(ensemble.members) > 1:
-        say(
-            f"note: {len(ensemble.members)} models; the first is explained, {next(iter(ensemble.members))}", stderr=True
-        )
-        ensemble = Ensemble(dict([next(iter(ensemble.members.items()))]))
     found = read_input(ensemble, source, data_root, flags, part=part)
+    if len(ensemble.members) > 1 and found.voters is None:
+        first, model = next(iter(ensemble.members.items()))
+        say(f"note: {len(ensemble.members)} models; the first is explained, {first}", stderr=True)
+        ensemble = Ensemble({first: model})
+    models = list(ensemble.members.values())
     chosen = _chosen(graphs, found.source_rows.tolist())
     examined = examine(ensemble, found)
     rows = found.source_rows.tolist()
     if form == ".html":
-        content = _page(ensemble.first, examined, chosen, f"bankgcn explain {shlex.quote(str(run))}")
+        content = _page(models, examined, chosen, f"bankgcn explain {shlex.quote(str(run))}")
         with open_output(out) as file:
             file.write(content)
     else:
-        _write(out, form, ensemble.first, examined, chosen, rows)
+        _write(out, form, models, examined, chosen, rows)
     say(f"{len(chosen):,} explanations are in {named(out)}", stderr=is_standard_output(out))
 
 
 def _write(
-    out: Path, form: str, model: TrainedModel, examined: Examined, chosen: Sequence[int], numbers: Sequence[int]
+    out: Path,
+    form: str,
+    models: Sequence[TrainedModel],
+    examined: Examined,
+    chosen: Sequence[int],
+    numbers: Sequence[int],
 ) -> None:
     """Explain the graphs one after another, and write them as a table or as JSON."""
+    task = models[0].task
     table, entries, method = [], [], ""
     with counting("explaining graphs") as show:
         for done, place in enumerate(chosen):
             graph = examined.graphs[[place]]
-            found = explain(model, graph)
+            found = explain(examined.explainer(models, place), graph)
             number, name, method = numbers[place], examined.names[place], found.method
             rows = list(explanation_rows(found, node_words(graph)))
             if form == ".json":
-                entries.append(explanation_json(model.task, number, name, method, rows))
+                entries.append(explanation_json(task, number, name, method, rows))
             else:
                 table.append((number, name, rows))
             show(done + 1, len(chosen))
@@ -73,14 +79,14 @@ def _write(
         with open_output(out) as file:
             file.write(json.dumps(entries, indent=1, allow_nan=False).encode() + b"\n")
     else:
-        write_columns(out, explanation_columns(model.task, table))
+        write_columns(out, explanation_columns(task, table))
     if method:
         say(METHODS[method], stderr=True)
 
 
-def _page(model: TrainedModel, examined: Examined, chosen: Sequence[int], origin: str) -> bytes:
+def _page(models: Sequence[TrainedModel], examined: Examined, chosen: Sequence[int], origin: str) -> bytes:
     with counting("explaining graphs") as show:
-        entries = browse([model], examined, chosen, show)
+        entries = browse(models, examined, chosen, show)
     caption = (
         "Choose a graph. What decided: a node in orange speaks for the prediction, one in blue against it. Filter "
         "outputs: the stronger the colour of a node, the stronger the output there."

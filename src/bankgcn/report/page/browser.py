@@ -49,6 +49,10 @@ class Examined:
     smiles: Sequence[str | None]
     voters: NDArray[np.bool_] | None = None
 
+    def explainer(self, models: Sequence[TrainedModel], number: int) -> TrainedModel:
+        """The model that explains a graph: the first of those that predict it."""
+        return models[0 if self.voters is None else int(self.voters[number].argmax())]
+
 
 def wrongness(task: Task, predictions: NDArray[np.float64], y: NDArray | None) -> NDArray[np.float64]:
     """How wrong each prediction is: log loss of classes and labels, error of values in standard units.
@@ -86,15 +90,14 @@ def browse(
     """What a page holds of each chosen graph, in their order.
 
     Args:
-        models: The models that predict. A graph is explained by the first of those that predict it.
+        models: The models that predict.
         found: Graphs with predictions.
         chosen: Numbers of the chosen graphs.
         progress: Is told how many of the graphs are done.
     """
     entries = []
     for place, number in enumerate(chosen):
-        model = models[0] if found.voters is None else models[found.voters[number].argmax()]
-        entries.append(_entry(model, found, int(number)))
+        entries.append(_entry(found.explainer(models, number), found, int(number)))
         if progress is not None:
             progress(place + 1, len(chosen))
     return entries
