@@ -92,7 +92,7 @@ def test_the_parameters_follow_the_last_dataset_and_fit_a_terminal(number: int) 
 def test_what_is_not_run_yet_and_what_has_no_data_is_said() -> None:
     text = render_table(TABLE_1.restricted(datasets=["NCI1", "FRANKENSTEIN"]), {}, form="csv", layout="paper")
     rows = {row[0]: row[1:] for row in csv.reader(io.StringIO(text))}
-    assert rows["GCN"] == ["not run yet", "no data", "-"]
+    assert rows["GCN"] == ["not run", "no data", "-"]
     assert rows["GCN, paper"] == ["79.00±1.93", "62.21±2.41", "4,160"]
     assert "no data: the dataset cannot be downloaded" in render_table(TABLE_1, {}, layout="paper").replace("\n  ", " ")
     assert "no data" not in render_table(PART, {}, layout="paper")

@@ -63,7 +63,7 @@ def test_missing_and_diverged_panels_say_so() -> None:
     records[diverged.key] = RunRecord(config=diverged, status="diverged", metric="accuracy")
     records[restored.key] = replace(records[restored.key], status="diverged")
     image = draw(figure, records, "svg").decode()
-    assert "<!-- not run yet -->" in image
+    assert "<!-- not run -->" in image
     assert image.count("<!-- diverged -->") == 2
     table = write_sheet(omegas(figure, records))
     assert "INCOMPLETE: 1 of 5 runs missing" in table

@@ -16,7 +16,7 @@ LEVEL = 0.05
 """A p-value below this level counts as a difference."""
 
 AHEAD, BEHIND = "↑", "↓"
-NOT_RUN = "not run yet"
+NOT_RUN = "not run"
 NO_DATA = "no data"
 PARAMETERS = "para/layer"
 

@@ -114,7 +114,7 @@ def _draw_panel(panel: Panel, record: RunRecord | None, axis: Axes) -> None:
     setting = panel.setting.replace("gamma", r"$\gamma$")
     title = f"({panel.name}) {panel.label}\n{setting}"
     if record is None or record.status == "diverged" or not record.alpha:
-        reason = "not run yet" if record is None else record.status
+        reason = "not run" if record is None else record.status
         axis.text(0.5, 0.5, reason, ha="center", va="center", transform=axis.transAxes)
         axis.set_title(f"{title}\nΩ: -", fontsize=9)
         axis.set_axis_off()

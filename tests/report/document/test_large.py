@@ -34,6 +34,7 @@ def test_runs_epochs_and_differences_stand_beside_the_papers() -> None:
     whole = records_of("CIFAR-10", models, 1, {"bank": 0.55, "gcn": 0.54}, epochs=100)
     text = section(reduced, whole)
     assert "No hyper-parameters are chosen: weight decay 0, gamma 0.1 for filter banks." in text
+    assert "| models | 3 of 9 | 9 of 9 |" in text
     assert "| runs | 1 (paper: 3) | 3 (paper: 3) |" in text
     assert "| epochs at most | 100 (paper: 500) | 500 (paper: 500) |" in text
     assert "| GCN | 100 | 70, 70, 70 |" in text
@@ -45,7 +46,7 @@ def test_runs_epochs_and_differences_stand_beside_the_papers() -> None:
     del reduced[0]  # of the MLP
     text = section(reduced, whole)
     assert "highest mean of 3 models" in text
-    assert "| MLP (no edges) | not run yet |" in text
+    assert "| MLP (no edges) | not run |" in text
     assert text.count("MLP") == 1
 
 

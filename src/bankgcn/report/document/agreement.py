@@ -70,7 +70,7 @@ def _reason(evidence: Evidence, cell: Result) -> str:
         and (other := evidence.results("table1", setting).at(cell.row, cell.column)).spread.count
     }
     nearer = [f"{PLACES[place]} is nearer ({size:.2f})" for place, size in others.items() if size < abs(gap(cell))]
-    words += nearer or (["no other place of l2 is nearer"] if others else ["other places of l2 are not run yet"])
+    words += nearer or (["no other place of l2 is nearer"] if others else ["other places of l2 are not run"])
     return f"{cell.row.label} on {cell.column.label}: {gap(cell):+.2f}. {'; '.join(words)}."
 
 

@@ -25,7 +25,7 @@ from bankgcn.report.document.findings import (
     rows_apart,
     standing,
 )
-from bankgcn.report.document.wording import bullets, counted, labels, on_datasets
+from bankgcn.report.document.wording import NOT_YET, bullets, counted, labels, on_datasets
 from bankgcn.report.rank_plot import ranked_columns
 from bankgcn.report.results import Results
 
@@ -65,8 +65,19 @@ def missing(evidence: Evidence) -> str:
             parts += [f"Table {name.removeprefix('table')}{in_words}: {labels(columns)}"] if columns else []
     first = evidence.results("table1", AS_PAPER)
     lacking = [c for c in first.table.columns if c.dataset in STAND_INS and not _is_there(first, c)]
-    not_run = f"Not run yet: {'; '.join(parts)}." if parts else "All tables are complete."
-    return not_run + (f" Data not available: {labels(lacking)}." if lacking else "")
+    words = [f"Not run yet: {'; '.join(parts)}." if parts else "No planned run is missing."]
+    words += [f"Data not available: {labels(lacking)}."] if lacking else []
+    return " ".join([*words, *_not_planned()])
+
+
+def _not_planned() -> list[str]:
+    """The columns on which only some of the paper's models are run."""
+    words = []
+    for name, table in TABLES.items():
+        columns = [column for column in table.columns if len(planned_rows(table, column)) < len(table.rows)]
+        if columns:
+            words.append(f"Table {name.removeprefix('table')} has only some of the models on {labels(columns)}.")
+    return words
 
 
 def _in_settings(found: Found, finding: Callable[[Results], str]) -> str:
@@ -184,7 +195,7 @@ def _studies(evidence: Evidence) -> str:
                 f"In Table {name.removeprefix('table')}, {apart} of {pairs} with {reference.label} show a difference"
             )
             words.append(f"{start}: {'; '.join(found)}." if found else f"{start}.")
-    return " ".join(words) or "Not run yet."
+    return " ".join(words) or NOT_YET
 
 
 def _is_there(results: Results, column: Column) -> bool:

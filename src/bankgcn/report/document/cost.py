@@ -9,9 +9,8 @@ from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Column
 from bankgcn.experiments.paper.search import needed_configs
 from bankgcn.experiments.paper.tables import TABLES
-from bankgcn.report.compact import NOT_RUN
 from bankgcn.report.document.evidence import Evidence, planned_rows, settings_of
-from bankgcn.report.document.wording import bullets, counted, table_lines
+from bankgcn.report.document.wording import NOT_YET, bullets, counted, table_lines
 from bankgcn.report.results import Results
 
 
@@ -24,7 +23,7 @@ def cost(evidence: Evidence) -> str:
     records = list(evidence.records.values())
     return "\n\n".join(
         [
-            table_lines(header, lines) if lines else f"{NOT_RUN.capitalize()}.",
+            table_lines(header, lines) if lines else NOT_YET,
             "Each run is counted once, in the first line that needs it. A failed run leaves no record, and the next "
             "sweep repeats it: a lost run counts as missing. Core hours are the time of the runs, with one thread "
             "each; with N processes, the wall time is about an N-th of it.",

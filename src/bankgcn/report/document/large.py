@@ -9,16 +9,16 @@ from bankgcn.experiments.paper.layout import Column, Row
 from bankgcn.experiments.paper.settings import AS_PAPER
 from bankgcn.experiments.paper.tables import TABLES
 from bankgcn.report.compact import NOT_RUN
-from bankgcn.report.document.evidence import Evidence
+from bankgcn.report.document.evidence import Evidence, planned_rows
 from bankgcn.report.document.findings import BLIND, rows_apart
 from bankgcn.report.document.pictures import show_all
 from bankgcn.report.document.sections import adjusted_marks, table_of
-from bankgcn.report.document.wording import bullets, counted, labels, table_lines
+from bankgcn.report.document.wording import NOT_YET, bullets, counted, labels, table_lines
 from bankgcn.report.dot_plot import occupied_columns
 from bankgcn.report.fields import MISSING
 from bankgcn.report.results import Results
 
-LENGTHS = "Number of runs, and the epoch after which each of them ended:"
+LENGTHS = "Number of models on each dataset, number of their runs, and the epoch after which each run ended:"
 DECREASE = "Change from the whole dataset to the reduced one, in percent of the score; ours, then the paper's:"
 
 
@@ -27,7 +27,7 @@ def large_datasets(evidence: Evidence, files: Mapping[str, bytes]) -> str:
     results = evidence.results("table4", AS_PAPER)
     columns = occupied_columns(results)
     if not columns:
-        return f"{NOT_RUN.capitalize()}."
+        return NOT_YET
     return "\n\n".join(
         [
             table_of(results),
@@ -113,12 +113,14 @@ def _both(values: tuple[float, float]) -> str:
 
 
 def _lengths(results: Results, columns: Sequence[Column]) -> str:
-    """How many runs the columns have, and after how many epochs they ended."""
-    papers = {column.name: column for column in TABLES[results.table.name].columns}
+    """How many models and runs the columns have, and after how many epochs the runs ended."""
+    table = results.table
+    papers = {column.name: column for column in TABLES[table.name].columns}
+    models = [f"{len(planned_rows(table, column))} of {len(table.rows)}" for column in columns]
     runs = [f"{column.runs} (paper: {papers[column.name].runs})" for column in columns]
     most = [f"{_most_epochs(column)} (paper: {_most_epochs(papers[column.name])})" for column in columns]
-    lines = [["runs", *runs], ["epochs at most", *most]]
-    for row in results.table.rows:
+    lines = [["models", *models], ["runs", *runs], ["epochs at most", *most]]
+    for row in table.rows:
         ended = [[record.epochs for record in results.at(row, column).records if record] for column in columns]
         if any(ended):
             lines.append([row.label, *(", ".join(map(str, epochs)) or NOT_RUN for epochs in ended)])

@@ -8,9 +8,9 @@ from functools import partial
 
 from bankgcn.experiments.paper.settings import AS_PAPER, PLACES, Setting
 from bankgcn.experiments.paper.tables import figure3
-from bankgcn.report.compact import NOT_RUN
 from bankgcn.report.curves import CURVES, Curve, draw_curve
 from bankgcn.report.document.evidence import MAIN, Evidence, settings_of
+from bankgcn.report.document.wording import NOT_YET
 from bankgcn.report.dot_plot import draw_dots, occupied_columns
 from bankgcn.report.figures import draw
 from bankgcn.report.rank_plot import draw_ranks, ranked_columns
@@ -45,7 +45,7 @@ class Picture:
     setting: Setting
     paint: Callable[[Results, str], bytes]
     is_drawn: Callable[[Results], bool]
-    otherwise: str = f"{NOT_RUN.capitalize()}."
+    otherwise: str = NOT_YET
 
 
 def _two_datasets(results: Results) -> bool:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from bankgcn.experiments.paper.layout import STAND_INS, Column
 from bankgcn.experiments.paper.settings import AS_PAPER, BEST_OF_THREE, Setting
 from bankgcn.experiments.paper.tables import figure3
-from bankgcn.report.compact import NOT_RUN, compact
+from bankgcn.report.compact import compact
 from bankgcn.report.document.differences import against_reference
 from bankgcn.report.document.evidence import MAIN, PLACE_SETTINGS, Evidence, complete_only, row_named
 from bankgcn.report.document.findings import BLIND, best_rank, marks, rows_apart
 from bankgcn.report.document.pictures import FILTER_DATASETS, show, show_all
-from bankgcn.report.document.wording import NONE_COMPLETE, bullets, counted, labels, table_lines
+from bankgcn.report.document.wording import NONE_COMPLETE, NOT_YET, bullets, counted, labels, table_lines
 from bankgcn.report.dot_plot import occupied_columns
 from bankgcn.report.figures import omegas
 from bankgcn.report.rank_plot import ranked_columns
@@ -29,7 +29,7 @@ STAND_IN_RUNS = 5
 def table_of(results: Results) -> str:
     """The table in Markdown, with its legend and the rule of the choice."""
     if not occupied_columns(results):
-        return f"{NOT_RUN.capitalize()}."
+        return NOT_YET
     sheet = compact(results, "markdown")
     return write_sheet(replace(sheet, title="", footer=sheet.footer[:2], notes=()), "markdown").strip()
 
@@ -124,7 +124,7 @@ def studies(evidence: Evidence, files: Files) -> str:
         if ranked_columns(results):
             parts += [f"### {results.table.title}", table_of(results), against_reference(results)]
             parts += show_all(name, AS_PAPER, files)
-    return "\n\n".join(parts) or f"{NOT_RUN.capitalize()}."
+    return "\n\n".join(parts) or NOT_YET
 
 
 def data(evidence: Evidence) -> str:
@@ -145,4 +145,4 @@ def filters(evidence: Evidence, files: Files) -> str:
             text = f"Responses of the filters of the first layer, {setting.label}."
             parts += [f"### {setting.label}", show(f"figure3-{place}", text, files)]
             parts += [write_sheet(sheet, "markdown").strip()]
-    return "\n\n".join(parts) or f"{NOT_RUN.capitalize()}."
+    return "\n\n".join(parts) or NOT_YET

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bankgcn.experiments.paper.layout import Column, Row
 
 NONE_COMPLETE = "No dataset is complete yet."
+NOT_YET = "Not run yet."
 
 
 def listed(words: Sequence[str]) -> str:
