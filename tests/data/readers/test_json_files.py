@@ -100,15 +100,14 @@ def test_a_missing_word_is_filled_with_the_word_as_it_is_written(tmp_path: Path,
     assert word in read_jsonlines(path, fill_missing=word).feature_spec["words"]["element"]
 
 
-def test_graphs_without_a_target_are_refused_skipped_or_make_all_targets_unread(tmp_path: Path) -> None:
+def test_graphs_without_a_target_are_refused_or_skipped_unless_no_target_is_read(tmp_path: Path) -> None:
     path = lines(tmp_path / "x.jsonl", [document(y="a"), document(), document(y="b")])
     with pytest.raises(FileError, match=r"x\.jsonl:2: has no target, but other lines have \(missing=\"skip\" leaves"):
         read_jsonlines(path)
     skipped = read_jsonlines(path, missing="skip")
     assert (skipped.y.tolist(), skipped.skipped) == ([0, 1], ((1, "no target"),))
-    ignored = read_jsonlines(path, missing="ignore")
-    assert (ignored.y, len(ignored), ignored.skipped) == (None, 3, ())
-    assert ignored.notes == ("1 of 3 graphs have no target: none is read",)
+    unread = read_jsonlines(path, has_target=False)
+    assert (unread.y, len(unread), unread.skipped) == (None, 3, ())
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import Entry, entries_of_file, entries_of_folder, json_files
 from bankgcn.data.readers.json_graphs import OPTIONS, graph_set
-from bankgcn.data.readers.json_targets import Missing, known_targets
+from bankgcn.data.readers.json_targets import known_targets
 from bankgcn.data.readers.jsonlines import expected_schema
-from bankgcn.data.readers.molecules import Policy
+from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import Targets, TaskName
 
@@ -25,7 +25,7 @@ def read_json(
     target: str | None = None,
     has_target: bool = True,
     unreadable: Policy = "refuse",
-    missing: Missing = "refuse",
+    missing: Policy = "refuse",
     fill_missing: str | None = None,
     task: TaskName | None = None,
     classes: Sequence[str] | None = None,

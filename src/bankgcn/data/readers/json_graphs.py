@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import Entry, PlacedGraph
-from bankgcn.data.readers.json_targets import Missing, encode, with_target
-from bankgcn.data.readers.molecules import Policy
+from bankgcn.data.readers.json_targets import encode, with_target
 from bankgcn.data.readers.node_link import NodeLinkGraph
+from bankgcn.data.readers.policy import Policy, check_policy
 from bankgcn.data.targets import Targets, TaskName, scalar
 from bankgcn.files.errors import FileError
 
@@ -57,7 +56,7 @@ def graph_set(
     target: str | None = None,
     has_target: bool = True,
     unreadable: Policy = "refuse",
-    missing: Missing = "refuse",
+    missing: Policy = "refuse",
     fill_missing: str | None = None,
     task: TaskName | None = None,
     classes: Sequence[str] | None = None,
@@ -68,8 +67,8 @@ def graph_set(
     Raises:
         FileError: A graph cannot be read; the message names its place.
     """
-    pick(dict.fromkeys(("refuse", "skip")), unreadable, "way to treat unreadable graphs")
-    pick(dict.fromkeys(("refuse", "skip", "ignore")), missing, "missing")
+    check_policy(unreadable, "way to treat unreadable graphs")
+    check_policy(missing, "way to treat missing targets")
     skipped = Skipped(unreadable == "skip")
     graphs = parse_entries(entries, skipped, target, fill_missing is not None, has_target)
     if fill_missing is not None:

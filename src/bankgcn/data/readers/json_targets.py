@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from bankgcn.data.readers.json_entries import Entry, PlacedGraph
+from bankgcn.data.readers.policy import Policy
 from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets, is_unknown
 from bankgcn.files.errors import FileError
 
-Missing = Literal["refuse", "skip", "ignore"]
-
 
 def with_target(
-    graphs: list[PlacedGraph], missing: Missing, target: str | None
+    graphs: list[PlacedGraph], missing: Policy, target: str | None
 ) -> tuple[list[PlacedGraph], dict[int, str], tuple[str, ...]]:
     """The graphs that have a target, the rows of the others with the reason, and a note on them."""
     without = [one for one in graphs if is_unknown(one.graph.target)]
-    if target is not None and len(without) == len(graphs) and missing != "ignore":
+    if target is not None and len(without) == len(graphs):
         raise _no_target(graphs, target)
     if not without or len(without) == len(graphs):
         return graphs, {}, ()
@@ -26,8 +24,6 @@ def with_target(
         advice = 'missing="skip" leaves such graphs out, has_target=False reads none'
         raise without[0].entry.error(f"has no target, but other lines have ({advice})")
     found = f"{len(without):,} of {len(graphs):,} graphs have no target"
-    if missing == "ignore":
-        return [replace(one, graph=replace(one.graph, target=None)) for one in graphs], {}, (f"{found}: none is read",)
     kept = [one for one in graphs if not is_unknown(one.graph.target)]
     return kept, {one.row: "no target" for one in without}, (f"{found} and are left out",)
 

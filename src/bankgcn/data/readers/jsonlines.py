@@ -16,8 +16,8 @@ from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import entries_of_lines
 from bankgcn.data.readers.json_graphs import OPTIONS, Skipped, graph_set, infer_schema, parse_entries
-from bankgcn.data.readers.json_targets import Missing, known_targets
-from bankgcn.data.readers.molecules import Policy
+from bankgcn.data.readers.json_targets import known_targets
+from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import Targets, TaskName
 from bankgcn.files.atomic import atomic_write
@@ -30,7 +30,7 @@ def read_jsonlines(
     target: str | None = None,
     has_target: bool = True,
     unreadable: Policy = "refuse",
-    missing: Missing = "refuse",
+    missing: Policy = "refuse",
     fill_missing: str | None = None,
     task: TaskName | None = None,
     classes: Sequence[str] | None = None,
@@ -47,7 +47,7 @@ def read_jsonlines(
         has_target: False to read no targets.
         unreadable: What to do with a graph that cannot be read: ``"refuse"`` raises an error, ``"skip"`` leaves it out
             and adds a note.
-        missing: What to do if some graphs have no target: ``"refuse"``, ``"skip"``, or ``"ignore"``, which reads none.
+        missing: What to do if some graphs have no target: ``"refuse"`` or ``"skip"``.
         fill_missing: What stands for an entry that a node lacks, or that is ``null``: a number or a word.
         task: What the targets are, if the reader is not to guess; see :func:`bankgcn.data.targets.encode_targets`.
         classes: Names of the classes in order of their numbers, if a model fixes them.

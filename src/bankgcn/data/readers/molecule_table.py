@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.molecules import Features, Molecules, Policy, left_out, molecule_graphs
+from bankgcn.data.readers.molecules import Features, Molecules, left_out, molecule_graphs
+from bankgcn.data.readers.policy import Policy, check_policy
 from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets, scalar
 from bankgcn.files.errors import FileError
 from bankgcn.files.tables import TextTable
@@ -118,7 +118,7 @@ def _rows_with_target(
     table: TextTable, targets: Sequence[str], missing: Policy
 ) -> tuple[list[int], list[tuple[int, str]], tuple[str, ...]]:
     """The rows that have a known target, those that have none with the reason, and a note on them."""
-    pick(dict.fromkeys(("refuse", "skip")), missing, "missing")
+    check_policy(missing, "way to treat missing targets")
     cells = list(zip(*(table.column(name) for name in targets), strict=True)) if targets else []
     without = [row for row, texts in enumerate(cells) if all(scalar(text) is None for text in texts)]
     if not without:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURES, atom_features, atom_signals, bonds
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.policy import Policy, check_policy
 from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
 from bankgcn.extras import require
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Features = Literal["raw", "onehot"]
-Policy = Literal["refuse", "skip"]
 
 SHOWN = 5  # molecules that a message lists
 SHOWN_CHARACTERS = 60  # of each name in a message
@@ -150,7 +149,7 @@ def left_out(molecules: Molecules, policy: Policy, where: Callable[[int], str]) 
         policy: ``"refuse"`` or ``"skip"``.
         where: From a place in the list to its name in a message.
     """
-    pick(dict.fromkeys(("refuse", "skip")), policy, "way to treat unreadable molecules")
+    check_policy(policy, "way to treat unreadable molecules")
     bad = molecules.unreadable
     if not bad:
         return ()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.molecule_table import OPTIONS, MoleculeTable
-from bankgcn.data.readers.molecules import Features, Molecules, Policy, expected_features, parse_molecules
+from bankgcn.data.readers.molecules import Features, Molecules, expected_features, parse_molecules
+from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import TaskName
 from bankgcn.extras import require

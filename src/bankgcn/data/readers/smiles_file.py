@@ -12,7 +12,8 @@ from pathlib import Path
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.molecule_table import OPTIONS
-from bankgcn.data.readers.molecules import Features, Policy, expected_features
+from bankgcn.data.readers.molecules import Features, expected_features
+from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.readers.smiles_table import SMILES_NAMES, is_smiles_name, with_smiles
 from bankgcn.data.targets import TaskName

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.molecule_table import OPTIONS, MoleculeTable
-from bankgcn.data.readers.molecules import Features, Policy, expected_features, parse_smiles
+from bankgcn.data.readers.molecules import Features, expected_features, parse_smiles
+from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import TaskName
 from bankgcn.files.errors import FileError
