@@ -25,7 +25,7 @@ from bankgcn.report.document.findings import (
     rows_apart,
     standing,
 )
-from bankgcn.report.document.wording import NOT_YET, bullets, counted, labels, on_datasets
+from bankgcn.report.document.wording import NOT_YET, bullets, counted, labels, listed, on_datasets
 from bankgcn.report.rank_plot import ranked_columns
 from bankgcn.report.results import Results
 
@@ -129,16 +129,21 @@ def _useless(results: Results) -> str:
 
 def _claim_on_large(evidence: Evidence) -> str:
     """The claim on each dataset of Table 4 that has all its runs, and more than one."""
-    results, words = evidence.results("table4", AS_PAPER), ""
-    reference = results.reference
+    results = evidence.results("table4", AS_PAPER)
+    reference, columns = results.reference, _tested_columns(results)
     assert reference is not None
-    for column in _tested_columns(results):
+    if not columns:
+        return ""
+    won, lost = [], []
+    for column in columns:
         better, worse = rows_apart(results, reference.name, column)
         rivals = [row for row in baselines(results) if row in planned_rows(results.table, column)]
         ahead, behind = (sum(row in found for row in rivals) for found in (worse, better))
-        words += f" On {column.label} with {column.runs} runs, {reference.label} is ahead of {ahead} of "
-        words += counted(len(rivals), "baseline") + (f" and behind {behind}." if behind else ".")
-    return words
+        won.append(f"{ahead} of {counted(len(rivals), 'baseline')} on {column.label}")
+        lost += [f"{behind} on {column.label}"] if behind else []
+    runs = listed([str(number) for number in sorted({column.runs for column in columns})])
+    words = f" In Table 4 with {runs} runs, {reference.label} is ahead of {listed(won)}"
+    return f"{words}, and behind {listed(lost)}." if lost else f"{words}."
 
 
 def _edges_on_large(evidence: Evidence) -> str:
