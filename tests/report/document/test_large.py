@@ -69,5 +69,13 @@ def test_plain_words_say_who_is_ahead_and_what_the_mlp_does() -> None:
     assert f"- CIFAR-10 (100 epochs): GCN has the highest mean of 2 models; in the paper, {bank}. With one run," in text
 
 
+def test_the_section_says_how_many_runs_a_lower_limit_of_epochs_ended() -> None:
+    scores = {"gcn": 0.5, "bank": 0.4}
+    long, short = (records_of("CIFAR-10", [model], 1, scores, n) for model, n in (("gcn", 100), ("bank-K2-s16", 99)))
+    assert " 1 of 2 runs ended at the limit of 100 epochs (paper: 500); a longer training may" in section(long, short)
+    assert "at the limit" not in section(short)
+    assert "at the limit" not in section(records_of("CIFAR-10-1000", ["gcn"], 3, scores, epochs=500))
+
+
 def test_without_runs_the_section_says_so() -> None:
     assert section() == "Not run yet."

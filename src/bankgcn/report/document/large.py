@@ -49,6 +49,7 @@ def _summary(results: Results, column: Column) -> str:
     words = f"{column.label}: {best.label} has the highest mean of {counted(len(rows), 'model')}"
     figures = {row.label: figure.mean for row in rows if (figure := results.at(row, column).published)}
     words += f"; in the paper, {max(figures, key=figures.__getitem__)}." if figures else "."
+    words += _cut_off(results, column)
     if column.runs == 1:
         return f"{words} With one run, there is no test."
     if results.reference in rows:
@@ -61,6 +62,20 @@ def _summary(results: Results, column: Column) -> str:
         better, worse = rows_apart(results, BLIND, column)
         words += f" The MLP without edges is ahead of {_named(worse)} and behind {_named(better)}."
     return words
+
+
+def _cut_off(results: Results, column: Column) -> str:
+    """How many runs a limit below the paper's has ended."""
+    (papers,) = (each for each in TABLES[results.table.name].columns if each.name == column.name)
+    limit = _most_epochs(column)
+    ended = [record.epochs for row in results.table.rows for record in results.at(row, column).records if record]
+    reached = sum(epochs >= limit for epochs in ended)
+    if not reached or limit >= _most_epochs(papers):
+        return ""
+    return (
+        f" {reached} of {counted(len(ended), 'run')} ended at the limit of {limit} epochs (paper: "
+        f"{_most_epochs(papers)}); a longer training may raise their scores."
+    )
 
 
 def _named(rows: Sequence[Row]) -> str:
