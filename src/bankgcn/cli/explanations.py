@@ -41,9 +41,9 @@ def explain_run(
         say(f"note: {len(ensemble.members)} models; the first is explained, {first}", stderr=True)
         ensemble = Ensemble({first: model})
     models = list(ensemble.members.values())
-    chosen = _chosen(graphs, found.source_rows.tolist())
-    examined = examine(ensemble, found)
     rows = found.source_rows.tolist()
+    chosen = _chosen(graphs, rows)
+    examined = examine(ensemble, found)
     if form == ".html":
         content = _page(models, examined, chosen, f"bankgcn explain {shlex.quote(str(run))}")
         with open_output(out) as file:

@@ -13,6 +13,7 @@ from bankgcn.experiments.paper.layout import Figure, Panel
 from bankgcn.experiments.significance import Spread
 from bankgcn.metrics import METRICS
 from bankgcn.report.canvas import COLORS, render
+from bankgcn.report.compact import NOT_RUN
 from bankgcn.report.fields import MISSING, number, unit
 from bankgcn.report.notes import shortened
 from bankgcn.report.results import Records
@@ -114,7 +115,7 @@ def _draw_panel(panel: Panel, record: RunRecord | None, axis: Axes) -> None:
     setting = panel.setting.replace("gamma", r"$\gamma$")
     title = f"({panel.name}) {panel.label}\n{setting}"
     if record is None or record.status == "diverged" or not record.alpha:
-        reason = "not run" if record is None else record.status
+        reason = NOT_RUN if record is None else record.status
         axis.text(0.5, 0.5, reason, ha="center", va="center", transform=axis.transAxes)
         axis.set_title(f"{title}\nΩ: -", fontsize=9)
         axis.set_axis_off()

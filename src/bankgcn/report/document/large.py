@@ -66,15 +66,14 @@ def _summary(results: Results, column: Column) -> str:
 
 def _cut_off(results: Results, column: Column) -> str:
     """How many runs a limit below the paper's has ended."""
-    (papers,) = (each for each in TABLES[results.table.name].columns if each.name == column.name)
-    limit = _most_epochs(column)
+    limit, papers = _most_epochs(column), _most_epochs(_papers(results, column))
     ended = [record.epochs for row in results.table.rows for record in results.at(row, column).records if record]
     reached = sum(epochs >= limit for epochs in ended)
-    if not reached or limit >= _most_epochs(papers):
+    if not reached or limit >= papers:
         return ""
     return (
-        f" {reached} of {counted(len(ended), 'run')} ended at the limit of {limit} epochs (paper: "
-        f"{_most_epochs(papers)}); a longer training may raise their scores."
+        f" {reached} of {counted(len(ended), 'run')} ended at the limit of {limit} epochs (paper: {papers}); "
+        "a longer training may raise their scores."
     )
 
 
@@ -130,16 +129,20 @@ def _both(values: tuple[float, float]) -> str:
 def _lengths(results: Results, columns: Sequence[Column]) -> str:
     """How many models and runs the columns have, and after how many epochs the runs ended."""
     table = results.table
-    papers = {column.name: column for column in TABLES[table.name].columns}
     models = [f"{len(planned_rows(table, column))} of {len(table.rows)}" for column in columns]
-    runs = [f"{column.runs} (paper: {papers[column.name].runs})" for column in columns]
-    most = [f"{_most_epochs(column)} (paper: {_most_epochs(papers[column.name])})" for column in columns]
+    runs = [f"{column.runs} (paper: {_papers(results, column).runs})" for column in columns]
+    most = [f"{_most_epochs(column)} (paper: {_most_epochs(_papers(results, column))})" for column in columns]
     lines = [["models", *models], ["runs", *runs], ["epochs at most", *most]]
     for row in table.rows:
         ended = [[record.epochs for record in results.at(row, column).records if record] for column in columns]
         if any(ended):
             lines.append([row.label, *(", ".join(map(str, epochs)) or NOT_RUN for epochs in ended)])
     return table_lines(["", *(column.label for column in columns)], lines)
+
+
+def _papers(results: Results, column: Column) -> Column:
+    """The column as the paper has it."""
+    return next(each for each in TABLES[results.table.name].columns if each.name == column.name)
 
 
 def _most_epochs(column: Column) -> int:
