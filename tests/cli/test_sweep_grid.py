@@ -63,6 +63,20 @@ def test_time_left_is_guessed_by_runs_of_the_same_kind() -> None:
     assert left.seconds(2) == pytest.approx((5 * 1 + 5 * 10) / 2)
 
 
+def test_the_time_left_shrinks_while_a_run_runs() -> None:
+    now = 100.0
+    left = TimeLeft(CONFIGS[:3], clock=lambda: now)
+    left.ended(CONFIGS[0], 60.0)
+    left.started(CONFIGS[1])
+    assert left.seconds(1) == pytest.approx(120)
+    now += 45
+    assert left.seconds(1) == pytest.approx(75)
+    now += 600  # longer than a similar run: the time of the waiting one remains
+    assert left.seconds(1) == pytest.approx(60)
+    left.ended(CONFIGS[1], 645.0)
+    assert left.seconds(1) == pytest.approx((60 + 645) / 2)
+
+
 def test_the_winners_of_a_search_are_counted_before_they_are_known() -> None:
     table = TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=5, search_runs=2)
     grid = SweepGrid(table, expected_configs(table), plain())

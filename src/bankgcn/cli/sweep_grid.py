@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from types import TracebackType
 
@@ -45,14 +45,21 @@ def places(experiment: Table | Figure) -> dict[str, Place]:
 class TimeLeft:
     """Estimates the time left from the duration of similar runs, of this sweep or an earlier one."""
 
-    def __init__(self, configs: Iterable[RunSpec]):
-        self._waiting = Counter(map(_kind, configs))
+    def __init__(self, configs: Iterable[RunSpec], clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._not_ended = Counter(map(_kind, configs))
+        self._started: dict[str, tuple[Kind, float]] = {}  # of running runs, by their keys
         self._seconds: defaultdict[Kind, float] = defaultdict(float)
         self._count: Counter[Kind] = Counter()
 
+    def started(self, config: RunSpec) -> None:
+        """Count a run as running from now on."""
+        self._started[config.key] = _kind(config), self._clock()
+
     def ended(self, config: RunSpec, seconds: float) -> None:
         """Count a run as ended."""
-        self._waiting[_kind(config)] -= 1
+        self._started.pop(config.key, None)
+        self._not_ended[_kind(config)] -= 1
         if seconds > 0:
             for kind in _less_and_less_similar(_kind(config)):
                 self._seconds[kind] += seconds
@@ -62,8 +69,12 @@ class TimeLeft:
         """Seconds left with this number of parallel runs; ``None`` before the first run has ended."""
         if not self._count:
             return None
-        waiting = list(self._waiting.items())  # a copy, because the display calls from its own thread
-        return sum(count * self._typical(kind) for kind, count in waiting) / max(1, parallel_runs)
+        # Copies, because the display calls from its own thread.
+        not_ended, started = list(self._not_ended.items()), list(self._started.values())
+        now = self._clock()
+        total = sum(count * self._typical(kind) for kind, count in not_ended)
+        spent = sum(min(now - start, self._typical(kind)) for kind, start in started)
+        return (total - spent) / max(1, parallel_runs)
 
     def _typical(self, kind: Kind) -> float:
         known = next(similar for similar in _less_and_less_similar(kind) if self._count[similar])
@@ -112,6 +123,7 @@ class SweepGrid:
             self._epochs[event.config.key] = event.epoch
         if event.kind == "started":
             self._counts["running"][place] += 1
+            self._left.started(event.config)
             self._most_running = max(self._most_running, self._counts["running"].total())
         elif event.kind in (*ENDED, "failed"):
             self._counts["failed" if event.kind == "failed" else "done"][place] += 1
