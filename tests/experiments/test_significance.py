@@ -40,6 +40,11 @@ def test_students_distribution_equals_scipys(t: float, freedom: int) -> None:
     assert two_sided_t(t, freedom) == pytest.approx(2 * stats.t.sf(abs(t), freedom), abs=1e-13)
 
 
+@pytest.mark.parametrize("freedom", [1, 2, 19])
+def test_no_statistic_gives_no_p_value(freedom: int) -> None:
+    assert math.isnan(two_sided_t(math.nan, freedom))
+
+
 @given(scores)
 def test_without_overlap_the_corrected_test_is_the_paired_t_test(differences: list[int]) -> None:
     values = np.array(differences) / 60

@@ -197,6 +197,15 @@ def test_compiles_to_machine_code() -> None:
     compiled_equals_eager("inductor")
 
 
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+def test_traces_for_other_signals_on_the_same_graphs(grad: bool) -> None:
+    net, (x, edges, batch) = BankGCN(3, 2, hidden_channels=16).eval(), rings(5, 4, 7)
+    with torch.set_grad_enabled(grad):
+        traced = torch.jit.trace(net, (x, edges, batch))
+        torch.testing.assert_close(traced(2 - x, edges, batch), net(2 - x, edges, batch))
+
+
 def exported(net: BankGCN) -> torch.export.ExportedProgram:
     dynamic = torch.export.Dim.DYNAMIC
     shapes = {"x": {0: dynamic}, "edge_index": {1: dynamic}, "batch": {0: dynamic}}

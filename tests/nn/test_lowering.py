@@ -25,6 +25,12 @@ def hooked() -> BankGCN:
     return net
 
 
+def overridden() -> BankGCN:
+    net = BankGCN(3, 2)
+    net.convs[1].forward = lambda x, edges: torch.zeros(len(x), 64)
+    return net
+
+
 def normalised() -> BankGCN:
     net = BankGCN(3, 2)
     nn.utils.parametrizations.weight_norm(net.convs[0].project)
@@ -107,6 +113,7 @@ def test_networks_of_the_known_layers_are_lowered(net: GraphNetwork) -> None:
         BankGCN(3, 2).half(),
         Doubled(3, 2),
         hooked(),
+        overridden(),
         normalised(),
         shared(),
         replaced(CONVS["gcn"](64, 64)),
@@ -121,9 +128,10 @@ def test_networks_of_the_known_layers_are_lowered(net: GraphNetwork) -> None:
         pyg("GraphConv", 64, 64),
     ],
     ids=[
-        "pooling", "encoder", "batch norm", "epsilon", "lazy", "half precision", "subclass", "hook", "parametrised",
-        "shared weights", "two operators", "SAGE of maxima", "SAGE with l2", "GIN of one layer", "GIN with eps",
-        "GAT of means", "GAT with dropout", "GAT without loops", "Cheb of the random walk", "unknown layer",
+        "pooling", "encoder", "batch norm", "epsilon", "lazy", "half precision", "subclass", "hook", "other forward",
+        "parametrised", "shared weights", "two operators", "SAGE of maxima", "SAGE with l2", "GIN of one layer",
+        "GIN with eps", "GAT of means", "GAT with dropout", "GAT without loops", "Cheb of the random walk",
+        "unknown layer",
     ],
 )  # fmt: skip
 def test_other_networks_are_not_lowered(net: GraphNetwork) -> None:

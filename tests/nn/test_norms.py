@@ -9,6 +9,7 @@ from torch import nn
 from torch_geometric.nn import GraphNorm as PyGGraphNorm
 
 from bankgcn.nn import NORMS, GraphNorm
+from bankgcn.nn.norms import l2_norm
 from strategies import signals
 
 BATCH = torch.tensor([0, 0, 0, 2, 2, 3, 0])  # graph 1 has no nodes, graph 3 has one; the order is mixed
@@ -87,3 +88,9 @@ def test_batch_norm_of_fewer_than_two_nodes_uses_the_running_statistics(nodes: i
     out = NORMS["batch"].apply(norm, x, batch, 1)
     torch.testing.assert_close(norm.state_dict(), before, rtol=0, atol=0)
     torch.testing.assert_close(out, norm.eval()(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_zeros_stay_zeros_in_every_precision(dtype: torch.dtype) -> None:
+    x = torch.tensor([[0.0, 0.0], [3.0, 4.0]], dtype=dtype)
+    torch.testing.assert_close(l2_norm(x), torch.tensor([[0.0, 0.0], [0.6, 0.8]], dtype=dtype))

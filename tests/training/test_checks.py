@@ -51,6 +51,30 @@ def test_graphs_from_which_nothing_can_be_learned_are_refused(y: list[int], mess
         check(graphs_of(y))
 
 
+@pytest.mark.parametrize(
+    ("offset", "message"),
+    [
+        (
+            1e9,
+            r"all targets of own are 1e\+09 in single precision, which has about 7 digits: there is nothing to learn",
+        ),
+        (1e8, r"some targets of own are about 1e\+08 .* rounds the differences away: subtract a number such as 1e\+08"),
+        (1e4, ""),
+    ],
+)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_targets_whose_differences_are_rounded_away_are_refused(offset: float, message: str, columns: int) -> None:
+    values = (offset + np.arange(20) % 11).astype(np.float32)
+    y = values if columns == 1 else np.stack([np.where(np.arange(20) < 3, np.nan, values)] * columns, 1)
+    graphs = replace(graphs_of([0, 1] * 10), y=y, classes=())
+    split = stratified_split([0, 1] * 10)
+    if message:
+        with pytest.raises(ValueError, match=message):
+            check(graphs, split=split)
+    else:
+        check(graphs, split=split)
+
+
 def test_graphs_without_classes_are_refused() -> None:
     split = stratified_split([0, 1] * 10)
     with pytest.raises(ValueError, match="own has no targets to learn"):

@@ -190,6 +190,8 @@ def two_sided_t(t: float, freedom: int) -> float:
     The finite series in :math:`\theta = \arctan(t/\sqrt\nu)` (Abramowitz and Stegun 26.7.3 and 26.7.4) is exact to
     about 1e-15, and needs no SciPy.
     """
+    if math.isnan(t):
+        return math.nan
     theta = math.atan(abs(t) / math.sqrt(freedom))
     sine, cosine = math.sin(theta), math.cos(theta)
     odd = freedom % 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
+from bankgcn.nn.norms import shortest_length
+
 
 def mutual_coherence(alpha: Tensor) -> Tensor:
     r"""Largest :math:`|\cos|` between the coefficients of two filters: :math:`\Omega(\alpha)`, Eq. 18.
@@ -18,8 +20,8 @@ def mutual_coherence(alpha: Tensor) -> Tensor:
         alpha: Coefficients of the filters, shape ``(num_subspaces, order + 1)``; leading dimensions hold several banks.
 
     Returns:
-        A scalar in [0, 1], or one for each bank. Its gradient is finite everywhere and concerns only the most similar
-        pair.
+        A scalar in [0, 1] up to rounding, or one for each bank. Its gradient is finite everywhere and concerns only
+        the most similar pair.
 
     Example:
         >>> import torch
@@ -28,7 +30,7 @@ def mutual_coherence(alpha: Tensor) -> Tensor:
     """
     if alpha.dim() < 2:
         raise ValueError(f"alpha has shape {tuple(alpha.shape)}, expected (num_subspaces, order + 1)")
-    unit = F.normalize(alpha, dim=-1)
+    unit = F.normalize(alpha, dim=-1, eps=shortest_length(alpha.dtype))
     # unit @ unit.mT, as a sum of products: autocast would round a matrix product to half precision
     cosine = (unit.unsqueeze(-2) * unit.unsqueeze(-3)).sum(-1)
     return cosine.triu(diagonal=1).abs().amax((-2, -1))

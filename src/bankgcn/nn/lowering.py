@@ -31,8 +31,8 @@ def lower(net: GraphNetwork, loss: str | None = None, *, by_kinds: bool = False)
     """The program of a network; ``None`` if the executor does not support it or kernels are switched off.
 
     Supported are all convolutions of :data:`~bankgcn.nn.CONVS` with any options, without pooling, batch normalisation,
-    encoders other than :class:`AtomEncoder`, hooks, which would not be called, and parts that are of another class than
-    those that the network makes.
+    encoders other than :class:`AtomEncoder`, hooks and replaced ``forward`` methods, which would not be called, and
+    parts that are of another class than those that the network makes.
 
     Args:
         net: The network.
@@ -41,7 +41,7 @@ def lower(net: GraphNetwork, loss: str | None = None, *, by_kinds: bool = False)
         by_kinds: Whether training may compute with kinds of nodes; see :mod:`bankgcn.kernels.network.kinds`.
     """
     parameters = list(net.parameters())
-    if type(net) not in (GraphNetwork, BankGCN) or net.pools or _has_hooks(net):
+    if type(net) not in (GraphNetwork, BankGCN) or net.pools or _is_changed(net):
         return None
     if type(net.encoder) not in (AtomEncoder, type(None)) or any(map(is_lazy, parameters)):
         return None
@@ -126,11 +126,13 @@ def run_embedding(program: Program, net: GraphNetwork, graphs: CollatedGraphs) -
     return torch.from_numpy(readouts(graphs, program, theta.numpy(), threads=torch.get_num_threads()))
 
 
-def _has_hooks(net: nn.Module) -> bool:
+def _is_changed(net: nn.Module) -> bool:
+    """Whether a user has added a hook to a module, or replaced its ``forward`` method."""
     return any(
         module._forward_hooks
         or any(hook is not lambda_max_hook for hook in module._forward_pre_hooks.values())
         or module._backward_hooks
         or module._backward_pre_hooks
+        or "forward" in vars(module)
         for module in net.modules()
     )

@@ -12,13 +12,18 @@ from torch import Tensor, nn
 
 from bankgcn.nn.readout import graph_mean
 
-EPSILON = 1e-12  # the shortest length that is scaled to 1, as of torch.nn.functional.normalize
+EPSILON = 1e-12  # as torch.nn.functional.normalize
+
+
+def shortest_length(dtype: torch.dtype) -> float:
+    """The shortest length that is scaled to 1. In half precision, ``EPSILON`` would be 0."""
+    return max(EPSILON, torch.finfo(dtype).tiny)
 
 
 def l2_norm(x: Tensor) -> Tensor:
     """Scale the signal of each node to length 1; zeros stay zeros. Where the length overflows, the result is NaN."""
     length = x.norm(dim=-1, keepdim=True)
-    return x / length.masked_fill(length.isinf(), torch.nan).clamp_min(EPSILON)
+    return x / length.masked_fill(length.isinf(), torch.nan).clamp_min(shortest_length(x.dtype))
 
 
 class GraphNorm(nn.Module):

@@ -18,6 +18,7 @@ from bankgcn.training.weights import LossWeights
 CLASSES_NAMED = 3  # in a note
 MANY_INTEGERS = 6  # so many different whole numbers may be values
 FEW_GRAPHS = 4  # fewer graphs than this for each class can hardly be split into three parts
+COARSE = 100  # a standard deviation of fewer steps of single precision than this loses too much by rounding
 IMBALANCE = 10  # how many times the graphs of the smallest class the largest has
 
 
@@ -158,4 +159,15 @@ def _check_classes(name: str, y: NDArray, classes: tuple[str, ...]) -> None:
 def _check_numbers(name: str, y: NDArray) -> None:
     present = np.unique(y[~np.isnan(y)])
     if len(present) == 1:
-        raise ValueError(f"all targets of {name} are {present[0]:g}: there is nothing to learn; check the targets")
+        raise ValueError(
+            f"all targets of {name} are {present[0]:g} in single precision, which has about 7 digits: there is nothing "
+            "to learn; check the targets"
+        )
+    for column in y.reshape(len(y), -1).T:
+        known = column[~np.isnan(column)]
+        size = np.abs(known).max(initial=0)
+        if len(known) and 0 < known.std(dtype=np.float64) < COARSE * np.spacing(np.float32(size)):
+            raise ValueError(
+                f"some targets of {name} are about {size:g} and differ by so little that single precision, which has "
+                f"about 7 digits, rounds the differences away: subtract a number such as {known.mean():g} from them"
+            )

@@ -122,3 +122,19 @@ def test_kernels_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("tensor", [torch.ones(2, dtype=torch.bfloat16), torch.ones(2, device="meta")])
 def test_kernels_are_for_single_and_double_precision_on_the_cpu(tensor: torch.Tensor) -> None:
     assert not fused_for(tensor)
+
+
+@pytest.mark.parametrize("order", [0, 2])
+def test_no_channels(order: int) -> None:
+    compare(GraphShift.from_edges(ring(5), num_nodes=5), order, 0, 2)
+
+
+@pytest.mark.parametrize("order", [0, 2])
+def test_gradients_of_the_coefficients_are_exact_for_a_million_nodes(order: int) -> None:
+    nodes, channels, terms = 1_000_000, 9, []
+    shift = GraphShift.from_edges(torch.zeros(2, 0, dtype=torch.long), num_nodes=nodes)
+    for dtype in (torch.float32, torch.float64):
+        x, g = torch.full((nodes, channels), 0.7, dtype=dtype), torch.full((nodes, channels), 0.3, dtype=dtype)
+        c = torch.ones(order + 1, channels, dtype=dtype, requires_grad=True)
+        terms.append(torch.autograd.grad(chebyshev.apply(shift.to(dtype), x, c), c, g)[0].double())
+    torch.testing.assert_close(*terms, rtol=6e-5, atol=0)

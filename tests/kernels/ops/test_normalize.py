@@ -141,3 +141,12 @@ def test_graph_norm_leaves_exactly_nothing_of_a_column_that_is_constant_in_each_
     operands |= {"moments": result(2 * BLOCK.graphs, padded_width(columns, dtype))}
     found = run(graph_norm, dtype, operands, BLOCK.table(dtype)).buffers["out"]
     np.testing.assert_array_equal(found, np.tile(bias.astype(dtype), (BLOCK.rows, 1)))
+
+
+@pytest.mark.parametrize("columns", [1, 10, 64, 100])
+def test_nothing_remains_of_equal_columns(columns: int) -> None:
+    dtype = np.dtype(np.float32)
+    x = np.repeat(1e4 * normal(BLOCK.rows, 1), columns, axis=1)
+    operands = {"x": x, "columns": columns, "weight": np.ones(columns), "bias": np.zeros(columns)}
+    operands |= {"moments": result(BLOCK.rows, 2, "none"), "out": result(*x.shape)}
+    assert not run(layer_norm, dtype, operands, BLOCK.table(dtype)).buffers["out"].any()

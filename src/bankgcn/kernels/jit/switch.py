@@ -37,6 +37,8 @@ def fused_for(*tensors: Tensor) -> bool:
     """Whether the kernels support these tensors and are switched on."""
     if torch.compiler.is_compiling():  # torch.compile calls operators only
         return False
+    if torch.jit.is_tracing():  # torch.jit.trace records PyTorch's operations only
+        return False
     return _switched_on() and all(_is_supported(tensor) and not _is_wrapped(tensor) for tensor in tensors)
 
 

@@ -17,6 +17,10 @@ from bankgcn.kernels.layer import large_graph
 from bankgcn.kernels.layer.shift_arrays import ShiftArrays, shift_arrays
 from bankgcn.kernels.ops.filter_rows import filter_rows
 
+ROWS_OF_A_SUM = 1 << 16
+"""After so many rows, sums of single precision are added to sums of double precision. Single precision would lose the
+small terms of a sum over millions of nodes."""
+
 __all__ = ["ShiftArrays", "filter_bank", "filter_bank_adjoint", "shift_arrays"]
 
 
@@ -27,7 +31,7 @@ def filter_bank(shift: ShiftArrays, x: Tensor, coefficients: Tensor) -> Tensor:
     if large_graph.is_large(shift, x.numpy(), wide):
         return torch.from_numpy(large_graph.forward(shift, x.numpy(), wide))
     out = torch.empty_like(x)
-    _filter(*shift, x.numpy(), wide, out.numpy(), x.numpy(), wide[:0])
+    _filter(*_cut(shift, wide), x.numpy(), wide, out.numpy(), x.numpy(), wide[:0])
     return out
 
 
@@ -39,14 +43,22 @@ def filter_bank_adjoint(shift: ShiftArrays, x: Tensor, coefficients: Tensor, gra
         grad_x, grad_wide = large_graph.backward(shift, x.numpy(), wide, gradient.numpy())
     else:
         grad_x, grad_wide = np.empty_like(x.numpy()), np.zeros_like(wide)
-        _filter(*shift, gradient.numpy(), wide, grad_x, x.numpy(), grad_wide)
-    grad_c = grad_wide.reshape(*coefficients.shape, -1).sum(-1) if grad_wide.size else grad_wide
+        _filter(*_cut(shift, wide), gradient.numpy(), wide, grad_x, x.numpy(), grad_wide)
+    grad_c = grad_wide.reshape(*coefficients.shape, x.size(1) // coefficients.size(1)).sum(-1)
     return torch.from_numpy(grad_x), torch.from_numpy(grad_c)
 
 
 def _per_channel(coefficients: Tensor, x: Tensor) -> NDArray[np.floating]:
     """Coefficients of each channel: those of its subspace's filter."""
     return np.repeat(coefficients.numpy(), x.size(1) // coefficients.size(1), axis=1)
+
+
+def _cut(shift: ShiftArrays, c: NDArray[np.floating]) -> ShiftArrays:
+    """The shift with small blocks where that is possible: order 0 has no hops, so a graph can be cut anywhere."""
+    if len(c) > 1:
+        return shift
+    nodes = len(shift.rowptr) - 1
+    return shift._replace(block_ptr=np.append(np.arange(0, nodes, large_graph.CHUNK), nodes))
 
 
 @jit_cached
@@ -70,6 +82,7 @@ def _filter(rowptr, col, weight, block_ptr, x, c, out, signal, grad_c):
     last_c, last_grad_c = np.zeros((len(c), few), c.dtype), np.zeros((len(grad_c), few), c.dtype)
     last_c[:, :rest] = c[:, last_column:]
     copies = pointer_to(padded)
+    totals, last_totals, summed_rows = np.zeros(grad_c.shape), np.zeros(last_grad_c.shape), 0
     for b in range(block_ptr.shape[0] - 1):
         first, rows, j = block_ptr[b], block_ptr[b + 1] - block_ptr[b], 0
         while j + lanes(zero8) <= last_column:
@@ -99,5 +112,11 @@ def _filter(rowptr, col, weight, block_ptr, x, c, out, signal, grad_c):
             for i in range(rows):
                 for k in range(rest):
                     out[first + i, j + k] = padded[2, i, k]
+        summed_rows += rows
+        if adjoint and summed_rows >= ROWS_OF_A_SUM:
+            totals += grad_c
+            last_totals += last_grad_c
+            grad_c[:], last_grad_c[:], summed_rows = 0, 0, 0
     if adjoint:
-        grad_c[:, last_column:] = last_grad_c[:, :rest]
+        grad_c += totals
+        grad_c[:, last_column:] = last_grad_c[:, :rest] + last_totals[:, :rest]

@@ -88,12 +88,18 @@ def layer_norm(instruction, table, work, parameters, gradients):
         instruction, 14
     )
     zero, share = zeros4(work), number(work, 1) / number(work, columns)
+    whole = columns // lanes(zero) * lanes(zero)
     for i in range(table[ROWS]):
-        row, s = x + i * x_stride, zero
-        for j in range(0, width, lanes(zero)):
-            s = add(s, load(zero, work, row + j))
-        mean, squares = reduce_sum(s) * share, number(work, 0)
-        for k in range(columns):  # not the padding
+        row = x + i * x_stride
+        # Offsets from the first column: the mean of equal columns is exact, so that nothing but 0 remains of them.
+        origin, s, squares = work[row], zero, number(work, 0)
+        for j in range(0, whole, lanes(zero)):
+            s = add(s, subtract(load(zero, work, row + j), origin))
+        offsets = reduce_sum(s)
+        for k in range(whole, columns):  # not the padding
+            offsets += work[row + k] - origin
+        mean = origin + share * offsets
+        for k in range(columns):
             squares += (work[row + k] - mean) * (work[row + k] - mean)
         inverse = number(work, 1) / math.sqrt(squares * share + number(work, VARIANCE_EPSILON))
         work[moments + i * moments_stride] = mean
