@@ -22,7 +22,7 @@ def test_a_folder_of_runs_is_an_ensemble(command: Command, folder: Path, mutag_r
     code, out, err = command("predict", "runs", "MUTAG")
     assert code == 0
     assert "188 predictions by 2 models" in out
-    assert "three is not finished" in err
+    assert "three has no model" in err
     singles = []
     for name in ("one", "two"):
         command("predict", f"runs/{name}", "MUTAG", "--out", f"{name}.csv")

@@ -20,6 +20,15 @@ Command = Callable[..., tuple[int, str, str]]
 QUICK = ("--epochs", 2, "--hidden", 8, "--layers", 1)
 
 
+def test_the_ending_is_checked_first(command: Command, folder: Path) -> None:
+    (folder / "table.csv").write_text("mine")
+    for arguments in (("export", "run", "--onnx", "table.csv"), ("report", "run", "--out", "table.csv")):
+        code, out, err = command(*arguments)
+        assert (code, out) == (1, "")
+        assert "table.csv: expected a name that ends in ." in err
+    assert (folder / "table.csv").read_text() == "mine"
+
+
 def test_the_printed_program_uses_the_file_without_torch(command: Command, folder: Path) -> None:
     assert command("train", *QUICK, "--out", "run")[0] == 0
     code, out, err = command("export", "run", "--onnx", "model.onnx")

@@ -433,7 +433,7 @@ def test_weighted_graphs_are_refused_by_a_model_that_takes_no_weights(command: C
         (["predict", ".", "MUTAG"], ": has no trained model"),
         (
             ["predict", "begun", "MUTAG"],
-            "begun: has no trained model; its run is not finished: bankgcn train --out begun",
+            "begun: has no trained model: its run is not finished: bankgcn train --out begun",
         ),
         (["predict", "damaged", "MUTAG"], "damaged/model.safetensors: cannot be read as safetensors"),
         (["predict", "runs/one", "digits"], "but digits has intensities of pixels"),

@@ -64,7 +64,7 @@ def test_tables_hold_enough_digits_to_score_values_with_a_large_offset(command: 
     assert code == 0, err
     errors = [abs(float(row["predicted_height"]) - float(row["height"])) for row in rows(folder / "p.csv")]
     assert f"MAE  {np.mean(errors):.5g}  (30 graphs)" in out
-    assert command("explain", "r", "far.csv", "--graphs", "3", "--out", "e.csv")[0] == 0
+    assert command("explain", "r", "far.csv", "--graphs", "3,3", "--out", "e.csv")[0] == 0
     explained = [(row["kind"], float(row["adds_to_height"])) for row in rows(folder / "e.csv")]
     parts = sum(adds for kind, adds in explained if kind in ("node", "constant"))
     assert parts == pytest.approx(dict(explained)["output"], abs=0.01)

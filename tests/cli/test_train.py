@@ -243,6 +243,27 @@ def test_a_loss_that_is_not_finite_leaves_a_record_and_no_model(
     assert "not a finite number in the first epoch" in err
     assert json.loads((folder / "r" / "record.json").read_text())["status"] == "diverged"
     assert not (folder / "r" / "model.safetensors").exists()
+    code, _, err = command("predict", "r", "MUTAG")
+    assert code == 1
+    again = "bankgcn train --config r/config.toml --out r --overwrite --learning-rate RATE"
+    assert "r: has no trained model: its training diverged in the first epoch; " in err
+    assert f"a smaller --learning-rate may help: {again}" in err
+    code, _, err = command("train", *QUICK, "--seeds", "0-1", "--out", "two words")
+    assert code == 1
+    assert "warning: the training of seed-0, seed-1 diverged in the first epoch, so there is no model of it" in err
+    assert "--out 'two words/seed-0' --overwrite" in err
+
+
+def test_a_lost_model_is_reported_by_train_too(command: Command, folder: Path) -> None:
+    assert command("train", *QUICK, "--out", "r")[0] == 0
+    (folder / "r" / "model.safetensors").unlink()
+    message = "r: has no trained model: model.safetensors is missing; to train it again: bankgcn train --config "
+    for arguments in (("predict", "r", "MUTAG"), ("train", "--out", "r")):
+        code, out, err = command(*arguments)
+        assert (code, out) == (1, "")
+        assert message in err
+    assert command(*err.strip().rpartition("bankgcn ")[2].split())[0] == 0
+    assert command("predict", "r", "MUTAG")[0] == 0
 
 
 def test_divergence_after_a_good_epoch_is_the_same_verdict_in_train_and_in_a_sweep(

@@ -247,7 +247,7 @@ def test_numbers_that_a_schema_knows_as_words_are_words() -> None:
 def test_errors_in_node_data_name_the_graph_and_the_node() -> None:
     graphs = two_molecules()
     del graphs[1].nodes["d"]["charge"]
-    with pytest.raises(GraphError, match=r"graph 1: node 1 has no 'charge', but others have \(node 1 is 'd'\)"):
+    with pytest.raises(GraphError, match=r"graph 1: node 1 has no 'charge', but every node needs it \(node 1 is 'd'\)"):
         from_networkx(graphs)
     graphs = two_molecules()
     graphs[1].nodes["c"]["element"] = 6

@@ -159,6 +159,12 @@ def test_a_file_of_unknown_kind_is_refused(root: Path) -> None:
         load_source(root / "graphs.xlsx")
 
 
+def test_a_compressed_file_is_refused_with_advice(root: Path) -> None:
+    (root / "graphs.csv.gz").write_bytes(b"\x1f\x8b")
+    with pytest.raises(FileError, match=r"graphs\.csv\.gz: is compressed: unpack it first"):
+        load_source(root / "graphs.csv.gz")
+
+
 def test_a_folder_of_nothing_that_can_be_read_is_refused(root: Path) -> None:
     (root / "notes").mkdir()
     (root / "notes" / "todo.txt").touch()

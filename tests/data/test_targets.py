@@ -18,11 +18,33 @@ from bankgcn.tasks import TASKS, kind_of
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("7", 7), (" -1 ", -1), ("0.5", 0.5), ("1e-3", 0.001), ("CI", "CI"), ("1_0", "1_0"), ("10 mg", "10 mg")],
+    [
+        ("7", 7),
+        (" -1 ", -1),
+        ("0.5", 0.5),
+        ("1e-3", 0.001),
+        ("CI", "CI"),
+        ("1_0", "1_0"),
+        ("10 mg", "10 mg"),
+        ("0", 0),
+        ("0.50", 0.5),
+        ("007", "007"),
+        ("-01", "-01"),
+    ],
 )
 def test_a_cell_is_a_number_or_a_word(text: str, value: object) -> None:
     assert scalar(text) == value
     assert type(scalar(text)) is type(value)
+
+
+def test_codes_with_leading_zeros_are_classes_of_their_own_and_values_are_numbers() -> None:
+    cells = [scalar(text) for text in ("7", "007", "010", "7")]
+    assert encode_targets(cells).classes == ("7", "007", "010")
+    np.testing.assert_array_equal(encode_targets(cells, "values").y, [7, 7, 10, 7])
+    mixed = encode_targets([scalar(text) for text in ("007", "1.5")])
+    np.testing.assert_array_equal(mixed.y, np.array([7, 1.5], np.float32))
+    with pytest.raises(TargetError, match="may be classes or values"):
+        encode_targets([scalar(f"{number:04}") for number in range(100)])
 
 
 @pytest.mark.parametrize("text", ["", "  ", "nan", "NaN", "-nan", "NA", "n/a", "null", "<NA>", "#N/A", "None"])

@@ -327,7 +327,7 @@ def test_new_graphs_with_other_features_are_refused(trained: BankGCNClassifier) 
     with pytest.raises(GraphError, match="graph 1: 'element' of node 2 is 'Xx', expected one of C, N"):
         trained.predict(graphs)
     del graphs[1].nodes[2]["charge"]
-    with pytest.raises(GraphError, match="graph 1: node 2 has no 'charge', but others have"):
+    with pytest.raises(GraphError, match="graph 1: node 2 has no 'charge', but every node needs it"):
         trained.predict(graphs)
     with pytest.raises(ValueError, match="the model was trained on nodes with charge, element"):
         trained.predict(bankgcn.load("MUTAG"))

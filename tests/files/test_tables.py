@@ -26,6 +26,13 @@ def test_any_line_end_and_delimiter_gives_the_same_cells(tmp_path: Path, end: by
     assert table.rows == [["CCO", "1"], ["C", "0"]]
 
 
+def test_empty_columns_without_a_name_at_the_end_are_left_out(tmp_path: Path) -> None:
+    table = _table(tmp_path, b"a,b,,\n1,2,,\n3,,, \n")
+    assert table.header == ("a", "b")
+    assert table.rows == [["1", "2"], ["3", ""]]
+    assert _table(tmp_path, b"a,\n1,\n2,x\n").header == ("a", "")  # it is not empty
+
+
 def test_lines_are_those_of_the_file_even_with_blank_ones(tmp_path: Path) -> None:
     assert _table(tmp_path, b"a,b\r\n\n1,2\r\n\n3,4\r\n\n").lines == [3, 5]
 
@@ -43,9 +50,10 @@ def test_a_byte_order_mark_and_quotes_are_no_part_of_the_cells(tmp_path: Path) -
         (b"", None, "empty"),
         (b"\n\n", None, "empty"),
         (b"a,b\n1,2\n3\n", 3, r"1 cell\(s\) where the header has 2"),
-        (b"a,a\n1,2\n", None, "more than one column 'a'"),
+        (b"a,a\n1,2\n", None, "more than one column 'a': rename or remove one of them"),
+        (b"a,,\n1,2,3\n", None, "more than one column without a name"),
         (b'a,b\n1,"2\n', 2, "unexpected end of data"),
-        (b"a,b\n1,\xff\n", None, "UTF-8"),
+        (b"a,b\n1,\xff\n", None, "UTF-8 .*: save it as UTF-8"),
         (b"a,b\n1,%s\n" % (b"x" * 200_000), 2, "field limit"),
     ],
 )

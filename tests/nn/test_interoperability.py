@@ -164,6 +164,25 @@ def test_per_graph_gradients_through_torch_func() -> None:
         torch.testing.assert_close(gradients[name], parameter.grad)
 
 
+@pytest.mark.parametrize("transform", [torch.func.hessian, torch.func.jacfwd, torch.func.jacrev])
+def test_derivatives_by_torch_func_equal_those_of_autograd(transform) -> None:
+    net, (x, edges, batch) = BankGCN(3, 2, hidden_channels=8, num_layers=2).eval(), rings(4, 3)
+
+    def loss(x: Tensor) -> Tensor:
+        return net(x, edges, batch).square().sum()
+
+    hessian = transform is torch.func.hessian
+    expected = torch.autograd.functional.hessian(loss, x) if hessian else torch.autograd.functional.jacobian(loss, x)
+    torch.testing.assert_close(transform(loss)(x), expected)
+
+
+def test_many_signals_on_one_graph_by_vmap() -> None:
+    net, (x, edges, batch) = BankGCN(3, 2, hidden_channels=8).eval(), rings(4, 3)
+    many = torch.stack([x, 2 - x, x * x])
+    together = torch.func.vmap(lambda signals: net(signals, edges, batch))(many)
+    torch.testing.assert_close(together, torch.stack([net(signals, edges, batch) for signals in many]))
+
+
 def compiled_equals_eager(backend: str) -> None:
     """Values and gradients of layer and network, compiled as one graph, on batches of several sizes."""
     torch._dynamo.reset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -158,7 +159,9 @@ def stored_comparison(store: Path) -> tuple[Table, dict[str, RunRecord]]:
     """
     settings = ComparisonSettings.read(store)
     if settings is None:
-        raise ValueError(f"{store}: there is no comparison; 'bankgcn compare SOURCE --store {store}' makes one")
+        raise ValueError(
+            f"{store}: there is no comparison; 'bankgcn compare SOURCE --store {shlex.quote(str(store))}' makes one"
+        )
     records = {key: record for key, record in read_records(store).items() if record.fingerprint == settings[GRAPHS]}
     return settings.table, records
 

@@ -9,7 +9,7 @@ import typer
 
 from bankgcn.cli.options import DataRoot, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output
-from bankgcn.cli.predict import APPLYING, Part, RunArgument, SourceArgument
+from bankgcn.cli.predict import APPLYING, Part, SourceArgument
 from bankgcn.report.page.page import check_available
 
 FORMS = (".csv", ".json", ".html")
@@ -17,7 +17,14 @@ FORMS = (".csv", ".json", ".html")
 
 @with_settings(APPLYING)
 def explain(
-    run: RunArgument,
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="Folder of a run, or of several: the first is explained, or in a cross-validation with --part test "
+            "the one that was tested on the graph.",
+        ),
+    ],
     source: SourceArgument = None,
     graphs: Annotated[
         str | None,

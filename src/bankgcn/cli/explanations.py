@@ -109,4 +109,4 @@ def _chosen(graphs: str | None, rows: Sequence[int]) -> list[int]:
             known = f"rows from {min(rows)} to {max(rows)}" if rows else "no graphs"
             raise ValueError(f"--graphs {graphs}: {word.strip()!r} is no row with a graph; there are {known}")
         chosen.append(place[int(word)])
-    return chosen
+    return list(dict.fromkeys(chosen))

@@ -10,6 +10,7 @@ import typer
 
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot
+from bankgcn.cli.output import check_ending
 from bankgcn.files.atomic import atomic_write
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
@@ -37,6 +38,7 @@ def export(
     from bankgcn.export import export_onnx
     from bankgcn.training.ensemble import Ensemble
 
+    check_ending(onnx, ".onnx")
     ensemble = Ensemble.load(run)
     if len(ensemble.members) > 1:
         raise ValueError(

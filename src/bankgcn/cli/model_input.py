@@ -251,7 +251,7 @@ def _is_training_source(ensemble: Ensemble, source: Source) -> bool:
 
 
 def _print_notes(ensemble: Ensemble, graphs: GraphSet) -> None:
-    for run in ensemble.unfinished:
-        say(f"note: {run} is not finished and has no vote", stderr=True)
+    for run in ensemble.without_model:
+        say(f"note: {run} has no model, and so no vote", stderr=True)
     for note in graphs.notes:
         say(f"note: {note}", stderr=True)

@@ -29,9 +29,7 @@ OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 SourceArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="SOURCE",
-        help="The graphs: whatever bankgcn train takes. They need no targets. Not needed with --part.",
-        show_default=False,
+        metavar="SOURCE", help="The graphs: whatever bankgcn train takes. Not needed with --part.", show_default=False
     ),
 ]
 Part = Annotated[
@@ -69,8 +67,8 @@ def predict(
 ) -> None:
     """Predict the classes, values or labels of graphs: one row for each row of the input, in its order.
 
-    Graphs are read as for training, with the same columns and options, unless other options are given. Rows that cannot
-    be read stay empty with --skip-unreadable, and the column "unreadable" holds the reason.
+    Graphs are read as for training, with the same columns and options, unless other options are given. They need no
+    targets. Rows that cannot be read stay empty with --skip-unreadable, and the column "unreadable" holds the reason.
     """
     import torch
 

@@ -10,6 +10,7 @@ import typer
 
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, Threads, with_settings
+from bankgcn.cli.output import check_ending
 from bankgcn.cli.predict import APPLYING, Part
 from bankgcn.files.atomic import atomic_write
 from bankgcn.report.page.page import check_available, write_html
@@ -58,6 +59,8 @@ def report(
 
     Examples: bankgcn report runs/mine; bankgcn report --store results --out results.html
     """
+    if out is not None:
+        check_ending(out, ".html", ".htm")
     if (run is None) == (store is None):
         raise ValueError("name one folder: bankgcn report RUN, or bankgcn report --store DIR")
     check_available()

@@ -12,7 +12,7 @@ from bankgcn.training.assessment import Assessment
 from bankgcn.training.checks import class_notes, target_warnings
 from bankgcn.training.prepare import PreparedRun
 from bankgcn.training.record import RunRecord
-from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
 
 
 def show_start(run: PreparedRun, folder: RunFolder, epochs: int) -> None:
@@ -54,13 +54,13 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
     """
     if record.best_epoch is None:
         raise ValueError(
-            "the training diverged: the loss was not a finite number in the first epoch, so there is no model; a "
-            f"smaller --learning-rate may help (record: {folder.record})"
+            "the training diverged: the loss was not a finite number in the first epoch, so there is no model; "
+            f"{SMALLER_STEPS} (record: {folder.record})"
         )
     if record.status == "diverged":
         say(
             f"note: the training diverged: the loss of epoch {record.epochs} is not a finite number; the model has "
-            f"the weights of epoch {record.best_epoch}, the best one before; a smaller --learning-rate may help",
+            f"the weights of epoch {record.best_epoch}, the best one before; {SMALLER_STEPS}",
             stderr=True,
         )
     _, valid, test = record.split_sizes

@@ -86,8 +86,8 @@ def serve(
     check_address(host, token, allow_anyone)
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
-    for other in ensemble.unfinished:
-        say(f"note: {other} is not finished and has no vote", stderr=True)
+    for other in ensemble.without_model:
+        say(f"note: {other} has no model, and so no vote", stderr=True)
     engine = Engine(ensemble, symmetrise=symmetrise, ignore_weights=ignore_weights, fill_missing=fill_missing)
     models = f"{len(ensemble.members)} models in {run}" if len(ensemble.members) > 1 else str(run)
     lock = "with a token" if token else "without a token"

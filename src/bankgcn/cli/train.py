@@ -14,8 +14,8 @@ from bankgcn.training.setting_names import PLACES
 Source = Annotated[
     str | None,
     typer.Argument(
-        help="A dataset's name, molecules (.csv, .smi, .sdf), graphs (.jsonl, .json, a folder of .json), or a folder "
-        "or zip in the TU format.",
+        help="A dataset's name, molecules (.csv, .smi, .sdf), graphs (.jsonl, .json, a folder of .json), a folder "
+        "of images, or a folder or zip in the TU format.",
         show_default="MUTAG, which comes with the package",
     ),
 ]

@@ -21,7 +21,7 @@ from bankgcn.settings import Plain
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.record import RunRecord
-from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,16 @@ def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
     if len(scores) > 1:
         middle, spread = metric.text(mean(scores)), metric.text(stdev(scores))
         say(f"mean of {len(scores)} models  {middle}, standard deviation {spread}")
-    if len(scores) < len(records):
-        say(f"warning: {len(records) - len(scores)} models in {folder} have no test score", stderr=True)
+    diverged = [name for name, record in records.items() if record.best_epoch is None]
+    if diverged:
+        say(
+            f"warning: the training of {', '.join(diverged)} diverged in the first epoch, so there is no model of it; "
+            f"{SMALLER_STEPS}",
+            stderr=True,
+        )
+    unscored = len(records) - len(scores) - len(diverged)
+    if unscored:
+        say(f"warning: {unscored} models in {folder} have no test score", stderr=True)
 
 
 def _show_ensemble(members: Members) -> None:

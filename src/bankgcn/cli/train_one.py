@@ -54,12 +54,15 @@ def train_one(
     settings, folder = _resolve(flags, config, out, overwrite)
     if not folder.finished or overwrite:
         log = f" --tensorboard {shlex.quote(str(tensorboard))}" if tensorboard else ""
-        command = resume or f"bankgcn train --out {_quoted(folder)}{log}"
+        command = resume or f"{folder.to_resume}{log}"
         return _train(settings, folder, overwrite, group, tensorboard, command), folder
     if group.rank == 0:
         folder.tidy_finished()
-        say(f"this run is finished already; to train it again: {_again(folder)}", stderr=True)
-    return folder.read_record(), folder
+        say(f"this run is finished already; to train it again: {folder.to_repeat}", stderr=True)
+    record = folder.read_record()
+    if record.best_epoch is not None and not folder.model.exists():
+        raise FileError(f"has no trained model: {folder.why_no_model()}", folder.path)
+    return record, folder
 
 
 def _resolve(
@@ -128,7 +131,9 @@ def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite:
     if folder.split.exists():
         kept = Split.load(folder.split, run.graphs.fingerprint)
         if kept.hash != run.split.hash:
-            raise FileError(f"is not the split that this version makes; to train again: {_again(folder)}", folder.split)
+            raise FileError(
+                f"is not the split that this version makes; to train again: {folder.to_repeat}", folder.split
+            )
     folder.remove_scraps()
     aside = folder.set_damaged_aside()
     if aside is not None:
@@ -138,12 +143,3 @@ def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite:
         )
     write_toml(folder.config, settings.values, f"bankgcn train --config {folder.config.name} repeats this run")
     run.split.save(folder.split, run.graphs.fingerprint)
-
-
-def _again(folder: RunFolder) -> str:
-    """The command that repeats the run of a folder from its first epoch."""
-    return f"bankgcn train --config {shlex.quote(str(folder.config))} --out {_quoted(folder)} --overwrite"
-
-
-def _quoted(folder: RunFolder) -> str:
-    return shlex.quote(str(folder.path))

@@ -25,6 +25,8 @@ from bankgcn.files.downloads import fetch
 from bankgcn.files.errors import FileError
 from bankgcn.files.tables import TextTable
 
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -271,6 +273,8 @@ def _reader_of(path: Path) -> str:
     for name, reader in READERS.items():
         if reader.recognises(path):
             return name
+    if path.suffix.lower() in COMPRESSED:
+        raise FileError("is compressed: unpack it first", path)
     raise FileError(f"cannot be read: expected {_accepted()}", path)
 
 

@@ -23,6 +23,7 @@ TaskName = Literal["classes", "values", "labels"]
 MISSING_WORDS = frozenset({"", "na", "n/a", "<na>", "#n/a", "#na", "null"})  # in upper or lower case
 PYTHON_NONE = "None"  # so written alone: none is a word, such as the lowest grade of a scale
 MANY_CLASSES = 20  # more distinct whole numbers than this may be values that happen to be whole
+_PADDED = re.compile(r"[+-]?0\d+")  # such as 007: a name as a class, the number 7 as a value
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -51,14 +52,16 @@ class TargetError(GraphError):
 def scalar(text: str) -> int | float | str | None:
     """The value of a cell of a table: a whole number, a real number, a word, or nothing.
 
+    Digits after a leading zero are a word: codes such as ``007`` and ``7`` are different classes.
+
     Example:
-        >>> [scalar(text) for text in ("1", "1.5", "active", " NA ")]
-        [1, 1.5, 'active', None]
+        >>> [scalar(text) for text in ("1", "1.5", "active", " NA ", "007")]
+        [1, 1.5, 'active', None, '007']
     """
     text = text.strip()
     if text == PYTHON_NONE or text.lower() in MISSING_WORDS:
         return None
-    if "_" in text:  # Python reads 1_0 as 10, but in a table it is a word
+    if "_" in text or _PADDED.fullmatch(text):  # Python reads 1_0 as 10, but in a table it is a word
         return text
     for kind in (int, float):
         try:
@@ -208,6 +211,7 @@ def _numbers(
 def _number(value: Scalar, name: str | int | None, graph: int) -> float:
     if value is None or value != value:
         return math.nan
+    value = _unpadded(value)
     if isinstance(value, str):
         raise TargetError(f"{_column(name)}target {value!r} is not a number", graph)
     if not abs(value) <= _LARGEST:
@@ -217,6 +221,7 @@ def _number(value: Scalar, name: str | int | None, graph: int) -> float:
 
 def _guess_task(values: Sequence[Any], name: str | None) -> TaskName:
     """Numbers that are not all whole are values; whole numbers and words are classes."""
+    values = [_unpadded(value) for value in values]
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     real = next((number for number in numbers if not _is_whole(number)), None)
     if len(numbers) == len(values):
@@ -235,6 +240,11 @@ def _guess_task(values: Sequence[Any], name: str | None) -> TaskName:
                 graph,
             )
     return "classes"
+
+
+def _unpadded(value: Any) -> Any:
+    """The number that digits after a leading zero stand for; anything else as it is."""
+    return int(value) if isinstance(value, str) and _PADDED.fullmatch(value) else value
 
 
 def _is_whole(value: int | float) -> bool:

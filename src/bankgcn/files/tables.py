@@ -59,7 +59,8 @@ class TextTable:
 def read_table(path: Path) -> TextTable:
     """Read a CSV file. Commas, semicolons or tabs separate its cells: whichever is most frequent in the header.
 
-    Blank lines are skipped, so line ends of ``CR LF LF`` do no harm.
+    Blank lines are skipped, so line ends of ``CR LF LF`` do no harm. Empty columns without a name at the end of the
+    table, as spreadsheets write them, are left out.
 
     Raises:
         FileError: The file cannot be read, is empty, names a column twice, or has a row of another length than the
@@ -71,18 +72,28 @@ def read_table(path: Path) -> TextTable:
     except OSError as error:
         raise FileError(f"cannot be opened: {error.strerror}", path) from error
     except UnicodeDecodeError as error:
-        raise FileError(f"is not text in UTF-8 ({error.reason})", path) from error
+        raise FileError(f"is not text in UTF-8 ({error.reason}): save it as UTF-8", path) from error
     if not numbered:
         raise FileError("is empty: the first line must name the columns", path)
     (_, names), *rest = numbered
     header = tuple(name.strip() for name in names)
-    for name in header:
-        if header.count(name) > 1:
-            raise FileError(f"has more than one column {name!r}", path)
     for line, row in rest:
         if len(row) != len(header):
             raise FileError(f"has {len(row)} cell(s) where the header has {len(header)}", path, line)
-    return TextTable(path, header, [row for _, row in rest], [line for line, _ in rest])
+    rows = [row for _, row in rest]
+    columns = max(_filled_columns(row) for row in (header, *rows))
+    if columns < len(header):
+        header, rows = header[:columns], [row[:columns] for row in rows]
+    for name in header:
+        if header.count(name) > 1:
+            shown = f"column {name!r}" if name else "column without a name"
+            raise FileError(f"has more than one {shown}: rename or remove one of them", path)
+    return TextTable(path, header, rows, [line for line, _ in rest])
+
+
+def _filled_columns(row: Sequence[str]) -> int:
+    """Number of cells up to the last that is not empty."""
+    return max((place for place, cell in enumerate(row, start=1) if cell.strip()), default=0)
 
 
 def write_csv(file: BinaryIO, columns: Columns) -> None:

@@ -7,6 +7,6 @@ this package is cheap; numba is loaded when a kernel is first used.
 ``network`` takes small graphs through all layers.
 """
 
-from bankgcn.kernels.jit.switch import fused_for, operators_for, use_kernels
+from bankgcn.kernels.jit.switch import fused_for, is_transformed, operators_for, use_kernels
 
-__all__ = ["fused_for", "operators_for", "use_kernels"]
+__all__ = ["fused_for", "is_transformed", "operators_for", "use_kernels"]

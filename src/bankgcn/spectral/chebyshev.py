@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
-from bankgcn.kernels import fused_for, operators_for
+from bankgcn.kernels import fused_for, is_transformed, operators_for
 from bankgcn.spectral.shift import GraphShift
 
 
@@ -27,7 +27,8 @@ def apply(shift: GraphShift | Callable[[Tensor], Tensor], x: Tensor, coefficient
         The filtered signals, shape ``(num_nodes, channels)``.
 
     The result is differentiable in ``x`` and ``coefficients``, and in the edge weights if the shift was built from
-    weights that require a gradient. Only in that case autograd records every hop; otherwise it keeps just ``x``.
+    weights that require a gradient. Only in that case, and inside ``torch.func``, autograd records every hop;
+    otherwise it keeps just ``x``.
     """
     if coefficients.dim() not in (1, 2) or 0 in coefficients.shape:
         raise ValueError(
@@ -41,7 +42,7 @@ def apply(shift: GraphShift | Callable[[Tensor], Tensor], x: Tensor, coefficient
         raise ValueError(f"x has shape {tuple(x.shape)}, expected one row for each of num_nodes={shift.num_nodes}")
     if x.size(1) % coefficients.size(1):
         raise ValueError(f"{x.size(1)} channels cannot be divided among {coefficients.size(1)} filters")
-    if shift.weight.requires_grad and torch.is_grad_enabled():
+    if is_transformed() or (shift.weight.requires_grad and torch.is_grad_enabled()):
         return _combine(shift, x, _per_channel(coefficients, x.size(1)))
     if x.dtype == coefficients.dtype == shift.dtype:
         if fused_for(x, coefficients, shift.weight):

@@ -169,5 +169,5 @@ def _check_numbers(name: str, y: NDArray) -> None:
         if len(known) and 0 < known.std(dtype=np.float64) < COARSE * np.spacing(np.float32(size)):
             raise ValueError(
                 f"some targets of {name} are about {size:g} and differ by so little that single precision, which has "
-                f"about 7 digits, rounds the differences away: subtract a number such as {known.mean():g} from them"
+                f"about 7 digits, rounds the differences away: subtract their mean, about {known.mean():g}, from them"
             )

@@ -31,11 +31,11 @@ class Ensemble:
 
     Args:
         members: The models, by where they are.
-        unfinished: Runs beside them that have no model yet.
+        without_model: Runs beside them that have no model: not finished, or diverged.
     """
 
     members: Mapping[Path, TrainedModel]
-    unfinished: tuple[Path, ...] = ()
+    without_model: tuple[Path, ...] = ()
 
     @classmethod
     def load(cls, path: Path) -> Ensemble:
@@ -51,8 +51,9 @@ class Ensemble:
         runs = sorted(inner for inner in path.iterdir() if RunFolder(inner).started)
         done = [run for run in runs if RunFolder(run).model.exists()]
         if not done:
-            cure = f"; its run is not finished: bankgcn train --out {path}" if RunFolder(path).started else ""
-            raise FileError(f"has no trained model{cure}", path)
+            first = next(iter(runs), path)
+            why = f": {RunFolder(first).why_no_model()}" if RunFolder(first).started else ""
+            raise FileError(f"has no trained model{why}", first)
         members = {run: TrainedModel.load(RunFolder(run).model) for run in done}
         _check_same_kind(path, members)
         return cls(members, tuple(run for run in runs if run not in done))

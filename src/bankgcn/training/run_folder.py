@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import astuple, dataclass, fields
@@ -23,6 +24,9 @@ from bankgcn.training.execute import RunResult
 from bankgcn.training.fitting import Epoch
 from bankgcn.training.record import OtherVersion, RunRecord
 from bankgcn.training.setting_names import spec_of
+
+SMALLER_STEPS = "a smaller --learning-rate may help"
+"""What to do about a training that diverged."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,28 @@ class RunFolder:
     def finished(self) -> bool:
         """Whether the folder holds a finished run."""
         return self.record.exists()
+
+    @property
+    def to_resume(self) -> str:
+        """The command that resumes the training."""
+        return f"bankgcn train --out {_quoted(self.path)}"
+
+    @property
+    def to_repeat(self) -> str:
+        """The command that repeats the run from its first epoch."""
+        return f"bankgcn train --config {_quoted(self.config)} --out {_quoted(self.path)} --overwrite"
+
+    def why_no_model(self) -> str:
+        """Why there is no model in the folder of a run, and what to do.
+
+        Raises:
+            FileError: The record cannot be read.
+        """
+        if not self.finished:
+            return f"its run is not finished: {self.to_resume}"
+        if self.read_record().best_epoch is None:
+            return f"its training diverged in the first epoch; {SMALLER_STEPS}: {self.to_repeat} --learning-rate RATE"
+        return f"{self.model.name} is missing; to train it again: {self.to_repeat}"
 
     def check_free(self) -> None:
         """Raise if the folder holds something else than a run."""
@@ -188,6 +214,10 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     spec = spec_of(content["config"]["source"], content["config"])
     same = {name: value for name, value in content.items() if name in shared | {"format"}}
     return {**same, "config": spec.to_dict(), "fingerprint": content["graphs"], "split_hash": content["split"]}
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))
 
 
 def _is_leftover(file: Path) -> bool:

@@ -39,7 +39,7 @@ def test_nodes_without_data_have_no_columns() -> None:
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        ([{"a": 1}, {}], "node 1 has no 'a', but others have"),
+        ([{"a": 1}, {}], "node 1 has no 'a', but every node needs it"),
         ([{"a": 1}, {"a": "x"}], "'a' of node 1 is 'x', expected a number$"),
         ([{"a": [1, 2]}, {"a": "x"}], "'a' of node 1 is 'x', expected a list of 2 numbers$"),
         ([{"a": [1, 2]}, {"a": [1]}], r"'a' of node 1 has 1 numbers, expected 2: \[1\]"),

@@ -56,6 +56,12 @@ def test_unreadable_molecules_are_refused_by_place_and_reason(capfd: pytest.Capt
     assert capfd.readouterr().err == ""  # RDKit writes past sys.stderr
 
 
+def test_a_blank_within_a_molecule_is_not_the_start_of_a_name() -> None:
+    with pytest.raises(GraphError, match="molecule 1, 'C C C': has a blank before 'C C', but a SMILES has none"):
+        from_smiles(["CC", "C C C"])
+    assert from_smiles(["CCO |$;;OH$|", " CC\t"]).num_nodes.tolist() == [3, 2]
+
+
 def test_unreadable_molecules_are_skipped_on_request_with_a_note() -> None:
     graphs = from_smiles(BAD, range(9), unreadable="skip")
     assert graphs.names == ("CC", "O")

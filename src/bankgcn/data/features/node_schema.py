@@ -29,6 +29,10 @@ class NodeError(GraphError):
         self.node = node
 
 
+class MissingEntry(NodeError):
+    """A node that lacks an entry."""
+
+
 @dataclass(frozen=True)
 class NodeSchema:
     """Which keys of the nodes are numbers, and which are words that stand for categories.
@@ -148,8 +152,9 @@ def _column(nodes: Sequence[NodeData], key: str, width: int) -> NDArray[np.float
     rows = np.empty((len(nodes), width), np.float32)
     expected = "a number" if width == 1 else f"a list of {width} numbers"
     for number, node in enumerate(nodes):
+        value = _value(node, key, number)
         try:
-            values = as_numbers(_value(node, key, number), f"{key!r} of node {number}", expected)
+            values = as_numbers(value, f"{key!r} of node {number}", expected)
         except GraphError as error:
             raise NodeError(str(error), number) from error
         if len(values) != width:
@@ -173,7 +178,7 @@ def _category(nodes: Sequence[NodeData], key: str, words: Sequence[str], unseen:
 
 def _value(node: NodeData, key: str, number: int) -> Any:
     if key not in node:
-        raise NodeError(f"node {number} has no {key!r}, but others have", number)
+        raise MissingEntry(f"node {number} has no {key!r}, but every node needs it", number)
     return node[key]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
-from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.features.node_schema import MissingEntry, NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import Entry, PlacedGraph
 from bankgcn.data.readers.json_targets import encode, with_target
@@ -79,7 +79,7 @@ def graph_set(
         if one.row not in skipped:
             with skipped.catching(one.row):
                 _check_edges(one, asymmetric)
-                signals[one.row] = _signals(one, schema)
+                signals[one.row] = _signals(one, schema, advise=not skipped.allowed)
     notes = _notes(skipped, len(entries))
     graphs = [one for one in graphs if one.row in signals]
     targets = Targets()
@@ -154,13 +154,16 @@ def _filled(graphs: Sequence[PlacedGraph], schema: NodeSchema, word: str) -> lis
     ]
 
 
-def _signals(one: PlacedGraph, schema: NodeSchema) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
-    """Attributes and labels of the nodes of a graph."""
+def _signals(
+    one: PlacedGraph, schema: NodeSchema, advise: bool
+) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
+    """Attributes and labels of the nodes of a graph. With ``advise``, an error says which options may help."""
     try:
         return schema.matrix(one.graph.nodes), schema.labels(one.graph.nodes)
     except GraphError as error:
-        advice = 'unreadable="skip" leaves such graphs out, fill_missing="VALUE" sets missing entries'
-        raise one.entry.error(f"{error} ({advice})") from error
+        fill = ', fill_missing="VALUE" sets missing entries' if isinstance(error, MissingEntry) else ""
+        advice = f' (unreadable="skip" leaves such graphs out{fill})' if advise else ""
+        raise one.entry.error(f"{error}{advice}") from error
 
 
 def _check_edges(one: PlacedGraph, asymmetric: Asymmetric) -> None:

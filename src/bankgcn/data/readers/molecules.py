@@ -195,6 +195,9 @@ def _molecule(smiles: object) -> Mol | str:
     """RDKit's molecule, or the reason why there is none."""
     if not isinstance(smiles, str):  # a table read by pandas has NaN for an empty cell
         return "is not text"
+    words = smiles.split(maxsplit=1)
+    if len(words) > 1 and not words[1].startswith("|"):  # an extended SMILES; RDKit ignores anything else as a name
+        return f"has a blank before {words[1]!r}, but a SMILES has none"
     molecule = _rdkit_molecule(smiles)
     return _reason(smiles) if molecule is None else molecule
 

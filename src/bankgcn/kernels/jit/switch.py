@@ -42,6 +42,11 @@ def fused_for(*tensors: Tensor) -> bool:
     return _switched_on() and all(_is_supported(tensor) and not _is_wrapped(tensor) for tensor in tensors)
 
 
+def is_transformed() -> bool:
+    """Whether a transform of ``torch.func`` runs, such as ``vmap``, which takes PyTorch's operations only."""
+    return not torch.compiler.is_compiling() and _in_transform()
+
+
 def operators_for(*tensors: Tensor) -> bool:
     """The same inside ``torch.compile``, whose graph contains the kernels as operators.
 
@@ -58,9 +63,7 @@ _is_exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compil
 
 
 def _operators_available() -> bool:
-    if (
-        not _switched_on() or torch._C._functorch.peek_interpreter_stack() is not None
-    ):  # inside a transform of torch.func
+    if not _switched_on() or _in_transform():
         return False
     import bankgcn.kernels.layer.operators  # noqa: F401  # registers the operators
 
@@ -77,6 +80,10 @@ def _switched_on() -> bool:
     if on is None:
         on = pick(VALUES, (os.environ.get(VARIABLE) or "on").lower(), f"value of {VARIABLE}")
     return on and _has_numba()
+
+
+def _in_transform() -> bool:
+    return torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def _is_supported(tensor: Tensor) -> bool:

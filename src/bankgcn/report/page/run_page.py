@@ -209,8 +209,8 @@ def _notes(evidence: RunEvidence) -> Iterator[str]:
             f"{len(members)} models: the predictions and scores are those of their mean. Filters, learning curves, "
             f"explanations and settings are those of the first model, {first}."
         )
-    for run in evidence.ensemble.unfinished:
-        yield f"{run.name} is not finished and has no vote."
+    for run in evidence.ensemble.without_model:
+        yield f"{run.name} has no model, and so no vote."
     if evidence.model.net.pools:
         yield "The network pools nodes between its layers: the energy in its layers is not shown."
 
