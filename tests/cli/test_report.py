@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,18 @@ def test_every_kind_of_run_has_a_page(runs: Path, tmp_path: Path, name: str, sho
     assert shown in page
     assert "Single graphs" in page
     assert len(page) < 6e6
+
+
+def test_a_page_says_what_it_lacks_without_the_record(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "classes", tmp_path / "mine")
+    (tmp_path / "mine" / "record.json").unlink()
+    code, output = run("report", tmp_path / "mine", "--graphs", 0)
+    assert code == 0, output
+    page = (tmp_path / "mine" / "report.html").read_text(encoding="utf-8")
+    assert "mine has no record that can be read, so this page lacks its validation score" in page
+    (tmp_path / "mine" / "split.json").unlink()
+    code, output = run("report", tmp_path / "mine", "--graphs", 0)
+    assert (code, "split.json: is missing; restore it from a copy, or make it again" in output) == (1, True)
 
 
 def test_the_page_lies_in_the_folder_of_the_run_and_shows_other_graphs_on_request(runs: Path) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from bankgcn.data.checks import as_array
 from bankgcn.data.errors import GraphError
 from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checksums import CURE
 from bankgcn.files.errors import FileError
 from bankgcn.files.json_text import read_json
 
@@ -193,6 +194,8 @@ def _rounded(exact: NDArray[np.float64], shortfall: NDArray[np.float64]) -> NDAr
 def _read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         content = read_json(Path(path))
+    except FileNotFoundError as error:
+        raise FileError(f"is missing; {CURE}", path) from error
     except FileError:
         raise
     except ValueError as error:

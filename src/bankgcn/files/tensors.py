@@ -74,7 +74,7 @@ def map_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[s
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118  no dict
     except (SafetensorError, OSError) as error:
-        message = f"cannot be read as safetensors: it is cut short, damaged or of another kind ({error})"
+        message = f"cannot be read as safetensors: it is cut short, damaged or of another kind ({error}); {CURE}"
         raise FileError(message, path) from error
 
 

@@ -211,6 +211,11 @@ def _notes(evidence: RunEvidence) -> Iterator[str]:
         )
     for run in evidence.ensemble.without_model:
         yield f"{run.name} has no model, and so no vote."
+    if evidence.record is None:
+        yield (
+            f"{first} has no record that can be read, so this page lacks its validation score, learning curves, "
+            "settings and versions."
+        )
     if evidence.model.net.pools:
         yield "The network pools nodes between its layers: the energy in its layers is not shown."
 
