@@ -177,6 +177,29 @@ def test_a_broken_image_is_named(tmp_path: Path, content: bytes) -> None:
         read_image_folder(tmp_path)
 
 
+def test_broken_images_are_skipped_on_request_with_their_reasons(tmp_path: Path) -> None:
+    for name in ("a/0.png", "b/1.png", "c/2.png"):
+        (tmp_path / name).parent.mkdir()
+        Image.fromarray(QUARTERS).save(tmp_path / name)
+    (tmp_path / "b" / "1.png").write_bytes(b"no image")
+    with pytest.raises(
+        FileError, match=r'1\.png: cannot be read as an image.*\(unreadable="skip" leaves such images out'
+    ):
+        read_image_folder(tmp_path)
+    graphs = read_image_folder(tmp_path, unreadable="skip")
+    assert (graphs.names, graphs.classes) == (("a/0.png", "c/2.png"), ("a", "c"))
+    assert graphs.rows.tolist() == [0, 2]
+    ((row, reason),) = graphs.skipped
+    assert row == 1
+    assert "1.png: cannot be read as an image" in reason
+    assert "unreadable" not in reason  # no advice that was followed
+    assert graphs.notes == (f"1 of 3 images could not be read and are left out: {reason}",)
+    for name in ("a/0.png", "c/2.png"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(FileError, match="has no image that can be read: .*0.png"):
+        read_image_folder(tmp_path, unreadable="skip")
+
+
 def test_without_scikit_image_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "skimage", None)
     with pytest.raises(ImportError, match=r"pip install 'bankgcn\[images\]'"):

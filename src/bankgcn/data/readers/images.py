@@ -6,7 +6,7 @@ Needs scikit-image: ``pip install 'bankgcn[images]'``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,11 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.image_files import has_images, image_files, read_image
 from bankgcn.data.readers.neighbors import nearest, undirected_edges
+from bankgcn.data.readers.policy import Policy, Skipped, check_policy
 from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
 from bankgcn.extras import require
+from bankgcn.files.errors import FileError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,13 +86,19 @@ def from_images(
     targets = None if y is None else list(y)
     if targets is not None and len(targets) != len(images):
         raise GraphError(f"there are {len(images)} images but {len(targets)} targets")
-    named = ((f"image {number}", image) for number, image in enumerate(images))
+    slicing = slicing or Slicing()
     encoded = Targets() if targets is None else _encode(targets, task)
-    return _build(named, len(images), encoded, slicing=slicing, name=name, progress=progress)
+    named = ((f"image {number}", image) for number, image in enumerate(images))
+    signals = _signals(named, len(images), slicing, progress)
+    return GraphSet.from_edges(**_superpixel_graphs(signals, slicing), **encoded._asdict(), name=name)
 
 
 def read_image_folder(
-    folder: str | PathLike[str], *, slicing: Slicing | None = None, progress: Progress | None = None
+    folder: str | PathLike[str],
+    *,
+    unreadable: Policy = "refuse",
+    slicing: Slicing | None = None,
+    progress: Progress | None = None,
 ) -> GraphSet:
     """One graph per image of a folder, as :func:`from_images` makes them.
 
@@ -98,28 +106,55 @@ def read_image_folder(
     are read as red, green and blue, see :func:`bankgcn.data.readers.image_files.read_image`; a note counts those with
     transparent pixels. Files without the ending of an image are ignored.
 
+    Args:
+        folder: The folder.
+        unreadable: What to do with images that cannot be read.
+        slicing: How an image becomes a graph.
+        progress: Called after each image.
+
     Raises:
         FileError: There are no images, or one cannot be read.
         ImportError: scikit-image is not installed.
     """
-    folder = Path(folder)
-    files = image_files(folder)
-    classes = [file.parent.name for file in files]
-    targets = Targets() if files[0].parent == folder else encode_targets(classes, "classes")
-    names = [file.relative_to(folder).as_posix() for file in files]
+    check_policy(unreadable, "way to treat unreadable images")
+    folder, slicing = Path(folder), slicing or Slicing()
+    files, skipped = image_files(folder), Skipped(unreadable == "skip")
     transparent: list[Path] = []
 
     def images() -> Iterator[tuple[str, NDArray]]:
-        for file in files:
-            pixels, has_transparent = read_image(file)
-            transparent.extend([file] * has_transparent)
-            yield str(file), pixels
+        for row, file in enumerate(files):
+            with skipped.catching(row):
+                pixels, has_transparent = _read(file, advise=not skipped.allowed)
+                transparent.extend([file] * has_transparent)
+            if row not in skipped:
+                yield str(file), pixels
 
-    graphs = _build(images(), len(files), targets, names=names, slicing=slicing, name=folder.name, progress=progress)
-    if not transparent:
-        return graphs
-    note = f"{len(transparent):,} images have transparent pixels, which are read as opaque"
-    return replace(graphs, notes=(*graphs.notes, note))
+    signals = _signals(images(), len(files), slicing, progress)
+    if not signals:
+        raise FileError(f"has no image that can be read: {skipped.listed()}", folder)
+    notes = skipped.notes(len(files), "images")
+    if transparent:
+        notes += (f"{len(transparent):,} images have transparent pixels, which are read as opaque",)
+    read = [file for row, file in enumerate(files) if row not in skipped]
+    classes = [file.parent.name for file in read]
+    targets = Targets() if files[0].parent == folder else encode_targets(classes, "classes")
+    return GraphSet.from_edges(
+        **_superpixel_graphs(signals, slicing),
+        **targets._asdict(),
+        names=[file.relative_to(folder).as_posix() for file in read],
+        name=folder.name,
+        notes=notes,
+        skipped=sorted(skipped.items()),
+    )
+
+
+def _read(file: Path, advise: bool) -> tuple[NDArray, bool]:
+    """:func:`read_image`. With ``advise``, an error says which option may help."""
+    try:
+        return read_image(file)
+    except FileError as error:
+        advice = ' (unreadable="skip" leaves such images out)' if advise else ""
+        raise FileError(f"{error.message}{advice}", file) from error
 
 
 def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np.float32]:
@@ -174,17 +209,10 @@ def _checked(image: NDArray) -> NDArray:
     return image
 
 
-def _build(
-    images: Iterable[tuple[str, NDArray]],  # each with its name in messages
-    total: int,
-    targets: Targets,
-    *,
-    names: Sequence[str] | None = None,
-    slicing: Slicing | None,
-    name: str,
-    progress: Progress | None,
-) -> GraphSet:
-    slicing = slicing or Slicing()
+def _signals(
+    images: Iterable[tuple[str, NDArray]], total: int, slicing: Slicing, progress: Progress | None
+) -> list[NDArray[np.float32]]:
+    """The superpixels of each image; images come with their names in messages."""
     signals: list[NDArray[np.float32]] = []
     for done, (which, image) in enumerate(images, start=1):
         try:
@@ -195,17 +223,19 @@ def _build(
             raise GraphError(f"{which} has {signals[-1].shape[1] - 2} channels, the first {signals[0].shape[1] - 2}")
         if progress is not None:
             progress(done, total)
+    return signals
+
+
+def _superpixel_graphs(signals: Sequence[NDArray[np.float32]], slicing: Slicing) -> dict[str, Any]:
+    """Keyword arguments of ``GraphSet.from_edges``: nodes, edges and signals."""
     if not signals:
         raise GraphError("there are no images")
-    return GraphSet.from_edges(
-        [len(signal) for signal in signals],
-        _edges([signal[:, -2:] for signal in signals], slicing.neighbors),
-        attributes=np.concatenate(signals),
-        **targets._asdict(),
-        names=names,
-        name=name,
-        feature_spec={"kind": "images", **asdict(slicing)},
-    )
+    return {
+        "num_nodes": [len(signal) for signal in signals],
+        "edge_index": _edges([signal[:, -2:] for signal in signals], slicing.neighbors),
+        "attributes": np.concatenate(signals),
+        "feature_spec": {"kind": "images", **asdict(slicing)},
+    }
 
 
 def _edges(centres: Sequence[NDArray[np.float32]], neighbors: int) -> NDArray[np.integer]:
@@ -232,7 +262,7 @@ READER = Reader(
     kind="a folder of images",
     accepts="a folder of images",
     read=read_image_folder,
-    options=("slicing",),
+    options=("unreadable", "slicing"),
     sniff=lambda path: path.is_dir() and has_images(path),
     files=image_files,
     options_for=lambda expected: {"slicing": Slicing.from_spec(expected)} if expected.get("kind") == "images" else {},

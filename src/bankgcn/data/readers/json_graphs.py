@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,35 +16,12 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import Entry, PlacedGraph
 from bankgcn.data.readers.json_targets import encode, with_target
 from bankgcn.data.readers.node_link import NodeLinkGraph
-from bankgcn.data.readers.policy import Policy, check_policy
+from bankgcn.data.readers.policy import Policy, Skipped, check_policy
 from bankgcn.data.targets import Targets, TaskName, scalar
 from bankgcn.files.errors import FileError
 
 OPTIONS = ("schema", "target", "has_target", "unreadable", "missing", "fill_missing", "task", "classes", "asymmetric")
 """The options of :func:`graph_set`, which every reader of such graphs has."""
-SHOWN = 5  # unreadable graphs that a note lists
-
-
-class Skipped(dict[int, str]):
-    """Rows that have no graph, with the reasons.
-
-    Args:
-        allowed: Whether a graph that cannot be read is left out; else it is an error.
-    """
-
-    def __init__(self, allowed: bool):
-        super().__init__()
-        self.allowed = allowed
-
-    @contextmanager
-    def catching(self, row: int) -> Iterator[None]:
-        """Note the error of a row, if that is allowed."""
-        try:
-            yield
-        except FileError as error:
-            if not self.allowed:
-                raise
-            self[row] = str(error)
 
 
 def graph_set(
@@ -80,7 +56,7 @@ def graph_set(
             with skipped.catching(one.row):
                 _check_edges(one, asymmetric)
                 signals[one.row] = _signals(one, schema, advise=not skipped.allowed)
-    notes = _notes(skipped, len(entries))
+    notes = skipped.notes(len(entries), "graphs")
     graphs = [one for one in graphs if one.row in signals]
     targets = Targets()
     if has_target and graphs:
@@ -89,7 +65,7 @@ def graph_set(
         notes += target_notes
         targets = encode(graphs, target, task, classes)
     if has_target and not graphs:  # there is nothing to learn from
-        raise FileError(f"has no graph that can be read: {'; '.join([*skipped.values()][:SHOWN])}", entries[0].path)
+        raise FileError(f"has no graph that can be read: {skipped.listed()}", entries[0].path)
     parts = [signals[one.row] for one in graphs] or [(schema.matrix([]), schema.labels([]))]
     numbers, words = zip(*parts, strict=True)
     columns = schema.signals(_joined(numbers), _joined(words))
@@ -185,15 +161,6 @@ def _edges(graphs: Sequence[NodeLinkGraph]) -> dict[str, Any]:
     weighted = any(graph.weighted for graph in graphs)
     weights = [edge[2] for edge in edges] if weighted else None
     return {"num_nodes": num_nodes, "edge_index": ends + first_node, "edge_weight": weights}
-
-
-def _notes(skipped: Skipped, total: int) -> tuple[str, ...]:
-    if not skipped:
-        return ()
-    reasons = list(skipped.values())
-    more = f"; and {len(reasons) - SHOWN:,} more" if len(reasons) > SHOWN else ""
-    listed = "; ".join(reasons[:SHOWN])
-    return (f"{len(skipped):,} of {total:,} graphs could not be read and are left out: {listed}{more}",)
 
 
 def _joined(parts: Sequence[NDArray | None]) -> NDArray | None:

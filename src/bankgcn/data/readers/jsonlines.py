@@ -15,9 +15,9 @@ from bankgcn.data.edges import Asymmetric
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import entries_of_lines
-from bankgcn.data.readers.json_graphs import OPTIONS, Skipped, graph_set, infer_schema, parse_entries
+from bankgcn.data.readers.json_graphs import OPTIONS, graph_set, infer_schema, parse_entries
 from bankgcn.data.readers.json_targets import known_targets
-from bankgcn.data.readers.policy import Policy
+from bankgcn.data.readers.policy import Policy, Skipped
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import Targets, TaskName
 from bankgcn.files.atomic import atomic_write
