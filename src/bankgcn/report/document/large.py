@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 
 from bankgcn.experiments.paper.layout import Column, Row
 from bankgcn.experiments.paper.settings import AS_PAPER
 from bankgcn.experiments.paper.tables import TABLES
 from bankgcn.report.compact import NOT_RUN
 from bankgcn.report.document.evidence import Evidence, planned_rows
-from bankgcn.report.document.findings import BLIND, rows_apart
+from bankgcn.report.document.findings import BLIND, gap, rows_apart
 from bankgcn.report.document.pictures import show_all
 from bankgcn.report.document.sections import adjusted_marks, table_of
-from bankgcn.report.document.wording import NOT_YET, bullets, counted, labels, table_lines
+from bankgcn.report.document.wording import NOT_YET, bullets, counted, labels, listed, table_lines
 from bankgcn.report.dot_plot import occupied_columns
 from bankgcn.report.fields import MISSING
 from bankgcn.report.results import Results
@@ -34,6 +35,7 @@ def large_datasets(evidence: Evidence, files: Mapping[str, bytes]) -> str:
             *adjusted_marks(results, columns),
             *show_all("table4", AS_PAPER, files),
             bullets([_summary(results, column) for column in columns]),
+            *_same_figures(results, columns),
             *_differences(results, columns),
             *_decreases(results, columns),
             LENGTHS,
@@ -62,6 +64,27 @@ def _summary(results: Results, column: Column) -> str:
         better, worse = rows_apart(results, BLIND, column)
         words += f" The MLP without edges is ahead of {_named(worse)} and behind {_named(better)}."
     return words
+
+
+def _same_figures(results: Results, columns: Sequence[Column]) -> list[str]:
+    """Which columns stand beside the same figures of the paper, and which is nearest to them."""
+    sentences = []
+    for first in columns:
+        same = [column for column in columns if _published(results, column) == _published(results, first)]
+        gaps = [[gap(results.at(row, column)) for column in same] for row in results.table.rows]
+        rows = [row for row in gaps if not any(map(math.isnan, row))]
+        if len(same) > 1 and same[0] is first and rows:
+            means = [fmean(map(abs, distances)) for distances in zip(*rows, strict=True)]
+            listing = listed([f"{column.label} {mean:.2f}" for column, mean in zip(same, means, strict=True)])
+            sentences.append(
+                f"{labels(same)} stand beside the same figures, because the paper does not say which of them it has. "
+                f"Mean absolute difference to these figures over {counted(len(rows), 'model')}, in points: {listing}."
+            )
+    return sentences
+
+
+def _published(results: Results, column: Column) -> list[object]:
+    return [results.at(row, column).published for row in results.table.rows]
 
 
 def _cut_off(results: Results, column: Column) -> str:
