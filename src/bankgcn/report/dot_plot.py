@@ -56,8 +56,8 @@ def draw_dots(results: Results, form: str = "svg") -> bytes:
     columns = occupied_columns(results)
     if not columns:
         raise ValueError(f"{results.table.name}: there is no score to draw")
-    across = min(PER_LINE, len(columns))
-    down = math.ceil(len(columns) / across)
+    down = math.ceil(len(columns) / PER_LINE)
+    across = math.ceil(len(columns) / down)  # as many in every line as possible: four are two and two
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.subplots(down, across, squeeze=False, sharey=True)
@@ -68,7 +68,7 @@ def draw_dots(results: Results, form: str = "svg") -> bytes:
         labels = [row.label for row in results.table.rows]
         axes[0, 0].set_yticks(range(len(labels)), labels)
         axes[0, 0].invert_yaxis()
-        _paint_legend(results, canvas)
+        _paint_legend(results, canvas, across)
 
     size = (max(6.0, 1.7 + 2.5 * across), 0.7 + (0.7 + 0.24 * len(results.table.rows)) * down)
     return render(f"{results.table.name}-dots", size, paint, form)
@@ -100,7 +100,7 @@ def _interval(spread: Spread) -> tuple[float, float]:
     return spread.mean - half, spread.mean + half
 
 
-def _paint_legend(results: Results, canvas: Canvas) -> None:
+def _paint_legend(results: Results, canvas: Canvas, across: int) -> None:
     from matplotlib.lines import Line2D
 
     present = {verdict(results, row, column) for column in occupied_columns(results) for row in results.table.rows}
@@ -114,5 +114,5 @@ def _paint_legend(results: Results, canvas: Canvas) -> None:
         entries[words[sign]] = Line2D([], [], marker=shape, color=color, markersize=5.5, linewidth=1.3)
     if results.reference is not None:
         entries[f"mean of {results.reference.label}"] = Line2D([], [], **REFERENCE)
-    columns = 3 if len(occupied_columns(results)) > 2 else 2
-    canvas.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, frameon=False)
+    lines = list(entries.values())
+    canvas.legend(lines, list(entries), loc="outside lower center", ncols=3 if across > 2 else 2, frameon=False)
