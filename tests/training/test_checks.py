@@ -63,6 +63,7 @@ def test_graphs_from_which_nothing_can_be_learned_are_refused(y: list[int], mess
             r"some targets of own are about 1e\+08 .* rounds the differences away: subtract their mean, about 1e\+08",
         ),
         (1e4, ""),
+        (0, ""),
     ],
 )
 @pytest.mark.parametrize("columns", [1, 2])
@@ -151,3 +152,13 @@ def test_few_graphs_for_each_class_are_a_warning() -> None:
     assert warning.startswith("there are 10 classes for 20 graphs")
     values = GraphSet.from_edges([1], np.zeros((2, 0), int), y=np.array([0.5], np.float32))
     assert target_warnings(values) == ()
+
+
+def test_the_largest_and_smallest_numbers_of_single_precision_can_be_learned() -> None:
+    single = np.finfo(np.float32)
+    for size in (single.max, single.smallest_subnormal):
+        y = np.array([0, size] * 10, np.float32)
+        check(replace(graphs_of([0, 1] * 10), y=y, classes=()), split=stratified_split([0, 1] * 10))
+    y = np.array([single.max, np.nextafter(single.max, np.float32(0))] * 10, np.float32)
+    with pytest.raises(ValueError, match=r"subtract their mean, about 3\.40282e\+38"):
+        check(replace(graphs_of([0, 1] * 10), y=y, classes=()), split=stratified_split([0, 1] * 10))

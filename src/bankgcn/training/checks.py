@@ -165,9 +165,11 @@ def _check_numbers(name: str, y: NDArray) -> None:
         )
     for column in y.reshape(len(y), -1).T:
         known = column[~np.isnan(column)]
-        size = np.abs(known).max(initial=0)
-        if len(known) and 0 < known.std(dtype=np.float64) < COARSE * np.spacing(np.float32(size)):
+        size = float(np.abs(known).max(initial=0))
+        step = size * float(np.finfo(np.float32).eps)
+        if len(known) and 0 < known.std(dtype=np.float64) < COARSE * step:
+            middle = known.mean(dtype=np.float64)
             raise ValueError(
                 f"some targets of {name} are about {size:g} and differ by so little that single precision, which has "
-                f"about 7 digits, rounds the differences away: subtract their mean, about {known.mean():g}, from them"
+                f"about 7 digits, rounds the differences away: subtract their mean, about {middle:g}, from them"
             )
