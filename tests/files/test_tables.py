@@ -49,6 +49,7 @@ def test_a_byte_order_mark_and_quotes_are_no_part_of_the_cells(tmp_path: Path) -
     [
         (b"", None, "empty"),
         (b"\n\n", None, "empty"),
+        (b",\n,\n", None, "empty"),
         (b"a,b\n1,2\n3\n", 3, r"1 cell\(s\) where the header has 2"),
         (b"a,a\n1,2\n", None, "more than one column 'a': rename or remove one of them"),
         (b"a,,\n1,2,3\n", None, "more than one column without a name"),

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from bankgcn.cli.options import DataRoot, Threads, with_settings
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_ending, is_standard_output
 from bankgcn.cli.predict import APPLYING, Part, SourceArgument
+from bankgcn.cli.table_output import ending_of
 from bankgcn.report.page.page import check_available
 
 FORMS = (".csv", ".json", ".html")
@@ -47,9 +48,9 @@ def explain(
     Where the head of the network is linear and nothing is pooled, contributions are exact: those of the nodes and the
     constant add up to the logit or value. Elsewhere they say how much it falls without the node.
     """
-    form = ".csv" if is_standard_output(out) else out.suffix.lower()
-    if form not in FORMS:
-        raise ValueError(f"{out}: expected a name that ends in {', '.join(FORMS)}")
+    if not is_standard_output(out):
+        check_ending(out, *FORMS)
+    form = ending_of(out)
     if form == ".html":
         check_available()
     import torch

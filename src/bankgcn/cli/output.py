@@ -20,15 +20,19 @@ def is_standard_output(path: Path | None) -> bool:
     return str(path) in ("-", "/dev/stdout")
 
 
+def is_stream(path: Path) -> bool:
+    """Whether this is a pipe or a device, whose name says nothing about the format."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
 def check_ending(path: Path, *endings: str) -> None:
     """Raise, before any work starts, unless the name of a file ends in one of these: it may be the name of an input.
 
     Raises:
         ValueError: It has another ending, and is no pipe or device.
     """
-    is_stream = path.exists() and not path.is_file() and not path.is_dir()
-    if not is_stream and path.suffix.lower() not in endings:
-        raise ValueError(f"{path}: expected a name that ends in {' or '.join(endings)}")
+    if path.suffix.lower() not in endings and not is_stream(path):
+        raise ValueError(f"{path}: expected a name that ends in {', '.join(endings)}")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from bankgcn.cli.output import is_standard_output, open_output
+from bankgcn.cli.output import is_standard_output, is_stream, open_output
 from bankgcn.extras import require
 from bankgcn.files.tables import Columns, write_csv
 
@@ -61,8 +61,8 @@ def check_output(path: Path, formats: tuple[str, ...] = tuple(FORMATS)) -> None:
 
 def ending_of(path: Path) -> str:
     """The ending in lower case; standard output, pipes and devices without an ending get CSV."""
-    is_stream = is_standard_output(path) or (path.exists() and not path.is_file() and not path.is_dir())
-    return ".csv" if is_stream and not path.suffix else path.suffix.lower()
+    nameless = not path.suffix and (is_standard_output(path) or is_stream(path))
+    return ".csv" if nameless else path.suffix.lower()
 
 
 def write_columns(path: Path, columns: Columns) -> None:

@@ -119,7 +119,7 @@ def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
     diverged = [name for name, record in records.items() if record.best_epoch is None]
     if diverged:
         say(
-            f"warning: the training of {', '.join(diverged)} diverged in the first epoch, so there is no model of it; "
+            f"warning: there is no model of {', '.join(diverged)}: the training diverged in the first epoch; "
             f"{SMALLER_STEPS}",
             stderr=True,
         )

@@ -81,9 +81,11 @@ def read_table(path: Path) -> TextTable:
         if len(row) != len(header):
             raise FileError(f"has {len(row)} cell(s) where the header has {len(header)}", path, line)
     rows = [row for _, row in rest]
-    columns = max(_filled_columns(row) for row in (header, *rows))
-    if columns < len(header):
+    if not header[-1]:
+        columns = max(_filled_columns(row) for row in (header, *rows))
         header, rows = header[:columns], [row[:columns] for row in rows]
+    if not header:
+        raise FileError("is empty: the first line must name the columns", path)
     for name in header:
         if header.count(name) > 1:
             shown = f"column {name!r}" if name else "column without a name"
