@@ -10,7 +10,7 @@ INSTALLED := .venv/installed
 # One thread a process: tiny kernels on several threads are many times slower under contention.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: train test browser quick lint docs install soak release-check clean
+.PHONY: train test browser without-data quick lint docs install soak release-check clean
 
 train: $(INSTALLED)
 	$(BIN)/bankgcn train
@@ -20,6 +20,12 @@ test: export BANKGCN_DATA ?= $(abspath ../shared/data)
 test: lint browser
 	$(BIN)/pytest -n 2 -q
 	$(BIN)/pytest -n 2 -q -m slow
+
+# The tests that differ where no dataset is at hand: those that ask for data_root. No other test sees datasets, which
+# tests/test_reproducible.py checks.
+without-data: $(INSTALLED)
+	BANKGCN_DATA=$$(mktemp -d) $(BIN)/pytest -q -m datasets
+	BANKGCN_DATA= $(BIN)/pytest -q tests/test_reproducible.py
 
 quick: $(INSTALLED)  # what a change wants between two thoughts
 	$(BIN)/pytest -n 2 -q
@@ -40,17 +46,18 @@ lint: $(INSTALLED)
 
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(INSTALLED)
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict  # with --quiet, it would not count its warnings
 
 install: $(INSTALLED)
 
-# What takes too long for the tests: damage, kills, strange graphs, memory. About an hour; see docs/reliability.md.
+# What takes too long for the tests: damage, kills, strange graphs and molecules, memory. About an hour; see docs/reliability.md.
 soak: export PYTHONPATH := src:soak
 soak: $(INSTALLED)
 	$(BIN)/python soak/damage.py --trials 3000
 	$(BIN)/python soak/kills.py --kills 200
 	$(BIN)/python soak/two_sweeps.py --rounds 20
 	$(BIN)/python soak/strange.py
+	$(BIN)/python soak/smiles.py --molecules 200000
 	$(BIN)/python soak/memory.py --epochs 1000 --runs 100
 	$(BIN)/python soak/lost_nodes.py --rounds 10
 

@@ -71,6 +71,7 @@ def comparison(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return example(name)
 
 
+@pytest.mark.datasets("planetoid/ind.cora.x", "planetoid/ind.citeseer.x")
 @pytest.mark.parametrize(
     ("name", "argument"),
     [("node_classification", "cora"), ("node_classification", "citeseer"), ("link_prediction", None)],
@@ -88,6 +89,7 @@ def test_citations_are_compared(
     assert "points of score, on " in capsys.readouterr().out
 
 
+@pytest.mark.datasets("planetoid/ind.cora.x")
 def test_links_are_scored_alike_for_the_same_seed(data_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = comparison("link_prediction", monkeypatch)
     cora = module.load_citations("cora")
@@ -95,6 +97,7 @@ def test_links_are_scored_alike_for_the_same_seed(data_root: Path, monkeypatch: 
     assert first == second
 
 
+@pytest.mark.datasets("planetoid/ind.cora.x")
 @pytest.mark.slow
 def test_low_pass_filters_classify_nodes_better_than_random_ones(
     data_root: Path, monkeypatch: pytest.MonkeyPatch

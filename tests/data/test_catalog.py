@@ -22,6 +22,7 @@ PUBLISHED = [
 ]
 
 
+@pytest.mark.datasets
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_statistics_to_two_decimals(
     name: str, data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -37,6 +38,7 @@ def test_published_statistics_to_two_decimals(
         assert any("rebuilt" in note for note in graphs.notes)
 
 
+@pytest.mark.datasets
 @pytest.mark.slow
 def test_the_stand_in_says_that_it_is_one(data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path))

@@ -36,6 +36,7 @@ def test_what_is_not_here_has_the_papers_figures(tmp_path: Path, monkeypatch: py
     assert "not in paper" in rows["MUTAG"]
 
 
+@pytest.mark.datasets("TU/ENZYMES.zip", "TU/NCI1.zip")
 def test_real_data_is_as_in_the_paper(data_root: Path) -> None:
     for data in describe(["ENZYMES", "NCI1"], data_root):
         assert data.here == data.published

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from bankgcn.data.builtin.mutag import ATOMS, BONDS, mutag
 
@@ -40,6 +41,7 @@ def test_every_compound_of_mutag_has_a_nitro_group() -> None:
     assert (nitro >= 1).all()
 
 
+@pytest.mark.datasets("TU/MUTAG.zip")
 def test_mutag_equals_the_original_files_graph_by_graph(data_root: Path) -> None:
     original = _read_tu(data_root / "TU" / "MUTAG.zip")
     graphs = mutag()

@@ -103,6 +103,7 @@ def test_a_split_of_other_molecules_is_refused(folder: Path) -> None:
         scaffold_split(folder, 3)
 
 
+@pytest.mark.datasets("ogbg_molhiv")
 def test_the_real_molhiv_has_its_published_statistics(data_root: Path) -> None:
     folder = data_root / "ogbg_molhiv"
     graphs = read_molhiv(folder)

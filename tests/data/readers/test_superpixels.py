@@ -103,6 +103,7 @@ def test_the_official_split_keeps_the_first_training_images_for_validation() -> 
         cifar10_split(1_000)
 
 
+@pytest.mark.datasets("CIFAR10/superpixels.npz")
 @pytest.mark.slow
 def test_the_real_pack_has_its_published_statistics(data_root: Path) -> None:
     graphs = read_superpixel_pack(data_root / "CIFAR10" / "superpixels.npz")

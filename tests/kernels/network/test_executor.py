@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from bankgcn.data import GraphBatch, GraphSet
@@ -24,12 +26,18 @@ from bankgcn.kernels.network.program import Program
 from bankgcn.kernels.ops.adam import Adam
 from bankgcn.nn import CONVS, AtomEncoder, BankGCN, GraphNetwork
 from bankgcn.nn.lowering import lower
+from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import LOSSES
 from program_interpreter import interpret
 from random_sets import RandomSet, graph_sets
+from rounding import UNIT, Rounding, distance, measure
+from strategies import RandomGraph
 
 KEY = 123456789
 ONE_HOP = [name for name, row in CONVS.items() if row.lowering and row.lowering.one_hop]
+# What rounding does to an example is measured in double precision. Single precision may err by a few times as much.
+# Examples that rounding moves far, and those in which it can cross a kink, say nothing: they are left out.
+SPREADS, MOST_MOVED, LEAST_MARGIN = 4, 5e-3, 8
 DTYPES = {torch.float64: np.float64, torch.float32: np.float32}
 
 
@@ -63,11 +71,11 @@ class Case:
         y[random.random(y.shape) < 0.3] = np.nan
         return torch.from_numpy(y)
 
-    def by_modules(self, dtype: torch.dtype) -> Outcome:
+    def by_modules(self, dtype: torch.dtype, edges: tuple[torch.Tensor | GraphShift, ...] | None = None) -> Outcome:
         net = self.net.to(dtype).train()
         net.zero_grad()
-        weight = self.batch.edge_weight
-        arguments = (self.batch.edge_index, self.batch.batch, None if weight is None else weight.to(dtype))
+        edge_index, *weight = self.edges if edges is None else edges
+        arguments = (edge_index, self.batch.batch, *(each.to(dtype) for each in weight))
         with use_kernels(False):
             options = {"batch_size": self.batch.num_graphs, "dropout_key": KEY}
             outputs = net(self.batch.x.to(dtype), *arguments, **options)
@@ -79,6 +87,23 @@ class Case:
                     self.batch.x.to(dtype), *arguments, batch_size=options["batch_size"]
                 )
         return Outcome(embedding, loss.detach(), torch.cat([p.grad.reshape(-1) for p in net.parameters()]))
+
+    @property
+    def edges(self) -> tuple[torch.Tensor, ...]:
+        weight = self.batch.edge_weight
+        return (self.batch.edge_index,) if weight is None else (self.batch.edge_index, weight)
+
+    @cached_property
+    def rounding(self) -> Rounding:
+        self.net.float()  # both precisions compute with the same parameters
+        edges: tuple[torch.Tensor | GraphShift, ...] = self.edges
+        if self.net.takes_shift:  # whose checks refuse the errors that are added: the two directions would differ
+            edges = (GraphShift.from_edges(*self.edges, num_nodes=self.batch.num_nodes, dtype=torch.float64),)
+        return measure(lambda: vars(self.by_modules(torch.float64, edges)))
+
+    @property
+    def well_conditioned(self) -> bool:
+        return max(self.rounding.moved.values()) <= MOST_MOVED and self.rounding.margin >= LEAST_MARGIN
 
     def program_targets(self) -> Targets:
         return targets_of(self.targets.numpy())
@@ -121,27 +146,17 @@ class Case:
         return Outcome(embedding, torch.tensor(found.loss), found.gradient)
 
     def check(self, merged: bool = True) -> None:
+        allowed = {name: SPREADS * max(moved, 4 * UNIT) for name, moved in self.rounding.moved.items()}
         expected = self.by_modules(torch.float64)
-        agree(self.by_interpreter(merged), expected, 1e-10)
-        agree(self.by_program(torch.float64, merged), expected, 1e-10)
-        single = self.by_modules(torch.float32)
-        # Where plain operations lose digits in single precision, so may the program.
-        slack = 10 * max(distance(single, expected), 1e-6)
-        agree(self.by_program(torch.float32, merged), single, max(1e-5, slack))
+        agree(self.by_interpreter(merged), expected, dict.fromkeys(allowed, 1e-10))
+        agree(self.by_program(torch.float64, merged), expected, dict.fromkeys(allowed, 1e-10))
+        agree(self.by_program(torch.float32, merged), expected, allowed)
 
 
-def distance(one: Outcome, other: Outcome) -> float:
-    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
-    return max(((a.double() - b.double()).abs().max() / max(1, b.abs().max())).item() for a, b in pairs if a.numel())
-
-
-def agree(found: Outcome, expected: Outcome, tolerance: float) -> None:
+def agree(found: Outcome, expected: Outcome, tolerance: Mapping[str, float]) -> None:
     for name, value in vars(found).items():
-        target = getattr(expected, name)
-        scale = max(1, target.abs().max().item()) if target.numel() else 1
-        torch.testing.assert_close(
-            value, target, rtol=tolerance, atol=tolerance * scale, msg=lambda m, n=name: f"{n}: {m}"
-        )
+        apart = distance(value, getattr(expected, name))
+        assert apart <= tolerance[name], f"{name}: {apart:.2g} apart, {tolerance[name]:.2g} allowed"
 
 
 def targets_of(y: np.ndarray) -> Targets:
@@ -191,27 +206,74 @@ NETWORK_OPTIONS = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("conv", CONVS)
-@settings(max_examples=20)
-@given(
-    graph_sets(min_graphs=1, max_graphs=5),
-    NETWORK_OPTIONS,
-    st.sampled_from(list(LOSSES)),
-    st.booleans(),
-    st.data(),
-    st.integers(0, 9),
+# Graph normalisation of two nodes multiplies rounding errors: they move the gradient by up to 0.4 %.
+TWO_NODES = RandomGraph(
+    num_nodes=2,
+    edges=[(1, 1), (0, 1), (1, 0), (1, 0), (0, 0), (1, 0), (1, 1), (0, 1), (0, 1)],
+    weights=[
+        *(8.0, 3.7620081901550293, 0.7374712824821472, 5.598419189453125, 7.004994869232178),
+        *(3.7620081901550293, 1.686409592628479, 5.598419189453125, 0.7374712824821472),
+    ],
 )
-def test_modules_interpreter_and_compiled_code_agree(
-    conv: str, graphs: RandomSet, options: dict, loss: str, merged: bool, data: st.DataObject, seed: int
-) -> None:
+SENSITIVE = {
+    "graphs": RandomSet([RandomGraph(num_nodes=4, edges=[], weights=[]), TWO_NODES], weighted=True, seed=28),
+    "options": {
+        "hidden_channels": 24,
+        "num_layers": 4,
+        "normalize": "before",
+        "norm": "graph",
+        "readout": "mean_max_sum",
+        "residual": False,
+        "dropout": 0.3,
+        "head": "mlp",
+    },
+    "seed": 1,
+}
+
+
+def options_for(graphs: RandomSet, options: dict) -> dict:
+    """The options, with one layer where equal nodes are normalised: with more, most examples would be left out.
+
+    Equal nodes minus their mean are rounding errors, which each layer multiplies by up to 316.
+    """
+    return options | {"num_layers": 1} if options["norm"] == "graph" and not graphs.signals else options
+
+
+def random_case(
+    conv: str, graphs: RandomSet, options: dict, loss: str, seed: int, conv_options: dict | None = None
+) -> Case:
     torch.manual_seed(seed)
-    if options["norm"] == "graph" and not graphs.signals:
-        # Equal nodes minus their mean are rounding errors, which each layer multiplies by up to 316.
-        options = options | {"num_layers": 1}
-    chosen = data.draw(CONV_OPTIONS.get(conv, st.just({})))
-    net = perturbed(GraphNetwork(9, 2, conv=conv, conv_options=chosen, **options))
+    net = perturbed(GraphNetwork(9, 2, conv=conv, conv_options=conv_options, **options_for(graphs, options)))
     built = graphs.build()
-    Case(net, (built if CONVS[conv].takes_weights else without_weights(built)).batch(), loss, seed).check(merged)
+    return Case(net, (built if CONVS[conv].takes_weights else without_weights(built)).batch(), loss, seed)
+
+
+@pytest.mark.parametrize("conv", CONVS)
+@settings(max_examples=settings().max_examples // 3)
+@given(
+    graphs=graph_sets(min_graphs=1, max_graphs=5),
+    options=NETWORK_OPTIONS,
+    loss=st.sampled_from(list(LOSSES)),
+    merged=st.booleans(),
+    conv_options=st.fixed_dictionaries(CONV_OPTIONS),
+    seed=st.integers(0, 9),
+)
+@example(**SENSITIVE, loss="cross_entropy", merged=True, conv_options={})
+def test_modules_interpreter_and_compiled_code_agree(
+    conv: str, graphs: RandomSet, options: dict, loss: str, merged: bool, conv_options: dict, seed: int
+) -> None:
+    case = random_case(conv, graphs, options, loss, seed, conv_options.get(conv))
+    assume(case.well_conditioned)
+    case.check(merged)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_gradient_that_rounding_moves_far_is_compared_by_how_far(loss: str) -> None:
+    case = random_case("mlp", **SENSITIVE, loss=loss)
+    assert case.rounding.moved["embedding"] < 2e-5
+    assert 1e-4 < case.rounding.moved["gradient"] < MOST_MOVED
+    assert case.well_conditioned
+    case.check()
 
 
 @pytest.fixture
@@ -222,7 +284,10 @@ def kinds_of_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("kinds_of_one_node")
 @pytest.mark.parametrize("conv", ONE_HOP)
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings().max_examples // 3,
+    suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
+)
 @given(
     graph_sets(min_graphs=1, max_graphs=5),
     NETWORK_OPTIONS,
@@ -234,12 +299,12 @@ def test_kinds_of_nodes_change_nothing(
     conv: str, graphs: RandomSet, options: dict, loss: str, merged: bool, seed: int
 ) -> None:
     torch.manual_seed(seed)
-    if options["norm"] == "graph" and not graphs.signals:
-        options = options | {"num_layers": 1}
-    net = perturbed(GraphNetwork(7, 2, conv=conv, **options))
+    net = perturbed(GraphNetwork(7, 2, conv=conv, **options_for(graphs, options)))
     built = replace(graphs.build(), attributes=None)
     built = built if CONVS[conv].takes_weights else without_weights(built)
-    Case(net, built.batch(), loss, seed, by_kinds=True).check(merged)
+    case = Case(net, built.batch(), loss, seed, by_kinds=True)
+    assume(case.well_conditioned)
+    case.check(merged)
 
 
 @pytest.mark.parametrize("conv", CONVS)
@@ -295,7 +360,7 @@ def test_graphs_larger_than_a_block_and_many_smaller_ones(conv: str) -> None:
     for by_kinds in (False, True)[: 1 + (conv in ONE_HOP)]:
         case = Case(net, mixed_sizes().batch(), by_kinds=by_kinds)
         expected = case.by_modules(torch.float64)
-        agree(case.by_program(torch.float64), expected, 1e-10)
+        agree(case.by_program(torch.float64), expected, dict.fromkeys(vars(expected), 1e-10))
 
 
 @pytest.mark.usefixtures("kinds_of_one_node")
