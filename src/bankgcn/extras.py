@@ -29,6 +29,7 @@ OPTIONAL: dict[str, Library] = {
     "ray": Library("Ray", "bankgcn[ray]"),
     "optuna": Library("Optuna", "bankgcn[tune]"),
     "pyarrow": Library("pyarrow", "bankgcn[parquet]"),
+    "openpyxl": Library("openpyxl", "bankgcn[excel]"),
     "tensorboard": Library("TensorBoard", "bankgcn[tensorboard]"),
     "onnx": Library("ONNX", "bankgcn[onnx]"),
     "onnxscript": Library("ONNX Script", "bankgcn[onnx]"),

@@ -46,6 +46,7 @@ def test_a_batch_equals_what_pyg_collates(drawn: RandomSet, data: st.DataObject)
     torch.testing.assert_close(weight, adjacency.values()[proper])
 
 
+@pytest.mark.datasets("TU/NCI1.zip")
 def test_batches_of_nci1_equal_those_of_pyg_field_by_field(data_root: Path, tmp_path: Path) -> None:
     from torch_geometric.data import Batch
 
@@ -68,10 +69,7 @@ def _nci1_by_pyg(data_root: Path, folder: Path) -> list:
 
     from torch_geometric.io import read_tu_data
 
-    archive = data_root / "TU" / "NCI1.zip"
-    if not archive.exists():
-        pytest.skip("needs TU/NCI1.zip under BANKGCN_DATA")
-    with zipfile.ZipFile(archive) as members:
+    with zipfile.ZipFile(data_root / "TU" / "NCI1.zip") as members:
         for member in members.namelist():
             (folder / Path(member).name).write_bytes(members.read(member))
     data, slices, _ = read_tu_data(str(folder), "NCI1")

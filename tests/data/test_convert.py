@@ -300,3 +300,27 @@ def test_targets_may_be_left_out() -> None:
     assert from_networkx(graphs, has_target=False).y is None
     named = from_networkx(graphs, [{"a": 1.0, "b": None}, {"a": 2, "b": 0.5}])
     assert named.targets == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (10**400, "an integer of about 401 digits"),
+        ([0, -(10**5_000)], "an integer of about 5,001 digits"),
+        (1e300, r"1e\+300"),
+    ],
+)
+def test_a_number_too_large_for_single_precision_is_named_with_its_place(value: object, shown: str) -> None:
+    graph = nx.path_graph(["a", "b"])
+    nx.set_node_attributes(graph, value, "charge")
+    with pytest.raises(GraphError, match=rf"graph 1: 'charge' of node 0 is {shown}, too large: expected .* 3.4e\+38"):
+        from_networkx([nx.Graph(), graph])
+
+
+def test_a_weight_or_a_target_too_large_is_named_with_its_place() -> None:
+    graph = nx.path_graph(2)
+    nx.set_edge_attributes(graph, 10**400, "weight")
+    with pytest.raises(GraphError, match=r"graph 0: edge \(0, 1\) has weight an integer of about 401 digits"):
+        from_networkx([graph])
+    with pytest.raises(GraphError, match="graph 1: the target is an integer of about 5,001 digits"):
+        from_networkx([nx.path_graph(2), nx.path_graph(2)], [1, 10**5_000])

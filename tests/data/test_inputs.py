@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -76,3 +79,29 @@ def test_new_graphs_get_the_columns_that_a_model_expects() -> None:
 
 def test_graphs_without_anything_but_edges_are_read() -> None:
     assert isinstance(as_graph_set([nx.Graph()]), GraphSet)
+
+
+class Table:
+    """What a table of pandas does where this package looks."""
+
+    columns = ("SMILES", "y")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (Table(), r"this is a Table with 'SMILES', 'y': give the column of the graphs, such as table\['SMILES'\]"),
+        ({"smiles": ["C"]}, r"this is a dict with 'smiles': give the column .* such as table\['smiles'\]"),
+        ("molecules.csv", r"this is the path of a file: give bankgcn.load\('molecules.csv'\)"),
+        (Path("runs"), r"this is the path of a file: give bankgcn.load\('runs'\)"),
+        (["a.sdf", "b.sdf"], r"graph 0 is the path of a file: give bankgcn.load\('a.sdf'\) instead of a list"),
+        (__file__, "this is the path of a file: give bankgcn.load"),
+        ("F/C=C/F", "this is a SMILES: put it into a list"),
+    ],
+)
+def test_tables_and_paths_are_no_lists_of_molecules(given: object, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        as_graph_set(given)

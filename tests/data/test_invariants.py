@@ -120,3 +120,18 @@ def test_a_file_with_such_arrays_is_refused_by_name(changes: dict[str, Any], mes
 def test_what_from_edges_makes_is_taken_as_it_is(drawn: RandomSet) -> None:
     graphs = drawn.build(shuffle=True)
     assert replace(graphs).fingerprint == graphs.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"y": ["a", "b\ud800"]}, "the class"),
+        ({"y": [0.5, 1.5], "targets": ["\udfff"]}, "the target"),
+        ({"names": ["one", "\udce9"]}, "the name of a graph"),
+        ({"name": "caf\udce9"}, "the name of the set"),
+        ({"labels": [0, 0], "feature_spec": {"kind": "named", "words": {"k": ["\ud800"]}}}, "the node data"),
+    ],
+)
+def test_texts_that_no_file_can_keep_are_refused_when_they_are_read(options: dict, what: str) -> None:
+    with pytest.raises(GraphError, match=rf"{what} '\S+' holds '.*', half a character"):
+        GraphSet.from_edges([1, 1], np.zeros((2, 0), int), **options)

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from bankgcn.data import sources
+from bankgcn.data.catalog import CATALOG
+from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.jsonlines import write_jsonlines
-from bankgcn.data.sources import fetch_dataset, find_dataset, find_source, load, load_source
+from bankgcn.data.sources import Source, fetch_dataset, find_dataset, find_source, load, load_source
 from bankgcn.data.splits import random_split
 from bankgcn.files.archives import Archive
 from bankgcn.files.downloads import FetchError
@@ -152,16 +154,22 @@ def test_a_slip_in_a_name_gets_a_hint() -> None:
 
 
 def test_a_file_of_unknown_kind_is_refused(root: Path) -> None:
-    (root / "graphs.xlsx").write_bytes(b"PK")
+    (root / "graphs.docx").write_bytes(b"PK")
     with pytest.raises(
-        FileError, match=r"graphs\.xlsx: cannot be read: expected a saved .* or zip .*, a \.csv or \.tsv"
+        FileError, match=r"graphs\.docx: cannot be read: expected a saved .* or zip .*, a \.csv, \.tsv, \.parquet or"
     ):
-        load_source(root / "graphs.xlsx")
+        load_source(root / "graphs.docx")
 
 
-def test_a_compressed_file_is_refused_with_advice(root: Path) -> None:
+def test_a_compression_that_is_not_read_is_refused_with_advice(root: Path) -> None:
+    (root / "graphs.csv.zst").write_bytes(b"\x28\xb5")
+    with pytest.raises(FileError, match=r"graphs\.csv\.zst: is compressed .* \(\.gz, .* are\): unpack it first"):
+        load_source(root / "graphs.csv.zst")
+
+
+def test_a_damaged_compressed_file_is_refused(root: Path) -> None:
     (root / "graphs.csv.gz").write_bytes(b"\x1f\x8b")
-    with pytest.raises(FileError, match=r"graphs\.csv\.gz: is compressed: unpack it first"):
+    with pytest.raises(FileError, match=r"graphs\.csv\.gz: cannot be unpacked"):
         load_source(root / "graphs.csv.gz")
 
 
@@ -303,3 +311,20 @@ def test_a_source_says_what_it_was_recognised_as(root: Path) -> None:
     kinds = {"photos": "a folder of images", "own.csv": "a table of SMILES", "saved": "a saved set"}
     assert {name: find_source(root / name).kind for name in kinds} == kinds
     assert find_source("MUTAG").kind == "a set that comes with the package"
+
+
+def test_edge_labels_of_a_dataset_of_the_catalogue_are_not_noted_but_those_of_the_same_files_by_path_are(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "TU" / "ENZYMES"
+    folder.mkdir(parents=True)
+    parts = {
+        "A": "1, 2\n2, 1\n3, 4\n4, 3\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n",
+        "node_labels": "0\n1\n0\n1\n", "node_attributes": "0\n1\n2\n3\n", "edge_labels": "0\n0\n1\n1\n",
+    }  # fmt: skip
+    for part, text in parts.items():
+        (folder / f"ENZYMES_{part}.txt").write_text(text)
+    published = Source("ENZYMES", "tu", folder, CATALOG["ENZYMES"]).load()
+    own = Source("ENZYMES", "tu", folder).load()
+    assert not any(map(is_edge_note, published.notes))
+    assert any(map(is_edge_note, own.notes))

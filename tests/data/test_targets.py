@@ -12,7 +12,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.data.targets import TargetError, TaskName, encode_targets, is_unknown, scalar
+from bankgcn.data.targets import (
+    TargetError,
+    TargetWords,
+    TaskName,
+    class_name_notes,
+    encode_targets,
+    is_unknown,
+    scalar,
+    with_decimal_points,
+)
 from bankgcn.tasks import TASKS, kind_of
 
 
@@ -214,3 +223,33 @@ def test_several_numbers_may_be_those_of_numpy_or_pytorch() -> None:
     assert encode_targets(torch.tensor([[0.5, 2.0]])).y.tolist() == [[0.5, 2.0]]
     assert encode_targets([[np.float32(0.5), torch.tensor(2)]]).y.tolist() == [[0.5, 2.0]]
     assert encode_targets([{"a": np.float32(0.5), "b": np.int64(2)}]).y.tolist() == [[0.5, 2.0]]
+
+
+def test_words_for_missing_targets_are_read_in_any_case_and_also_in_lists() -> None:
+    words = TargetWords.of("n.d., not  tested,-999")
+    assert words(["N.D.", "Not Tested", -999, -999.0, "yes"]) == [None, None, None, None, "yes"]
+    assert words({"a": "n.d.", "b": 1}) == {"a": None, "b": 1}
+
+
+def test_classes_are_left_apart_unless_case_is_to_be_ignored() -> None:
+    assert TargetWords()("Yes") == "Yes"
+    assert TargetWords.of(None, ignore_case=True)("  Very  High") == "very high"
+
+
+def test_usual_classes_need_no_note() -> None:
+    assert class_name_notes(["no", "yes", "none", "0", "-1"]) == ()
+
+
+def test_each_group_of_spellings_has_a_note() -> None:
+    notes = class_name_notes(["High", "high", "low", "LOW", "?"])
+    assert [note.split(":")[0] for note in notes] == [
+        "the classes 'High' and 'high' differ only in case or blanks, but are learned as different ones",
+        "the classes 'low' and 'LOW' differ only in case or blanks, but are learned as different ones",
+        "the class '?' looks like a missing value, but is learned as a class",
+    ]
+    assert "--missing-words '?' --skip-missing" in notes[2]
+
+
+@pytest.mark.parametrize("cells", [["1.234", "1,5"], ["1,5", "abc"], ["1", "2"], ["1,2,3"], []])
+def test_only_unmistakable_decimal_commas_become_points(cells: list[str]) -> None:
+    assert with_decimal_points(cells) is None

@@ -159,3 +159,18 @@ def test_a_file_keeps_the_permissions_of_the_one_that_it_replaces(tmp_path: Path
     write(tmp_path / "file")
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
     assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_the_longest_names_are_written_and_what_a_killed_process_left_of_them_is_removed(tmp_path: Path) -> None:
+    name = "n" * 255
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    with atomic_write(tmp_path / name) as file:
+        file.write(b"1")
+        (unfinished,) = tmp_path.iterdir()
+    left = tmp_path / unfinished.name.replace(f".{os.getpid()}-", f".{ended.pid}-")
+    left.touch()
+    os.utime(left, (0, 0))
+    with atomic_write(tmp_path / name) as file:
+        file.write(b"2")
+    assert [path.name for path in tmp_path.iterdir()] == [name]

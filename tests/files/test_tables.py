@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,15 @@ def test_columns_are_written_as_csv() -> None:
     file = io.BytesIO()
     write_csv(file, [("n", [1, 2]), ("v", [1 / 3, None]), ("word", ["a,b", 'say "x"'])])
     assert file.getvalue() == b'n,v,word\n1,0.3333333333333333,"a,b"\n2,,"say ""x"""\n'
+
+
+def test_many_columns_take_time_in_proportion_to_their_number(tmp_path: Path) -> None:
+    names = [f"column{number}" for number in range(40_000)]
+    started = time.process_time()
+    table = _table(tmp_path, f"{','.join(names)}\n{',' * 39_999}\n".encode())
+    both = table.followed_by(table)
+    assert [table.column(name) for name in names[-1_000:]] == [[""]] * 1_000
+    assert both.header == tuple(names)
+    assert time.process_time() - started < 5  # when each name was compared with all others: 22 seconds
+    with pytest.raises(FileError, match="'column39' and 39,960 more"):
+        table.column("smiles")

@@ -21,7 +21,7 @@ from bankgcn.files.errors import FileError
 if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet
 
-READERS_VERSION = 6  # raise it when a reader gives other graphs for the same file
+READERS_VERSION = 7  # raise it when a reader gives other graphs for the same file
 SETTLED = 2.0  # seconds; on some file systems two writes within this time leave the same time stamp
 
 

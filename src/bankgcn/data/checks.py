@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +33,30 @@ def check_rows(name: str, array: NDArray, count: int, what: str) -> None:
     """Raise an error unless the array has ``count`` rows."""
     if array.ndim < 1 or len(array) != count:
         raise GraphError(f"{name} has shape {array.shape}, expected ({count}, ...): one row per {what}")
+
+
+def check_text(value: object, what: str) -> None:
+    r"""Raise an error if a text cannot be written to a file in UTF-8; of lists and tables, look at all texts.
+
+    JSON can write half a character, as in ``"\ud800"``. Python reads it, and fails when it writes it.
+
+    Args:
+        value: A text, a list or a table of them, or anything else.
+        what: What the message calls the text.
+    """
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            half = value[error.start]
+            raise GraphError(
+                f"{what} {value[:40]!r} holds {half!r}, half a character, which no file can keep: correct the text"
+            ) from error
+    elif isinstance(value, Mapping):
+        check_text([*value, *value.values()], what)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            check_text(each, what)
 
 
 def check_num_nodes(num_nodes: ArrayLike | Tensor) -> NDArray[np.int64]:

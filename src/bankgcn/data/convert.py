@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,12 +12,13 @@ from torch import Tensor
 
 from bankgcn.data.batch import pointers
 from bankgcn.data.checks import as_array, check_edge_index, check_rows
+from bankgcn.data.edge_data import edge_note
 from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.networkx_nodes import node_signals
-from bankgcn.data.targets import Targets, encode_targets
+from bankgcn.data.targets import Targets, encode_targets, shown_number
 from bankgcn.extras import require
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 TargetArray = ArrayLike | Tensor | None
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def from_pyg(
@@ -40,7 +42,8 @@ def from_pyg(
     """The graphs of a list of PyG's ``Data``.
 
     Reads ``x``, ``edge_index``, ``y`` (a word or one integer is a class, several integers or real numbers are targets)
-    and weights: ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Ignores everything else.
+    and weights: ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Ignores everything else; a note
+    of the set names another ``edge_attr``.
 
     Args:
         data_list: The graphs.
@@ -66,6 +69,7 @@ def from_pyg(
         **_targets(y, has_target, lambda: Targets(_join("y", data_list, _pyg_target, [1] * len(data_list), "graph"))),
         name=name,
         asymmetric=asymmetric,
+        notes=edge_note(["edge_attr"] if any(map(_has_unused_attribute, data_list)) else []),
     )
 
 
@@ -97,7 +101,8 @@ def from_networkx(
 ) -> GraphSet:
     """The graphs of a list of NetworkX graphs; numbers of the nodes become attributes, words become labels.
 
-    The set keeps the schema as its ``feature_spec``, so that a model knows which words its columns stand for.
+    The set keeps the schema as its ``feature_spec``, so that a model knows which words its columns stand for. Of the
+    data of edges, only weights are read; a note of the set names the others.
 
     Args:
         graphs: The graphs; their nodes may be anything and keep their order.
@@ -116,14 +121,17 @@ def from_networkx(
     """
     num_nodes = [graph.number_of_nodes() for graph in graphs]
     edges = [_networkx_edges(number, graph, weight) for number, graph in enumerate(graphs)]
+    signals = node_signals(graphs, schema, attributes, categories)
+    notes = (*signals.pop("notes", ()), *edge_note(_unused_edge_keys(graphs, weight)))
     return GraphSet.from_edges(
         num_nodes,
         _number_nodes(num_nodes, [pairs for pairs, _ in edges]),
-        **node_signals(graphs, schema, attributes, categories),
+        **signals,
         edge_weight=np.concatenate([np.zeros(0), *(weights for _, weights in edges)]),
         **_targets(y, has_target, lambda: _networkx_targets(graphs)),
         name=name,
         asymmetric=asymmetric,
+        notes=notes,
     )
 
 
@@ -251,6 +259,16 @@ def _pyg_weight(data: Data) -> Tensor | None:
     return attribute if attribute is not None and attribute.dim() == 1 and attribute.is_floating_point() else None
 
 
+def _has_unused_attribute(data: Data) -> bool:
+    attribute = data.get("edge_attr")
+    return attribute is not None and attribute.numel() > 0 and attribute is not _pyg_weight(data)
+
+
+def _unused_edge_keys(graphs: Sequence[nx.Graph], weight: str | None) -> list[str]:
+    keys = {str(key) for graph in graphs for *_, data in graph.edges(data=True) for key in data}
+    return [repr(key) for key in sorted(keys - {weight})]
+
+
 def _pyg_target(data: Data) -> NDArray | None:
     """The target as one row: a number as it is, several numbers as a real vector."""
     if data.y is None:
@@ -276,10 +294,11 @@ def _networkx_edges(
     triples = [(number[i], number[j], 1 if weight is None else w) for i, j, w in graph.edges(data=weight, default=1)]
     pairs = np.array([triple[:2] for triple in triples], np.int64).reshape(-1, 2).T
     for (i, j), (*_, value) in zip(graph.edges(), triples, strict=True):
-        if not isinstance(value, Real) or not 0 <= float(value) < math.inf:
+        if not isinstance(value, Real) or not 0 <= value <= _LARGEST:  # type: ignore[operator]
+            shown = shown_number(value) if isinstance(value, Real) else repr(value)
             raise GraphError(
-                f"graph {graph_number}: edge ({i!r}, {j!r}) has {weight} {value!r}, expected a finite number that is "
-                "not negative (weight=None reads no weights)"
+                f"graph {graph_number}: edge ({i!r}, {j!r}) has {weight} {shown}, expected a finite number that is "
+                f"not negative, up to {_LARGEST:.1e} (weight=None reads no weights)"
             )
     weights = np.array([triple[2] for triple in triples], np.float64)
     if graph.is_directed():

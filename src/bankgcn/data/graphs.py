@@ -64,6 +64,7 @@ class GraphSet:
     notes: tuple[str, ...] = ()
     feature_spec: FeatureSpec = field(default_factory=dict)  # how the node features were made; see features.spec
     skipped: tuple[tuple[int, str], ...] = ()  # rows of the source that have no graph, counted from 0, and why
+    ids: tuple[str, ...] | None = None  # by which a user knows the graphs, where their names are something else: SMILES
 
     def __post_init__(self) -> None:
         check_invariants(self)
@@ -336,6 +337,7 @@ class GraphSet:
             labels=None if self.labels is None else self.labels[nodes],
             y=None if self.y is None else self.y[chosen],
             names=None if self.names is None else tuple(self.names[i] for i in chosen),
+            ids=None if self.ids is None else tuple(self.ids[i] for i in chosen),
             skipped=(),
         )
         subset.__dict__["node_colors"] = self.node_colors.of(chosen)

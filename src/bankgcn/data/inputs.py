@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bankgcn.data.convert import from_networkx, from_pyg
@@ -12,7 +14,10 @@ from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.join import join
+from bankgcn.data.readers import READERS
 from bankgcn.data.readers.molecules import expected_features, from_smiles
+
+SHOWN = 5  # names of columns in a message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,16 +103,15 @@ def as_graph_set(graphs: Any, options: InputOptions | None = None, expected: Fea
     """
     if isinstance(graphs, GraphSet):
         return graphs
-    single = _form(graphs)
-    if single is not None:
-        advice = "; bankgcn.load(path) reads a file" if isinstance(graphs, str) else ""
-        raise GraphError(f"expected a list of graphs, but this is {single}: put it into a list{advice}")
+    _check_list(graphs)
     try:
         items = list(graphs)
     except TypeError as error:
         raise GraphError(f"expected a list of graphs, but this is of type {type(graphs).__name__}") from error
     if not items:
         raise GraphError("there are no graphs")
+    if _is_path(items[0]):
+        raise GraphError(f"graph 0 is the path of a file: give bankgcn.load({os.fspath(items[0])!r}) instead of a list")
     forms = [_form(item) for item in items]
     for number, form in enumerate(forms):
         if form is None:
@@ -116,6 +120,43 @@ def as_graph_set(graphs: Any, options: InputOptions | None = None, expected: Fea
             raise GraphError(f"graph {number} is {form}, but graph 0 is {forms[0]}: expected one kind")
     convert = FORMS[str(forms[0])].convert
     return convert(items, options or InputOptions(), expected or {})
+
+
+def _check_list(graphs: Any) -> None:
+    """Raise an error that says what to give instead of a path, a table or a single graph.
+
+    A table is noticed by its columns: iterating over it gives their names, which are texts, as SMILES are.
+    """
+    if _is_path(graphs):
+        raise GraphError(f"expected graphs, but this is the path of a file: give bankgcn.load({os.fspath(graphs)!r})")
+    single = _form(graphs)
+    if single is not None:
+        advice = "; bankgcn.load(path) reads a file" if isinstance(graphs, str) else ""
+        raise GraphError(f"expected a list of graphs, but this is {single}: put it into a list{advice}")
+    if isinstance(graphs, Mapping) or hasattr(graphs, "columns"):
+        names = [str(name) for name in (graphs if isinstance(graphs, Mapping) else _column_names(graphs))]
+        likely = next((name for name in names if "smiles" in name.lower()), "smiles")
+        listed = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+        raise GraphError(
+            f"expected a list of graphs, but this is a {type(graphs).__name__} with {listed}: give the column of the "
+            f"graphs, such as table[{likely!r}]"
+        )
+
+
+def _column_names(table: Any) -> Iterable[Any]:
+    """Names of the columns of a table of pandas or Polars; in a table of Arrow, ``columns`` are the columns."""
+    return getattr(table, "column_names", None) or table.columns
+
+
+def _is_path(item: Any) -> bool:
+    """Whether this is a path, or a text that names a file: it ends as one, or has folders and exists."""
+    if not isinstance(item, str):
+        return isinstance(item, os.PathLike)
+    ends = tuple(suffix for reader in READERS.values() for suffix in reader.suffixes)
+    try:
+        return item.lower().endswith(ends) or (os.sep in item and Path(item).exists())
+    except (OSError, ValueError):  # too long for a name, or with a character that no name has
+        return False
 
 
 def _form(item: Any) -> str | None:

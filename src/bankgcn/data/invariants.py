@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.data.checks import check_targets, check_widths
+from bankgcn.data.checks import check_targets, check_text, check_widths
 from bankgcn.data.errors import GraphError
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ def check_invariants(graphs: GraphSet) -> None:
     _check_targets(graphs)
     if graphs.names is not None and len(graphs.names) != len(graphs):
         raise GraphError(f"there are {len(graphs.names)} names for {len(graphs)} graphs")
+    if graphs.ids is not None and len(graphs.ids) != len(graphs):
+        raise GraphError(f"there are {len(graphs.ids)} ids for {len(graphs)} graphs")
+    _check_encodable(graphs)
 
 
 def check_values(graphs: GraphSet) -> None:
@@ -59,7 +62,7 @@ def check_values(graphs: GraphSet) -> None:
 
 def check_texts(graphs: GraphSet) -> None:
     """Raise an error unless names and notes are texts, and the feature spec is a table."""
-    for name in ("classes", "targets", "names", "notes"):
+    for name in ("classes", "targets", "names", "notes", "ids"):
         texts = getattr(graphs, name)
         if texts is not None and not (isinstance(texts, tuple) and all(isinstance(text, str) for text in texts)):
             raise GraphError(f"{name} are not texts")
@@ -68,6 +71,16 @@ def check_texts(graphs: GraphSet) -> None:
     for row, reason in graphs.skipped:
         if not isinstance(row, int) or row < 0 or not isinstance(reason, str):
             raise GraphError(f"skipped holds ({row!r}, {reason!r}), expected the number of a row and a reason")
+
+
+def _check_encodable(graphs: GraphSet) -> None:
+    """Raise an error if a file in UTF-8 could not keep a text of the set: now, not when a trained model is written."""
+    check_text(graphs.classes, "the class")
+    check_text(graphs.targets, "the target")
+    check_text(graphs.name, "the name of the set")
+    check_text(graphs.feature_spec, "the node data")
+    if graphs.names is not None and not all(map(str.isascii, map(str, graphs.names))):
+        check_text(graphs.names, "the name of a graph")
 
 
 def _check_array(name: str, array: NDArray | None, rows: int, type_name: str, dimensions: int = 1) -> None:

@@ -34,6 +34,7 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
         _check_same(first, other, number)
     notes = dict.fromkeys(note for each in sets for note in each.notes)
     named = all(each.names is not None for each in sets)
+    identified = all(each.ids is not None for each in sets)
     return replace(
         first,
         node_ptr=pointers(np.concatenate([each.num_nodes for each in sets])),
@@ -47,6 +48,7 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
         labels=_optional(sets, lambda each: each.labels),
         y=_optional(sets, lambda each: each.y),
         names=tuple(name for each in sets for name in each.names or ()) if named else None,
+        ids=tuple(one for each in sets for one in each.ids or ()) if identified else None,
         notes=tuple(notes),
     )
 

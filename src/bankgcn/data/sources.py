@@ -12,20 +12,21 @@ from typing import Any, cast
 from bankgcn.data.builtin import BUILTIN
 from bankgcn.data.cache import cached, data_roots, download_root
 from bankgcn.data.catalog import CATALOG, Dataset, find_in_catalog
+from bankgcn.data.edge_data import is_edge_note, warn_of_edge_data
 from bankgcn.data.features.refit import conform, refit
+from bankgcn.data.features.scaling import scale_numbers
 from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.graphs import GraphSet, Indices
 from bankgcn.data.readers import READERS
 from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.splits import Split, split_targets
-from bankgcn.data.targets import Targets, TaskName
+from bankgcn.data.targets import Targets, TargetWords, TaskName
 from bankgcn.files.archives import Archive, check_archive, unpack
+from bankgcn.files.compression import UNSUPPORTED, plain_stem
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.files.errors import FileError
 from bankgcn.files.tables import TextTable
-
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Source:
         return None if read is None or self.path is None else read(self.path)
 
     def target_reader(
-        self, target: str | None, task: str, required: bool
+        self, target: str | None, task: str, required: bool, words: TargetWords
     ) -> Callable[[Sequence[int]], tuple[list[int], Targets]] | None:
         """What reads the targets of some rows, apart from the graphs, and tells which rows have one.
 
@@ -68,6 +69,7 @@ class Source:
             target: The option of the reader.
             task: What the targets are.
             required: Whether it is an error if no row has the target that ``target`` names.
+            words: How words of targets are read.
 
         Returns:
             From rows to those whose targets are known, and these targets; ``None`` if the source has no such reader.
@@ -75,7 +77,7 @@ class Source:
         path, read = self.path, None if self.path is None else READERS[self.reader].known_targets
         if path is None or read is None:
             return None
-        return lambda rows: read(path, rows, target, cast("TaskName", task), required)
+        return lambda rows: read(path, rows, target, cast("TaskName", task), required, words)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -130,7 +132,10 @@ class Source:
             read = partial(read, progress=progress)
         key = {"reader": self.reader, **options}
         graphs = cached(self.name, read, reader.files(path), key) if reader.cached else read()
-        return replace(graphs, notes=(*notes, *graphs.notes)) if notes else graphs
+        own = graphs.notes
+        if self.entry is not None:  # which is learned as published, and its records keep their notes
+            own = tuple(note for note in own if not is_edge_note(note))
+        return replace(graphs, notes=(*notes, *own)) if (*notes, *own) != graphs.notes else graphs
 
     def _notes(self, reader: Reader, path: Path) -> tuple[str, ...]:
         """What the catalogue notes on a set of this name, and whether the folder could be read in another way.
@@ -157,12 +162,18 @@ class Source:
             raise ValueError(f"{self.name} has no targets to learn: there is nothing to split")
         return split_targets(graphs.y, seed)
 
-    def fitted(self, graphs: GraphSet, train: Indices) -> GraphSet:
+    def fitted(self, graphs: GraphSet, train: Indices, scale: str | None = None) -> GraphSet:
         """The graphs with signals learned from the training graphs alone; see :mod:`bankgcn.data.features.refit`.
 
         A dataset of the catalogue stays as it is: published results use the labels and ranges of all its graphs.
+
+        Args:
+            graphs: The graphs.
+            train: The training graphs.
+            scale: How to scale numbers of nodes; see :func:`bankgcn.data.features.scaling.scale_numbers`.
         """
-        return refit(graphs, train) if self.entry is None else graphs
+        fitted = refit(graphs, train) if self.entry is None else graphs
+        return fitted if scale is None else scale_numbers(fitted, train, scale)
 
 
 def load(name: str, data_root: str | Path | None = None, **options: Any) -> GraphSet:
@@ -171,8 +182,13 @@ def load(name: str, data_root: str | Path | None = None, **options: Any) -> Grap
 
 
 def load_source(source: str | Path, data_root: str | Path | None = None, **options: Any) -> GraphSet:
-    """The graphs of a dataset or of a path; see :func:`find_source` and :meth:`Source.load`."""
-    return find_source(source, data_root).load(**options)
+    """The graphs of a dataset or of a path; see :func:`find_source` and :meth:`Source.load`.
+
+    Warns if the edges of a path carry data that no network uses.
+    """
+    graphs = find_source(source, data_root).load(**options)
+    warn_of_edge_data(graphs, stacklevel=2)
+    return graphs
 
 
 def find_source(source: str | Path, data_root: str | Path | None = None) -> Source:
@@ -189,14 +205,18 @@ def find_source(source: str | Path, data_root: str | Path | None = None) -> Sour
     """
     if isinstance(source, str) and source.lower() in {name.lower() for name in CATALOG}:
         return find_dataset(source, data_root)
+    if source == "":  # its path would be the current folder
+        raise ValueError(f"the name of the graphs is empty: expected a dataset's name, {_accepted()}")
     path = Path(source).expanduser()
+    if path.is_symlink() and not path.exists():
+        raise FileError("is a symbolic link that leads to nothing, or to itself", path)
     if not path.exists():
         near = difflib.get_close_matches(str(source).lower(), {name.lower(): name for name in CATALOG}, n=1)
         hint = f"; did you mean {find_in_catalog(near[0]).name}?" if near else ""
         raise ValueError(
             f"{str(source)!r} is neither a dataset nor a file or folder: expected a dataset's name, {_accepted()}{hint}"
         )
-    return Source(path.resolve().stem, _reader_of(path), path)
+    return Source(plain_stem(path.resolve()), _reader_of(path), path)
 
 
 def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
@@ -273,8 +293,8 @@ def _reader_of(path: Path) -> str:
     for name, reader in READERS.items():
         if reader.recognises(path):
             return name
-    if path.suffix.lower() in COMPRESSED:
-        raise FileError("is compressed: unpack it first", path)
+    if path.suffix.lower() in UNSUPPORTED:
+        raise FileError("is compressed in a way that is not read (.gz, .bz2, .xz and .zip are): unpack it first", path)
     raise FileError(f"cannot be read: expected {_accepted()}", path)
 
 

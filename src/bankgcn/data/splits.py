@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from bankgcn.data.checks import as_array
 from bankgcn.data.errors import GraphError
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checksums import CURE
+from bankgcn.files.checksums import CURE, with_checksum, without_checksum
 from bankgcn.files.errors import FileError
 from bankgcn.files.json_text import read_json
 
@@ -55,14 +55,19 @@ class Split:
         """SHA-256 of the three parts: equal splits have equal hashes."""
         return hashlib.sha256(json.dumps(self._lists()).encode()).hexdigest()
 
-    def save(self, path: str | os.PathLike[str], fingerprint: str) -> None:
+    def save(
+        self, path: str | os.PathLike[str], fingerprint: str, seen: Sequence[int] | NDArray[np.uint64] = ()
+    ) -> None:
         """Write the split to a JSON file, atomically.
 
         Args:
             path: The file.
             fingerprint: Fingerprint of the graphs: ``graphs.fingerprint``.
+            seen: Hashes of the training and validation graphs, see
+                :func:`bankgcn.data.duplicates.graph_hashes`: other files may hold the same graphs.
         """
-        content = {"format": FORMAT, "graphs": fingerprint, "hash": self.hash, **self._lists()}
+        content: dict[str, Any] = {"format": FORMAT, "graphs": fingerprint, "hash": self.hash, **self._lists()}
+        content["seen"] = with_checksum({"graphs": [f"{int(one):016x}" for one in seen]})
         with atomic_write(path) as file:
             file.write(json.dumps(content).encode() + b"\n")
 
@@ -83,6 +88,21 @@ class Split:
         if split.hash != content["hash"]:
             raise FileError("was changed: its content differs from its hash", path)
         return split
+
+    @staticmethod
+    def load_seen(path: str | os.PathLike[str]) -> NDArray[np.uint64]:
+        """The hashes of the training and validation graphs that were saved with a split; none in earlier files.
+
+        Raises:
+            FileError: The file is not a split, or was changed.
+        """
+        content = _read_json(path)
+        if "seen" not in content:
+            return np.zeros(0, np.uint64)
+        try:
+            return np.array([int(one, 16) for one in without_checksum(content["seen"])["graphs"]], np.uint64)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise FileError(f"is damaged: its hashes of graphs cannot be read ({error})", path) from error
 
     def _lists(self) -> dict[str, list[int]]:
         return {part: getattr(self, part).tolist() for part in PARTS}

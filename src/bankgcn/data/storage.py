@@ -21,6 +21,8 @@ def save_set(graphs: GraphSet, path: str | os.PathLike[str]) -> None:
     members = {member.name: getattr(graphs, member.name) for member in fields(graphs)}
     arrays = {name: value for name, value in members.items() if isinstance(value, np.ndarray)}
     rest = {name: value for name, value in members.items() if name not in arrays}
+    if graphs.ids is None:
+        del rest["ids"]  # earlier versions read sets without ids
     write_arrays(path, {**rest, "fingerprint": graphs.fingerprint}, arrays)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -22,9 +23,41 @@ TaskName = Literal["classes", "values", "labels"]
 
 MISSING_WORDS = frozenset({"", "na", "n/a", "<na>", "#n/a", "#na", "null"})  # in upper or lower case
 PYTHON_NONE = "None"  # so written alone: none is a word, such as the lowest grade of a scale
+MOST_BITS = 10_000  # of an integer: of more than 4,300 digits, Python makes no text
 MANY_CLASSES = 20  # more distinct whole numbers than this may be values that happen to be whole
 _PADDED = re.compile(r"[+-]?0\d+")  # such as 007: a name as a class, the number 7 as a value
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?\d+")
+_ABBREVIATIONS = (
+    "n.d.",
+    "n.d",
+    "nd",
+    "n/d",
+    "n.a.",
+    "n.a",
+    "n.t.",
+    "nt",
+    "unk",
+    "tbd",
+    "-",
+    "--",
+    "---",
+    "?",
+    "??",
+    ".",
+)
+_PHRASES = (
+    "unknown",
+    "missing",
+    "untested",
+    "undetermined",
+    "not determined",
+    "not tested",
+    "not available",
+    "no data",
+)
+_UNKNOWN_WORDS = frozenset({*_ABBREVIATIONS, *_PHRASES, "not measured", "\N{EN DASH}", "\N{EM DASH}"})
+"""Words that often stand for a missing value, but may be classes."""
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -34,6 +67,39 @@ class Targets(NamedTuple):
     y: NDArray | None = None  # (G,) int64 classes, or (G,) or (G, T) float32 numbers
     classes: tuple[str, ...] | None = None
     targets: tuple[str, ...] = ()  # names of the columns of numbers
+
+
+class TargetWords(NamedTuple):
+    """How words of targets are read.
+
+    Args:
+        missing: Words that stand for a missing target, in lower case, with single blanks.
+        ignore_case: Whether words that differ only in case or blanks are the same: all become lower case.
+
+    Example:
+        >>> words = TargetWords.of("n.d., -1", ignore_case=True)
+        >>> [words(target) for target in ("Yes", "N.D.", 0.5, -1)]
+        ['yes', None, 0.5, None]
+    """
+
+    missing: frozenset[str] = frozenset()
+    ignore_case: bool = False
+
+    @classmethod
+    def of(cls, missing_words: str | None, ignore_case: bool = False) -> TargetWords:
+        """The same from words that are separated by commas."""
+        words = map(folded, (missing_words or "").split(","))
+        return cls(frozenset(word for word in words if word), ignore_case)
+
+    def __call__(self, target: Any) -> Any:
+        """A target, or each of several, as it is meant."""
+        if isinstance(target, Mapping):
+            return {name: self(each) for name, each in target.items()}
+        if isinstance(target, list | tuple):
+            return [self(each) for each in target]
+        if target is None or folded(name_of_class(target)) in self.missing:
+            return None
+        return folded(target) if self.ignore_case and isinstance(target, str) else target
 
 
 class TargetError(GraphError):
@@ -70,6 +136,64 @@ def scalar(text: str) -> int | float | str | None:
             continue
         return None if number != number else number
     return text
+
+
+def folded(word: str) -> str:
+    """A word in lower case, with single blanks inside.
+
+    Example:
+        >>> folded(" Very  High")
+        'very high'
+    """
+    return " ".join(word.lower().split())
+
+
+def class_name_notes(classes: Sequence[str]) -> tuple[str, ...]:
+    """Notes on classes that may be meant as one, or as missing values, with the options that read them so.
+
+    Example:
+        >>> for note in class_name_notes(["Yes", "n.d.", "no", "yes"]):
+        ...     print(note)
+        the classes 'Yes' and 'yes' differ only in case or blanks, but are learned as different ones: --ignore-case \
+makes them one (in Python ignore_case=True)
+        the class 'n.d.' looks like a missing value, but is learned as a class: --missing-words n.d. --skip-missing \
+leaves its graphs out (in Python missing_words="n.d.", missing="skip")
+    """
+    spellings: dict[str, list[str]] = {}
+    for name in classes:
+        spellings.setdefault(folded(name), []).append(name)
+    notes = [
+        f"the classes {' and '.join(map(repr, names))} differ only in case or blanks, but are learned as different "
+        "ones: --ignore-case makes them one (in Python ignore_case=True)"
+        for names in spellings.values()
+        if len(names) > 1
+    ]
+    unknown = [names[0] for word, names in spellings.items() if word in _UNKNOWN_WORDS]
+    if unknown:
+        words, one = ",".join(unknown), len(unknown) == 1
+        notes.append(
+            f"the class{'' if one else 'es'} {', '.join(map(repr, unknown))} look{'s' if one else ''} like a missing "
+            f"value, but {'is' if one else 'are'} learned as a class: --missing-words {shlex.quote(words)} "
+            f'--skip-missing leaves {"its" if one else "their"} graphs out (in Python missing_words="{words}", '
+            'missing="skip")'
+        )
+    return tuple(notes)
+
+
+def with_decimal_points(texts: Sequence[str]) -> list[str] | None:
+    """Numbers with points for decimal commas; ``None`` if there is no such comma, or a text is something else.
+
+    Numbers with points do not go together with decimal commas: then either may separate thousands.
+
+    Example:
+        >>> with_decimal_points(["844,4", "12", "NA"]), with_decimal_points(["1.234", "1,5"])
+        (['844.4', '12', 'NA'], None)
+    """
+    known = [text.strip() for text in texts if scalar(text) is not None]
+    commas = [text for text in known if _DECIMAL_COMMA.fullmatch(text)]
+    if not commas or any(not _DECIMAL_COMMA.fullmatch(text) and not _WHOLE.fullmatch(text) for text in known):
+        return None
+    return [text.replace(",", ".") for text in texts]
 
 
 def is_unknown(target: Target) -> bool:
@@ -170,6 +294,9 @@ def _encode_column(
     for graph, value in enumerate(values):
         if is_unknown(value):
             raise TargetError(f"{_column(name)}there is no target", graph)
+        if isinstance(value, int) and value.bit_length() > MOST_BITS:
+            shown = shown_number(value)
+            raise TargetError(f"{_column(name)}the target is {shown}: expected a shorter one, or a word", graph)
     if task is None and classes is None:
         task = _guess_task(values, name)
     if task in ("values", "labels"):
@@ -215,7 +342,9 @@ def _number(value: Scalar, name: str | int | None, graph: int) -> float:
     if isinstance(value, str):
         raise TargetError(f"{_column(name)}target {value!r} is not a number", graph)
     if not abs(value) <= _LARGEST:
-        raise TargetError(f"{_column(name)}target {value} is not a finite number of single precision", graph)
+        raise TargetError(
+            f"{_column(name)}target {shown_number(value)} is not a finite number of single precision", graph
+        )
     return float(value)
 
 
@@ -236,7 +365,8 @@ def _guess_task(values: Sequence[Any], name: str | None) -> TaskName:
         if isinstance(value, str) and real is not None:
             raise TargetError(
                 f"{_column(name)}target {value!r} is not a number, but others are, such as {real}: leave it empty if "
-                'it is missing (task="classes" makes a class of every value)',
+                'it is missing (missing_words="WORD" reads WORD as missing, task="classes" makes a class of every '
+                "value)",
                 graph,
             )
     return "classes"
@@ -269,6 +399,13 @@ def name_of_class(value: Scalar) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def shown_number(value: Any) -> str:
+    """A number for a message; of an integer with very many digits, which Python does not convert, their number."""
+    if isinstance(value, int) and abs(value) >= 10**30:
+        return f"an integer of about {int(value.bit_length() * math.log10(2)) + 1:,} digits"
+    return repr(value)
 
 
 def _by_number_then_word(name: str) -> tuple[bool, float, str]:

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from bankgcn.files.errors import FileError
+from bankgcn.files.regular import check_regular
 
 MAX_MEMBERS = 10_000
 MAX_BYTES = 4 << 30  # of all members together, unpacked; the largest TU set stays far below
@@ -97,8 +98,11 @@ class Archive:
     def __init__(self, path: Path, *, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBERS):
         self.path = path
         try:
+            check_regular(path)  # a pipe would wait for a writer
             with zipfile.ZipFile(path) as archive:
                 members = archive.infolist()
+        except FileError:
+            raise
         except _READ_ERRORS as error:
             raise FileError(f"not a readable zip file: {_reason(error)}", path) from error
         if len(members) > max_members:

@@ -20,7 +20,8 @@ from bankgcn.files.atomic import atomic_write
 from bankgcn.files.checksums import CURE, SHA256, crc32_of, with_checksum, without_checksum
 from bankgcn.files.container import MAGIC, read_container
 from bankgcn.files.errors import FileError
-from bankgcn.files.json_text import check_regular, parse_json
+from bankgcn.files.json_text import parse_json
+from bankgcn.files.regular import check_regular
 from bankgcn.files.tensors import map_tensors
 
 KEY = "bankgcn.arrays"

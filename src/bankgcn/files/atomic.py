@@ -20,6 +20,8 @@ from typing import BinaryIO
 SHARED_AGE = 3600.0
 """Seconds without a change after which an unfinished file in a folder that machines may share has no writer."""
 
+LONGEST_STEM = 200  # bytes; the rest of the name of an unfinished file has at most 40
+
 _UNFINISHED = re.compile(r"\..+\.(\d{1,9})-([0-9a-f]+)\.part")
 _MACHINE = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 """Stands in the names of unfinished files: the number of a process means something on its own machine alone."""
@@ -40,9 +42,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    remove_unfinished(target.parent, SHARED_AGE, target.name)
+    remove_unfinished(target.parent, SHARED_AGE, _stem(target.name))
     # In the same folder, because a rename is atomic only within one file system.
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}-{_MACHINE}{secrets.token_hex(4)}.part")
+    unfinished = target.with_name(f".{_stem(target.name)}.{os.getpid()}-{_MACHINE}{secrets.token_hex(4)}.part")
     try:
         with _naming(path, unfinished), open(unfinished, "xb") as file:
             if target.exists():
@@ -67,7 +69,7 @@ def remove_unfinished(folder: Path, min_age: float = 0.0, name: str | None = Non
         folder: Where to look.
         min_age: Seconds without a change before a file of another machine is removed; ``SHARED_AGE`` where other
             machines may write, as the numbers of their processes mean nothing here.
-        name: Only what was to become a file of this name; all by default.
+        name: Only what was to become a file of this name, which is not too long; all by default.
     """
     for path in folder.glob(".*.part" if name is None else f".{glob.escape(name)}.*.part"):
         match = _UNFINISHED.fullmatch(path.name)
@@ -76,6 +78,15 @@ def remove_unfinished(folder: Path, min_age: float = 0.0, name: str | None = Non
         with suppress(OSError):  # not ours to remove, or gone already
             if match[2].startswith(_MACHINE) or time.time() - path.stat().st_mtime >= min_age:
                 path.unlink()
+
+
+def _stem(name: str) -> str:
+    """What the name of an unfinished file begins with: that of the file, if it leaves room for the rest.
+
+    File systems allow 255 bytes. Of a longer name the hash remains, so that names with one beginning stay apart.
+    """
+    encoded = os.fsencode(name)
+    return name if len(encoded) <= LONGEST_STEM else hashlib.sha256(encoded).hexdigest()
 
 
 @contextmanager

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
-from bankgcn.files.errors import FileError
+from bankgcn.files.regular import read_regular
 
 MAX_BYTES = 256 << 20  # of a JSON file; the split of ten million graphs has half of it
 
@@ -33,21 +31,8 @@ def read_json(path: Path) -> Any:
         FileError: It is too large, or no regular file.
         OSError: It cannot be opened.
     """
-    check_regular(path)
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise FileError(f"has {size:,} bytes, more than the limit of {MAX_BYTES:,}", path)
+    content = read_regular(path, MAX_BYTES)
     try:
-        return parse_json(path.read_bytes())
+        return parse_json(content)
     except ValueError as error:
         raise ValueError(f"is not a complete JSON file ({error})") from error
-
-
-def check_regular(path: str | os.PathLike[str]) -> None:
-    """Raise a ``FileError`` if the path is a pipe or a device: reading from it might never end.
-
-    A folder is left to ``open``, whose error says what it is.
-    """
-    mode = os.stat(path).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise FileError("is no regular file but a pipe or a device", path)

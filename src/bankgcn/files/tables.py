@@ -1,14 +1,17 @@
-"""Tables in text: CSV files with a line of column names."""
+"""Tables in text: CSV files with a line of column names. They may be compressed."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from bankgcn.files.compression import open_plain
 from bankgcn.files.errors import FileError
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DELIMITERS = ",;\t"
+SHOWN = 40  # names of columns in a message
 
 Cell = str | int | float | None
 Columns = list[tuple[str, Sequence[Cell]]]
@@ -24,18 +28,34 @@ Columns = list[tuple[str, Sequence[Cell]]]
 
 @dataclass(frozen=True)
 class TextTable:
-    """The cells of a CSV file, and the line of the file on which each row ends."""
+    """The cells of a table as text, and where its rows are.
+
+    Args:
+        path: The file.
+        header: Names of the columns.
+        rows: The cells of each row.
+        lines: The line of the file on which each row ends.
+        delimiter: What separates the cells in the file; empty if it is no text.
+        notes: What a user should know about the file.
+    """
 
     path: Path
     header: tuple[str, ...]
     rows: Sequence[Sequence[str]]
     lines: Sequence[int]
+    delimiter: str = ","
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each column by its name; a search in the header would be slow in a table of many columns."""
+        return {name: place for place, name in reversed([*enumerate(self.header)])}  # the first of equal names
 
     def column(self, name: str) -> list[str]:
         """The cells of a column, by its exact name."""
-        if name not in self.header:
+        if name not in self.places:
             raise FileError(f"has no column {name!r}; its columns are {self.listed()}", self.path)
-        place = self.header.index(name)
+        place = self.places[name]
         return [row[place] for row in self.rows]
 
     def take(self, rows: Sequence[int]) -> TextTable:
@@ -47,17 +67,20 @@ class TextTable:
         header = tuple(dict.fromkeys((*self.header, *other.header)))
         rows = []
         for table in (self, other):
-            places = [table.header.index(name) if name in table.header else None for name in header]
+            places = [table.places.get(name) for name in header]
             rows += [["" if place is None else row[place] for place in places] for row in table.rows]
-        return TextTable(self.path, header, rows, [*self.lines, *other.lines])
+        return replace(self, header=header, rows=rows, lines=[*self.lines, *other.lines])
 
     def listed(self) -> str:
         """The names of the columns, for an error message."""
-        return ", ".join(map(repr, self.header))
+        more = f" and {len(self.header) - SHOWN:,} more" if len(self.header) > SHOWN else ""
+        return ", ".join(map(repr, self.header[:SHOWN])) + more
 
 
 def read_table(path: Path) -> TextTable:
     """Read a CSV file. Commas, semicolons or tabs separate its cells: whichever is most frequent in the header.
+
+    The file may be compressed; see :mod:`bankgcn.files.compression`.
 
     Blank lines are skipped, so line ends of ``CR LF LF`` do no harm. Empty columns without a name at the end of the
     table, as spreadsheets write them, are left out.
@@ -67,12 +90,25 @@ def read_table(path: Path) -> TextTable:
             header.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            numbered = _numbered_rows(file, path)
+        with io.TextIOWrapper(open_plain(path), encoding="utf-8-sig", newline="") as file:
+            delimiter = max(DELIMITERS, key=file.readline().count)
+            file.seek(0)
+            numbered = _numbered_rows(file, path, delimiter)
     except OSError as error:
         raise FileError(f"cannot be opened: {error.strerror}", path) from error
     except UnicodeDecodeError as error:
         raise FileError(f"is not text in UTF-8 ({error.reason}): save it as UTF-8", path) from error
+    return table_of_rows(path, numbered, delimiter)
+
+
+def table_of_rows(
+    path: Path, numbered: Sequence[tuple[int, list[str]]], delimiter: str = ",", notes: tuple[str, ...] = ()
+) -> TextTable:
+    """A table from rows of cells, each with its line; the first one names the columns.
+
+    Raises:
+        FileError: There is no row, a column is named twice, or a row has another length than the first.
+    """
     if not numbered:
         raise FileError("is empty: the first line must name the columns", path)
     (_, names), *rest = numbered
@@ -86,11 +122,11 @@ def read_table(path: Path) -> TextTable:
         header, rows = header[:columns], [row[:columns] for row in rows]
     if not header:
         raise FileError("is empty: the first line must name the columns", path)
-    for name in header:
-        if header.count(name) > 1:
+    for name, count in Counter(header).items():
+        if count > 1:
             shown = f"column {name!r}" if name else "column without a name"
             raise FileError(f"has more than one {shown}: rename or remove one of them", path)
-    return TextTable(path, header, rows, [line for line, _ in rest])
+    return TextTable(path, header, rows, [line for line, _ in rest], delimiter, notes)
 
 
 def _filled_columns(row: Sequence[str]) -> int:
@@ -119,10 +155,8 @@ def number_cells(numbers: NDArray[np.floating]) -> list[float | None]:
     return [None if number != number else float(str(number)) for number in numbers]
 
 
-def _numbered_rows(file: TextIO, path: Path) -> list[tuple[int, list[str]]]:
+def _numbered_rows(file: TextIO, path: Path, delimiter: str) -> list[tuple[int, list[str]]]:
     """The rows that are not blank, each with the line on which it ends."""
-    delimiter = max(DELIMITERS, key=file.readline().count)
-    file.seek(0)
     reader = csv.reader(file, delimiter=delimiter, strict=True)
     try:
         return [(reader.line_num, row) for row in reader if row]

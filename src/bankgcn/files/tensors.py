@@ -21,7 +21,8 @@ from torch import Tensor
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.checksums import CURE, SHA256, bytes_of, hash_of_parts
 from bankgcn.files.errors import FileError
-from bankgcn.files.json_text import check_regular, parse_json
+from bankgcn.files.json_text import parse_json
+from bankgcn.files.regular import check_name, check_regular
 
 KEY = "bankgcn"
 FORMAT = 2  # 2 has a checksum
@@ -49,6 +50,8 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         header = parse_json(metadata[KEY])
         number, values = header["format"], dict(header["values"])
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise FileError(f"is damaged: its format is {number!r}", path)
         if number > FORMAT:
             raise FileError(f"has format {number}, newer than {FORMAT}: update bankgcn", path)
         if (number > 1 or SHA256 in header) and header[SHA256] != _checksum(values, tensors):
@@ -70,6 +73,7 @@ def map_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[s
         FileError: The file is cut short, damaged or of another kind.
     """
     check_regular(path)
+    check_name(path)
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118  no dict

@@ -13,6 +13,7 @@ from pathlib import Path
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.checksums import SHA256, content_hash, without_checksum
 from bankgcn.files.errors import FileError
+from bankgcn.files.regular import MAX_CONFIG_BYTES, read_regular
 
 Value = str | int | float | bool
 
@@ -21,11 +22,13 @@ def read_toml(path: Path) -> dict[str, Value]:
     """The settings of a file. A file that was written by hand needs no checksum.
 
     Raises:
-        FileError: The file is missing, is not TOML, holds no settings, differs from its checksum, or has a value that
-            is a table or a list.
+        FileError: The file is missing, no regular file, too large or not TOML, holds no settings, differs from its
+            checksum, or has a value that is a table or a list.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_regular(path, MAX_CONFIG_BYTES).decode())
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"cannot be read: {error.strerror}", path) from error
     except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or nested too deeply

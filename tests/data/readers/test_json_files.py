@@ -74,7 +74,7 @@ def test_graphs_that_cannot_be_read_are_skipped_with_their_reasons(tmp_path: Pat
     assert "'nodes' is 3" in reasons[1]
     assert reasons[2].endswith("node 1 has no 'charge', but every node needs it")  # no advice that was followed
     assert "'element' of node 1 is 7, but words came before" in reasons[3]
-    assert graphs.notes[0].startswith("3 of 5 graphs could not be read and are left out: ")
+    assert graphs.notes[0].startswith("3 of 5 graphs could not be read and are left out; the first: ")
     path.write_text(json.dumps(bad[:1]))
     with pytest.raises(FileError, match="has no graph that can be read: .*'nodes' is 3"):
         read_json(path, unreadable="skip")

@@ -17,6 +17,7 @@ from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.convert import from_networkx
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.json_files import read_json
 from bankgcn.data.readers.jsonlines import read_jsonlines, read_schema, write_jsonlines
 from bankgcn.files.errors import FileError
 
@@ -265,3 +266,26 @@ def test_a_number_has_the_name_of_its_key(tmp_path: Path) -> None:
     line = '{"nodes": [{"id": 0}], "edges": [], "graph": {"height": %s}}\n'
     (tmp_path / "own.jsonl").write_text(line % 1.5 + line % 2.5)
     assert read_jsonlines(tmp_path / "own.jsonl", target="height").targets == ("height",)
+
+
+def test_half_a_character_is_refused_with_its_line_before_a_training_could_fail_to_write_it(tmp_path: Path) -> None:
+    whole = '{"nodes": [{"id": 0, "kind": "\\ud83d\\ude00"}], "edges": [], "graph": {"y": "a"}}'
+    path = tmp_path / "x.jsonl"
+    for bad in (whole.replace('"a"', '"\\ud800"'), whole.replace("\\ude00", ""), whole.replace("kind", "\\uDfff")):
+        path.write_text(f"{whole}\n{bad}\n")
+        with pytest.raises(FileError, match=r"x.jsonl:2: the text '\S+' holds '\\ud\w+', half a character, which no"):
+            read_jsonlines(path)
+        assert len(read_jsonlines(path, unreadable="skip")) == 1
+    (tmp_path / "x.json").write_text(f"[{whole}, {whole.replace(chr(34) + 'a', chr(34) + 'a' + chr(92) + 'udc00')}]")
+    with pytest.raises(FileError, match=r"x.json: graph 1: the text 'a\\udc00' holds"):
+        read_json(tmp_path / "x.json")
+
+
+def test_words_of_targets_are_read_as_they_are_meant(tmp_path: Path) -> None:
+    path = tmp_path / "graphs.jsonl"
+    lines = [{"nodes": [{"id": 0}], "edges": [], "target": target} for target in ("Yes", "yes", "n.d.", "no")]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert len(read_jsonlines(path).notes) == 2
+    graphs = read_jsonlines(path, ignore_case=True, missing_words="n.d.", missing="skip")
+    assert graphs.classes == ("no", "yes")
+    assert graphs.rows.tolist() == [0, 1, 3]

@@ -94,3 +94,46 @@ def test_without_rdkit_the_error_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(ImportError, match=r"pip install 'bankgcn\[molecules\]'"):
         from_smiles(["C"])
+
+
+@pytest.mark.parametrize(
+    ("smiles", "reason"),
+    [
+        ("[CH99999999]", "'[CH99999999]' has 99999999 hydrogens, and an atom may have 9"),
+        ("[CH256]", "'[CH256]' has 256 hydrogens, and an atom may have 9"),  # RDKit reads it as [C]
+        ("[CH" + "9" * 5_000 + "]", "hydrogens, and an atom may have 9"),  # Python refuses to convert it
+        ("[#999H65536] |LO:0:1.2.3|", "'[#999H65536]' has 65536 hydrogens"),
+        ("[#999] |LO:0:1.2.3|", "'[#999]' has 999 as the number of its element, and the largest is 118"),
+        ("[C+256]", "'[C+256]' has 256 charges, and an atom may have 15"),  # RDKit reads it without a charge
+        ("[C" + "-" * 16 + "]", "has 16 charges"),
+        ("[U]" + "([H])" * 10, "atom # 0 has 10 hydrogens, and an atom may have 9"),
+    ],
+)
+def test_molecules_that_cannot_be_are_unreadable(smiles: str, reason: str) -> None:
+    with pytest.raises(GraphError, match="1 of 2 molecules cannot be read") as caught:
+        from_smiles(["CC", smiles])
+    assert reason in str(caught.value)
+    assert from_smiles(["CC", smiles], unreadable="skip").names == ("CC",)
+
+
+def test_numbers_that_molecules_have_are_read() -> None:
+    chiral = "[Os@OH12](F)(Cl)(Br)(I)(N)O"  # the 12th order of six neighbours, not 12 hydrogens
+    assert from_smiles(["[ReH9-2]", "[C-15]", "[#118]", chiral, "[CH3:1234]C"]).num_nodes.tolist() == [1, 1, 1, 7, 2]
+
+
+def test_whatever_rdkit_raises_is_an_unreadable_molecule(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(molecule: object) -> list:
+        raise RuntimeError("Pre-condition Violation\n\tbad valence\n\tViolation occurred on line 1 in file x.cpp")
+
+    monkeypatch.setattr("bankgcn.data.readers.molecules.atom_features", fail)
+    with pytest.raises(GraphError, match="molecule 0, 'CC': RDKit cannot read it: bad valence$"):
+        from_smiles(["CC"])
+
+
+@pytest.mark.parametrize(
+    ("smiles", "character"),
+    [("Cé", r"'é' \(U\+00E9\)"), ("C(=O\u2013C", r"'\u2013' \(U\+2013\)"), ("C\ud800", "U.D800"), ("C\0C", "U.0000")],
+)
+def test_other_characters_than_those_of_smiles_are_named(smiles: str, character: str) -> None:
+    with pytest.raises(GraphError, match=f"molecule 1, .*: has the character .*{character}"):
+        from_smiles(["CC", smiles])

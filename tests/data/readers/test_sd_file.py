@@ -80,3 +80,16 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none.sdf").write_text("\n")
     with pytest.raises(FileError, match="is empty: expected molecules"):
         read_sd_file(tmp_path / "none.sdf")
+
+
+def test_a_molecule_that_rdkit_stumbles_over_is_named_by_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rdkit import Chem
+
+    ring = Chem.MolFromSmiles("C1" + "C" * 1_500 + "C1", sanitize=False)
+    for molecule, reason in ((ring, "has 1,502 atoms in one system of rings"), (Chem.MolFromSmiles("C"), "broken")):
+        (tmp_path / "x.sdf").write_text(Chem.MolToMolBlock(molecule, kekulize=False, forceV3000=True) + "\n$$$$\n")
+        with pytest.raises(FileError, match=f"x.sdf:1: 1 of 1 molecules cannot be read.*{reason}"):
+            read_sd_file(tmp_path / "x.sdf", has_target=False)
+        monkeypatch.setattr(Chem, "MolToSmiles", lambda molecule: (_ for _ in ()).throw(RuntimeError("broken")))

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.features.atoms import ATOM_FEATURES
+from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.smiles_table import read_smiles_table
 from bankgcn.files.errors import FileError
 from bankgcn.tasks import kind_of
@@ -75,7 +77,10 @@ def test_unreadable_molecules_refuse_the_file_by_line(table: Path) -> None:
     assert "line 5, 'C1CC': unclosed ring; line 7, 'xyz': syntax error" in str(caught.value)
     graphs = read_smiles_table(table, unreadable="skip")
     assert graphs.y.tolist() == [0]
-    assert "line 5" in graphs.notes[0]
+    assert graphs.notes[1] == "2 of 3 molecules could not be read and are left out; the first: " + (
+        "line 5, 'C1CC': unclosed ring"
+    )
+    assert [row for row, _ in graphs.skipped] == [1, 2]
 
 
 def test_missing_targets_refuse_the_file_by_line(table: Path) -> None:
@@ -86,7 +91,20 @@ def test_missing_targets_refuse_the_file_by_line(table: Path) -> None:
     graphs = read_smiles_table(table, missing="skip")
     assert graphs.names == ("C", "CCCC")
     assert graphs.y.tolist() == [0, 1]
-    assert graphs.notes == ("2 of 4 rows have no target in column 'y' and are left out",)
+    assert graphs.notes[0] == "2 of 4 rows have no target in column 'y' and are left out"
+
+
+def test_a_note_names_the_columns_of_the_targets(table: Path) -> None:
+    table.write_text("smiles,y,z\nC,0,1\nCC,1,0\n")
+    assert notes(read_smiles_table(table)) == ["the target is column 'y': no other was named"]
+    assert notes(read_smiles_table(table, target="z")) == ["the target is column 'z'"]
+    assert notes(read_smiles_table(table, target="z,y")) == ["the targets are columns 'z', 'y'"]
+    assert notes(read_smiles_table(table, has_target=False)) == []
+
+
+def notes(graphs: GraphSet) -> list[str]:
+    """The notes, without the one on bonds."""
+    return [note for note in graphs.notes if not is_edge_note(note)]
 
 
 def test_a_missing_target_at_the_end_of_a_long_table_is_found_in_one_pass(table: Path) -> None:
@@ -179,6 +197,7 @@ def test_a_table_without_rows_is_refused(table: Path, content: str) -> None:
         read_smiles_table(table)
 
 
+@pytest.mark.datasets("ogbg_molhiv/HIV.csv", "ogbg_molhiv/raw/node-feat.csv.gz")
 def test_features_are_those_that_the_benchmark_published(data_root: Path, tmp_path: Path) -> None:
     """Recomputed from the table of molecules, with its odd line ends: the same atoms in the same order."""
     folder = data_root / "ogbg_molhiv"
@@ -208,3 +227,47 @@ def test_the_molecules_are_no_target(tmp_path: Path) -> None:
     for target in ("smiles", "y,smiles"):
         with pytest.raises(FileError, match="column 'smiles' holds the molecules: it cannot be the target"):
             read_smiles_table(tmp_path / "own.csv", target=target)
+
+
+def test_a_foreign_character_in_a_molecule_is_named_with_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "molecules.csv"
+    path.write_text("smiles,y\nCC,0\nCC(é,1\n", encoding="utf-8")
+    with pytest.raises(FileError, match=r"molecules.csv:3: 1 of 2 .*line 3, 'CC\(é': has the character 'é'"):
+        read_smiles_table(path)
+    assert read_smiles_table(path, unreadable="skip").names == ("CC",)
+
+
+def test_decimal_commas_of_a_semicolon_table_are_read_with_a_note(table: Path) -> None:
+    table.write_text("smiles;mp\nCCO;844,4\nCC;12\nC;-1,5e1\n")
+    graphs = read_smiles_table(table)
+    assert graphs.y.tolist() == pytest.approx([844.4, 12, -15])
+    assert notes(graphs)[0] == "column 'mp' has decimal commas: 844,4 is read as 844.4"
+
+
+def test_decimal_commas_stay_in_classes_and_beside_decimal_points(table: Path) -> None:
+    table.write_text("smiles;kind\nCCO;1,2\nCC;1,3\n")
+    assert read_smiles_table(table, task="classes").classes == ("1,2", "1,3")
+    table.write_text("smiles;mp\nCCO;1.234\nCC;1,5\n")
+    with pytest.raises(FileError, match=r":3: .*'1,5' has a decimal comma"):
+        read_smiles_table(table)
+
+
+def test_the_only_column_with_smiles_in_its_name_has_the_molecules(table: Path) -> None:
+    table.write_text("id,SMILES (RDKit),target\n1,CCO,a\n2,CC,b\n")
+    assert read_smiles_table(table).names == ("CCO", "CC")
+    table.write_text("SMILES (RDKit),SMILES (given),target\nCCO,OCC,a\n")
+    with pytest.raises(FileError, match="more than one column is called 'smiles': name the column"):
+        read_smiles_table(table)
+
+
+def test_classes_that_may_be_one_or_missing_have_notes_and_options(table: Path) -> None:
+    table.write_text("smiles,active\nCCO,Yes\nCC,yes\nC,n.d.\nCCC,no\n")
+    graphs = read_smiles_table(table)
+    assert graphs.classes == ("Yes", "n.d.", "no", "yes")
+    assert "'Yes' and 'yes'" in notes(graphs)[-2]
+    assert "--missing-words n.d." in notes(graphs)[-1]
+    graphs = read_smiles_table(table, ignore_case=True, missing_words="n.d.", missing="skip")
+    assert graphs.classes == ("no", "yes")
+    assert graphs.rows.tolist() == [0, 1, 3]
+    with pytest.raises(FileError, match="1 of 4 rows have no target"):
+        read_smiles_table(table, missing_words="N.D.")

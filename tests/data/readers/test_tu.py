@@ -84,12 +84,10 @@ def test_pyg_reads_the_same(write: Write) -> None:
     assert_equal_to_pyg(write(edge_labels=None), "SMALL")
 
 
+@pytest.mark.datasets("TU/{name}.zip")
 @pytest.mark.parametrize("name", ["ENZYMES", "PROTEINS", "MUTAG"])
 def test_pyg_reads_the_same_from_real_files(name: str, data_root: Path, tmp_path: Path) -> None:
-    zipped = data_root / "TU" / f"{name}.zip"
-    if not zipped.exists():
-        pytest.skip(f"{name} is not under BANKGCN_DATA")
-    unpack(Archive(zipped), tmp_path / name)
+    unpack(Archive(data_root / "TU" / f"{name}.zip"), tmp_path / name)
     assert_equal_to_pyg(tmp_path / name, name)
 
 
@@ -167,7 +165,12 @@ def test_a_repeated_edge_counts_once_and_is_told(write: Write) -> None:
 
 
 def test_edge_attributes_are_left_out_and_that_is_told(write: Write) -> None:
-    assert "edge attributes are not read" in read_tu(write(edge_attributes="0.5\n" * 8)).notes[0]
+    notes = read_tu(write(edge_attributes="0.5\n" * 8)).notes
+    assert "the edges carry labels and attributes, which no network uses" in notes[0]
+
+
+def test_a_set_without_edge_labels_has_no_note_on_them(write: Write) -> None:
+    assert not read_tu(write(edge_labels=None)).notes
 
 
 def test_an_edge_without_its_reverse_is_refused_or_completed_with_a_count(write: Write) -> None:

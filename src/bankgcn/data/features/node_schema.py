@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import UNSEEN, CategoryBlock, signal_arrays
+from bankgcn.data.targets import shown_number
 
 NodeData = Mapping[str, Any]
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class NodeError(GraphError):
@@ -160,7 +163,13 @@ def _column(nodes: Sequence[NodeData], key: str, width: int) -> NDArray[np.float
         if len(values) != width:
             message = f"{key!r} of node {number} has {len(values)} numbers, expected {width}: {node[key]!r}"
             raise NodeError(message, number)
-        rows[number] = values
+        try:
+            with np.errstate(over="raise"):
+                rows[number] = values
+        except (OverflowError, FloatingPointError) as error:
+            shown = shown_number(max(values, key=abs))
+            message = f"{key!r} of node {number} is {shown}, too large: expected a number up to {_LARGEST:.1e}"
+            raise NodeError(message, number) from error
     return rows
 
 

@@ -1,7 +1,8 @@
 """Fit features to the training graphs of a split, and give other graphs the same features.
 
 Three kinds of features are fitted: ``"named"`` (the words that have a column), ``"tu"`` (labels and ranges) and
-``"structure"`` (the largest degree). The other kinds do not depend on the graphs.
+``"structure"`` (the largest degree). The other kinds do not depend on the graphs. A scale of numbers is fitted
+apart; see :mod:`bankgcn.data.features.scaling`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.features.scaling import SCALE, scale_kind, with_scale, without_scale
 from bankgcn.data.features.signals import UNSEEN, CategoryBlock, signal_arrays, structural_signals
 from bankgcn.data.features.spec import FeatureSpec, check_same_features, describe_features, layout
 from bankgcn.data.features.tu_signals import TUSignals
@@ -44,6 +46,7 @@ def refit(graphs: GraphSet, train: Indices) -> GraphSet:
         >>> refit(structural_signals(star_and_edge), [1]).label_widths
         (2,)
     """
+    graphs = with_scale(graphs, None)
     if graphs.feature_spec.get("kind") not in ("structure", *_MAKERS) or _lacks_categories(graphs):
         return graphs
     part = graphs[train]
@@ -62,6 +65,11 @@ def conform(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
     Raises:
         ValueError: The features are of another kind, or a node has a value that is unknown to the model.
     """
+    if SCALE in expected or SCALE in graphs.feature_spec:
+        if describe_features(graphs) == expected:
+            return graphs
+        plain = conform(with_scale(graphs, None), without_scale(expected), name)
+        return with_scale(plain, expected.get(SCALE))
     if describe_features(graphs) != expected and _can_conform(graphs, expected):
         graphs = _with_features(graphs, expected, name)
     check_same_features(graphs, expected, name)
@@ -71,9 +79,9 @@ def conform(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
 
 
 def widened(expected: FeatureSpec) -> FeatureSpec:
-    """The description with a column for each known value, as it is before :func:`refit`."""
+    """The description with a column for each known value, and without a scale, as it is before :func:`refit`."""
     if expected.get("kind") not in _MAKERS:
-        return expected
+        return without_scale(expected)
     spec = _maker(expected).widened.spec
     return {**spec, **layout(spec)}
 
@@ -82,7 +90,8 @@ def same_before_fit(one: FeatureSpec, other: FeatureSpec) -> bool:
     """Whether two descriptions are equal apart from what :func:`refit` fits, as for two splits of one set."""
     learned = {"structure": ("max_degree", "label_widths"), "tu": ("low", "high")}.get(one.get("kind", ""), ())
     kept = [{key: value for key, value in widened(each).items() if key not in learned} for each in (one, other)]
-    return kept[0] == kept[1] and bool(one.get("low")) == bool(other.get("low"))
+    same_scale = scale_kind(one) == scale_kind(other) and bool(one.get("low")) == bool(other.get("low"))
+    return kept[0] == kept[1] and same_scale
 
 
 def _maker(spec: FeatureSpec) -> Any:

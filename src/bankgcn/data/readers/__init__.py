@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from bankgcn.data.readers import (
     cifar10,
+    edge_table,
+    graph_files,
     images,
     json_files,
     jsonlines,
@@ -22,11 +24,13 @@ from bankgcn.data.readers.reader import Reader
 READERS: dict[str, Reader] = {
     "saved": saved.READER,
     "tu": tu.READER,
+    "edges": edge_table.READER,
     "smiles": smiles_table.READER,
     "smi": smiles_file.READER,
     "sdf": sd_file.READER,
     "jsonlines": jsonlines.READER,
     "json": json_files.READER,
+    "graphml": graph_files.READER,
     "images": images.READER,
     "molhiv": molhiv.READER,
     "cifar10": cifar10.READER,

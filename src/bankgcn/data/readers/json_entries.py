@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from bankgcn.data.checks import check_text
 from bankgcn.data.errors import GraphError
 from bankgcn.data.readers.node_link import NodeLinkGraph, parse_node_link
+from bankgcn.data.targets import TargetWords
+from bankgcn.files.compression import open_plain
 from bankgcn.files.errors import FileError
 from bankgcn.files.folders import files_of
+
+_HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")  # perhaps: most are followed by their other half
 
 
 @dataclass(frozen=True)
@@ -18,11 +24,12 @@ class Entry:
     """A graph in JSON, and where it is.
 
     Args:
-        content: Its text, or the value that the text stands for.
+        content: Its text, or the value that the text stands for, or why there is none.
         path: The file.
         line: The line, if the file has others.
         label: Its place in the file, if that is not a line.
         name: Its name, unless the document has one.
+        suspect: Whether the texts of the value may hold half a character.
     """
 
     content: Any
@@ -30,6 +37,7 @@ class Entry:
     line: int | None = None
     label: str = ""
     name: str | None = None
+    suspect: bool = False
 
     def error(self, message: str) -> FileError:
         """An error that names the place."""
@@ -43,8 +51,12 @@ class Entry:
         Raises:
             FileError: It cannot be read.
         """
+        if isinstance(self.content, FileError):
+            raise self.content
         try:
             document = _value(self.content) if isinstance(self.content, bytes) else self.content
+            if self.suspect or (isinstance(self.content, bytes) and _HALF_CHARACTER.search(self.content)):
+                check_text(document, "the text")
             graph = parse_node_link(document, target, null_is_missing, has_target)
         except GraphError as error:
             raise self.error(str(error)) from error
@@ -61,11 +73,15 @@ class PlacedGraph:
     entry: Entry
     graph: NodeLinkGraph
 
+    def with_words(self, words: TargetWords) -> PlacedGraph:
+        """The same with the words of its target read as they are meant."""
+        return replace(self, graph=replace(self.graph, target=words(self.graph.target)))
+
 
 def entries_of_lines(path: Path) -> list[Entry]:
     """One graph a line; blank lines are ignored."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             lines = [Entry(content, path, line) for line, content in enumerate(file, start=1) if content.strip()]
     except OSError as error:
         raise FileError(f"cannot be opened: {error.strerror}", path) from error
@@ -77,15 +93,20 @@ def entries_of_lines(path: Path) -> list[Entry]:
 def entries_of_file(path: Path) -> list[Entry]:
     """The graphs of a JSON array; a file with an object holds one graph, or an array ``graphs``."""
     try:
-        value = _value(path.read_bytes())
+        with open_plain(path) as file:
+            content = file.read()
+        value = _value(content)
     except OSError as error:
         raise FileError(f"cannot be opened: {error.strerror}", path) from error
+    except FileError:
+        raise
     except (GraphError, RecursionError, ValueError) as error:
         raise FileError(f"is not JSON{_reason(error)}", path) from error
     graphs = value.get("graphs", [value]) if isinstance(value, dict) else value
     if not isinstance(graphs, list) or not graphs:
         raise FileError("has no graphs: expected an array of them", path)
-    return [Entry(graph, path, label=f"graph {number}") for number, graph in enumerate(graphs)]
+    suspect = _HALF_CHARACTER.search(content) is not None
+    return [Entry(graph, path, label=f"graph {number}", suspect=suspect) for number, graph in enumerate(graphs)]
 
 
 def entries_of_folder(folder: Path) -> list[Entry]:

@@ -15,7 +15,8 @@ from bankgcn.data.readers.json_targets import known_targets
 from bankgcn.data.readers.jsonlines import expected_schema
 from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
-from bankgcn.data.targets import Targets, TaskName
+from bankgcn.data.targets import Targets, TargetWords, TaskName
+from bankgcn.files.compression import plain_stem
 
 
 def read_json(
@@ -26,7 +27,9 @@ def read_json(
     has_target: bool = True,
     unreadable: Policy = "refuse",
     missing: Policy = "refuse",
+    missing_words: str | None = None,
     fill_missing: str | None = None,
+    ignore_case: bool = False,
     task: TaskName | None = None,
     classes: Sequence[str] | None = None,
     asymmetric: Asymmetric = "refuse",
@@ -42,13 +45,15 @@ def read_json(
     path = Path(path)
     return graph_set(
         _entries(path),
-        path.resolve().stem,
+        plain_stem(path.resolve()),
         schema=schema,
         target=target,
         has_target=has_target,
         unreadable=unreadable,
         missing=missing,
+        missing_words=missing_words,
         fill_missing=fill_missing,
+        ignore_case=ignore_case,
         task=task,
         classes=classes,
         asymmetric=asymmetric,
@@ -56,10 +61,10 @@ def read_json(
 
 
 def read_known_targets(
-    path: Path, rows: Sequence[int], target: str | None, task: TaskName, required: bool
+    path: Path, rows: Sequence[int], target: str | None, task: TaskName, required: bool, words: TargetWords
 ) -> tuple[list[int], Targets]:
     """The targets of a file or folder; see :func:`bankgcn.data.readers.json_targets.known_targets`."""
-    return known_targets(_entries(path), rows, target, task, required)
+    return known_targets(_entries(path), rows, target, task, required, words)
 
 
 def _entries(path: Path) -> list[Entry]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data.edge_data import edge_note
 from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import MissingEntry, NodeSchema
@@ -17,10 +18,22 @@ from bankgcn.data.readers.json_entries import Entry, PlacedGraph
 from bankgcn.data.readers.json_targets import encode, with_target
 from bankgcn.data.readers.node_link import NodeLinkGraph
 from bankgcn.data.readers.policy import Policy, Skipped, check_policy
-from bankgcn.data.targets import Targets, TaskName, scalar
+from bankgcn.data.targets import Targets, TargetWords, TaskName, class_name_notes, scalar
 from bankgcn.files.errors import FileError
 
-OPTIONS = ("schema", "target", "has_target", "unreadable", "missing", "fill_missing", "task", "classes", "asymmetric")
+OPTIONS = (
+    "schema",
+    "target",
+    "has_target",
+    "unreadable",
+    "missing",
+    "missing_words",
+    "fill_missing",
+    "ignore_case",
+    "task",
+    "classes",
+    "asymmetric",
+)
 """The options of :func:`graph_set`, which every reader of such graphs has."""
 
 
@@ -33,7 +46,9 @@ def graph_set(
     has_target: bool = True,
     unreadable: Policy = "refuse",
     missing: Policy = "refuse",
+    missing_words: str | None = None,
     fill_missing: str | None = None,
+    ignore_case: bool = False,
     task: TaskName | None = None,
     classes: Sequence[str] | None = None,
     asymmetric: Asymmetric = "refuse",
@@ -60,10 +75,11 @@ def graph_set(
     graphs = [one for one in graphs if one.row in signals]
     targets = Targets()
     if has_target and graphs:
+        graphs = [one.with_words(TargetWords.of(missing_words, ignore_case)) for one in graphs]
         graphs, without, target_notes = with_target(graphs, missing, target)
         skipped.update(without)
-        notes += target_notes
         targets = encode(graphs, target, task, classes)
+        notes += (*target_notes, *class_name_notes(targets.classes or ()))
     if has_target and not graphs:  # there is nothing to learn from
         raise FileError(f"has no graph that can be read: {skipped.listed()}", entries[0].path)
     parts = [signals[one.row] for one in graphs] or [(schema.matrix([]), schema.labels([]))]
@@ -72,7 +88,7 @@ def graph_set(
     named = any(one.graph.name is not None for one in graphs)
     return GraphSet.from_edges(
         **_edges([one.graph for one in graphs]),
-        **{**columns, "notes": (*notes, *columns.get("notes", ()))},
+        **{**columns, "notes": (*notes, *columns.get("notes", ()), *_edge_note(graphs))},
         **targets._asdict(),
         names=[one.graph.name or "" for one in graphs] if named else None,
         name=name,
@@ -149,6 +165,11 @@ def _check_edges(one: PlacedGraph, asymmetric: Asymmetric) -> None:
             GraphSet.from_edges(**_edges([one.graph]))
         except GraphError as error:
             raise one.entry.error(str(error)) from error
+
+
+def _edge_note(graphs: Sequence[PlacedGraph]) -> tuple[str, ...]:
+    keys = {key for one in graphs for key in one.graph.edge_keys}
+    return edge_note(repr(key) for key in sorted(keys))
 
 
 def _edges(graphs: Sequence[NodeLinkGraph]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bankgcn.data.readers.json_entries import Entry, PlacedGraph
 from bankgcn.data.readers.policy import Policy
-from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets, is_unknown
+from bankgcn.data.targets import TargetError, Targets, TargetWords, TaskName, encode_targets, is_unknown
 from bankgcn.files.errors import FileError
 
 
@@ -29,7 +29,12 @@ def with_target(
 
 
 def known_targets(
-    entries: Sequence[Entry], rows: Sequence[int], target: str | None, task: TaskName, required: bool
+    entries: Sequence[Entry],
+    rows: Sequence[int],
+    target: str | None,
+    task: TaskName,
+    required: bool,
+    words: TargetWords,
 ) -> tuple[list[int], Targets]:
     """The rows whose targets are known, and these targets.
 
@@ -39,11 +44,13 @@ def known_targets(
         target: As in :func:`bankgcn.data.readers.node_link.parse_node_link`.
         task: What the targets are.
         required: Whether it is an error if no graph has the target that ``target`` names.
+        words: How words of targets are read.
 
     Raises:
         FileError: A target does not fit the task; the message names its place.
     """
     graphs = [PlacedGraph(row, entries[row], entries[row].parsed(target, null_is_missing=True)) for row in rows]
+    graphs = [one.with_words(words) for one in graphs]
     known = [one for one in graphs if not is_unknown(one.graph.target)]
     if required and target is not None and graphs and not known:
         raise _no_target(graphs, target)

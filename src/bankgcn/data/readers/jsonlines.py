@@ -19,8 +19,9 @@ from bankgcn.data.readers.json_graphs import OPTIONS, graph_set, infer_schema, p
 from bankgcn.data.readers.json_targets import known_targets
 from bankgcn.data.readers.policy import Policy, Skipped
 from bankgcn.data.readers.reader import Reader
-from bankgcn.data.targets import Targets, TaskName
+from bankgcn.data.targets import Targets, TargetWords, TaskName
 from bankgcn.files.atomic import atomic_write
+from bankgcn.files.compression import plain_stem
 
 
 def read_jsonlines(
@@ -31,7 +32,9 @@ def read_jsonlines(
     has_target: bool = True,
     unreadable: Policy = "refuse",
     missing: Policy = "refuse",
+    missing_words: str | None = None,
     fill_missing: str | None = None,
+    ignore_case: bool = False,
     task: TaskName | None = None,
     classes: Sequence[str] | None = None,
     asymmetric: Asymmetric = "refuse",
@@ -48,7 +51,9 @@ def read_jsonlines(
         unreadable: What to do with a graph that cannot be read: ``"refuse"`` raises an error, ``"skip"`` leaves it out
             and adds a note.
         missing: What to do if some graphs have no target: ``"refuse"`` or ``"skip"``.
+        missing_words: Words that stand for a missing target, separated by commas, in upper or lower case.
         fill_missing: What stands for an entry that a node lacks, or that is ``null``: a number or a word.
+        ignore_case: Whether classes that differ only in case or blanks are one, in lower case.
         task: What the targets are, if the reader is not to guess; see :func:`bankgcn.data.targets.encode_targets`.
         classes: Names of the classes in order of their numbers, if a model fixes them.
         asymmetric: What to do with directed edges; see :meth:`GraphSet.from_edges`.
@@ -58,13 +63,15 @@ def read_jsonlines(
     """
     return graph_set(
         entries_of_lines(Path(path)),
-        Path(path).stem,
+        plain_stem(Path(path)),
         schema=schema,
         target=target,
         has_target=has_target,
         unreadable=unreadable,
         missing=missing,
+        missing_words=missing_words,
         fill_missing=fill_missing,
+        ignore_case=ignore_case,
         task=task,
         classes=classes,
         asymmetric=asymmetric,
@@ -72,10 +79,10 @@ def read_jsonlines(
 
 
 def read_known_targets(
-    path: Path, rows: Sequence[int], target: str | None, task: TaskName, required: bool
+    path: Path, rows: Sequence[int], target: str | None, task: TaskName, required: bool, words: TargetWords
 ) -> tuple[list[int], Targets]:
     """The targets of a file; see :func:`bankgcn.data.readers.json_targets.known_targets`."""
-    return known_targets(entries_of_lines(path), rows, target, task, required)
+    return known_targets(entries_of_lines(path), rows, target, task, required, words)
 
 
 def read_schema(path: str | PathLike[str]) -> NodeSchema:

@@ -8,15 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data.edge_data import BONDS, edge_note
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURES, atom_features, atom_signals, bonds
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.policy import Policy, check_policy
+from bankgcn.data.readers.molecule_limits import HARMLESS, implausible, too_large, wrong_text
+from bankgcn.data.readers.policy import Policy, check_policy, left_out_note
 from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
 from bankgcn.extras import require
 
@@ -25,9 +28,18 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Features = Literal["raw", "onehot"]
+Result = TypeVar("Result")
 
+SKIP_ADVICE = ' (unreadable="skip" goes on without them)'
 SHOWN = 5  # molecules that a message lists
 SHOWN_CHARACTERS = 60  # of each name in a message
+
+_CHARGE, _HYDROGENS = (
+    next(place for place, feature in enumerate(ATOM_FEATURES) if feature.name == name)
+    for name in ("formal charge", "hydrogens")
+)
+_OTHER_CHARGE, _OTHER_HYDROGENS = (len(ATOM_FEATURES[place].values) for place in (_CHARGE, _HYDROGENS))
+"""The values of two features that atoms seldom have: only such atoms are checked, which saves a sixth of the time."""
 
 
 @dataclass(frozen=True)
@@ -121,16 +133,15 @@ def parse_molecules(names: Sequence[str], molecule_at: Callable[[int], Mol | str
     unreadable: list[Unreadable] = []
     with BlockLogs():
         for place, name in enumerate(names):
-            molecule = molecule_at(place)
-            if not isinstance(molecule, str) and not molecule.GetNumAtoms():
-                molecule = "has no atoms"
-            if isinstance(molecule, str):
-                unreadable.append(Unreadable(place, str(name), molecule))
+            parts = attempted(partial(_parts, molecule_at, place))
+            if isinstance(parts, str):
+                unreadable.append(Unreadable(place, str(name), parts))
                 continue
-            ends += [(len(atoms) + begin, len(atoms) + end) for begin, end in bonds(molecule)]
-            atoms += atom_features(molecule)
+            own_atoms, own_bonds = parts
+            ends += [(len(atoms) + begin, len(atoms) + end) for begin, end in own_bonds]
+            atoms += own_atoms
             places.append(place)
-            num_atoms.append(molecule.GetNumAtoms())
+            num_atoms.append(len(own_atoms))
     return Molecules(
         [names[place] for place in places],
         places,
@@ -139,6 +150,34 @@ def parse_molecules(names: Sequence[str], molecule_at: Callable[[int], Mol | str
         np.array(ends, np.int64).reshape(-1, 2).T,
         unreadable,
     )
+
+
+def attempted(read: Callable[[], Result]) -> Result | str:
+    """What RDKit reads, or what it says if it cannot.
+
+    Whatever RDKit raises means that the molecule cannot be read: its exceptions are of many kinds, and none of them
+    says which molecule of a file it is.
+    """
+    try:
+        return read()
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        # The first line of a failed assertion is its kind; after the second, it names a line of RDKit's own code.
+        said = lines[1] if lines[1:] and lines[0].endswith("Violation") else next(iter(lines), type(error).__name__)
+        return f"RDKit cannot read it: {said}"
+
+
+def _parts(molecule_at: Callable[[int], Mol | str], place: int) -> tuple[list[list[int]], list[tuple[int, int]]] | str:
+    """Features of the atoms of a molecule, and its bonds; or the reason why there are none."""
+    molecule = molecule_at(place)
+    if isinstance(molecule, str):
+        return molecule
+    if not molecule.GetNumAtoms():
+        return "has no atoms"
+    features = atom_features(molecule)
+    unusual = any(row[_CHARGE] == _OTHER_CHARGE or row[_HYDROGENS] == _OTHER_HYDROGENS for row in features)
+    reason = implausible(molecule) if unusual else None
+    return reason or (features, bonds(molecule))
 
 
 def left_out(molecules: Molecules, policy: Policy, where: Callable[[int], str]) -> tuple[str, ...]:
@@ -157,9 +196,9 @@ def left_out(molecules: Molecules, policy: Policy, where: Callable[[int], str]) 
     more = f"; and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else ""
     total = len(bad) + len(molecules.places)
     if policy == "refuse":
-        advice = 'unreadable="skip" goes on without them'
-        raise GraphError(f"{len(bad):,} of {total:,} molecules cannot be read ({advice}): {listed}{more}")
-    return (f"{len(bad):,} of {total:,} molecules could not be read and are left out: {listed}{more}",)
+        raise GraphError(f"{len(bad):,} of {total:,} molecules cannot be read{SKIP_ADVICE}: {listed}{more}")
+    first = f"{where(bad[0].place)}, {_shortened(bad[0].name)!r}: {bad[0].reason}"
+    return (left_out_note(len(bad), total, "molecules", first),)
 
 
 def molecule_graphs(
@@ -178,7 +217,7 @@ def molecule_graphs(
         **targets._asdict(),
         names=molecules.names,
         name=name,
-        notes=notes,
+        notes=(*notes, *(edge_note(BONDS, "bonds") if molecules.bonds.size else ())),
     )
 
 
@@ -195,9 +234,12 @@ def _molecule(smiles: object) -> Mol | str:
     """RDKit's molecule, or the reason why there is none."""
     if not isinstance(smiles, str):  # a table read by pandas has NaN for an empty cell
         return "is not text"
-    words = smiles.split(maxsplit=1)
-    if len(words) > 1 and not words[1].startswith("|"):  # an extended SMILES; RDKit ignores anything else as a name
-        return f"has a blank before {words[1]!r}, but a SMILES has none"
+    if reason := wrong_text(smiles):
+        return reason
+    if len(smiles) > HARMLESS:
+        unchecked = _rdkit_molecule(smiles, check=False)
+        if reason := None if unchecked is None else too_large(unchecked):
+            return reason
     molecule = _rdkit_molecule(smiles)
     return _reason(smiles) if molecule is None else molecule
 

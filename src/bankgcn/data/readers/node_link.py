@@ -29,6 +29,7 @@ Edge = tuple[int, int, float]  # the numbers of two nodes, and the weight
 
 SHOWN = 40  # characters of a value in a message
 _LARGEST = float(np.finfo(np.float32).max)
+_EDGE_KEYS = ("source", "target", "weight", "key")  # NetworkX writes the key of a parallel edge
 _IDENTITY, _NUMBER = (int, str), (int, float)  # tuples: a union would be made again for each of many checks
 
 
@@ -43,6 +44,7 @@ class NodeLinkGraph:
     target: Target
     name: str | None
     metadata: Mapping[str, Any]  # "graph" of the document
+    edge_keys: frozenset[str] = frozenset()  # what edges carry besides weights
 
 
 def parse_node_link(
@@ -87,6 +89,7 @@ def parse_node_link(
         target=_checked_target(_target(document, metadata, target)) if has_target else None,
         name=_name(document, metadata),
         metadata=metadata,
+        edge_keys=frozenset(key for link in links for key in link if key not in _EDGE_KEYS),
     )
 
 

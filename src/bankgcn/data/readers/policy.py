@@ -9,7 +9,10 @@ from typing import Literal, get_args
 from bankgcn.choices import pick
 from bankgcn.files.errors import FileError
 
-SHOWN = 5  # reasons that a message lists
+SHOWN = 5  # reasons that an error lists
+CHARACTERS = 160  # of a reason in a note
+LEFT_OUT = "could not be read and are left out"
+"""What notes say of graphs that are skipped."""
 
 Policy = Literal["refuse", "skip"]
 """``"refuse"`` raises an error; ``"skip"`` leaves the graph out and adds a note."""
@@ -48,6 +51,17 @@ class Skipped(dict[int, str]):
 
     def notes(self, total: int, what: str) -> tuple[str, ...]:
         """A note on these rows, if there are any; ``what`` is what the message calls the rows."""
-        return (
-            (f"{len(self):,} of {total:,} {what} could not be read and are left out: {self.listed()}",) if self else ()
-        )
+        return (left_out_note(len(self), total, what, next(iter(self.values()))),) if self else ()
+
+
+def left_out_note(count: int, total: int, what: str, first: str) -> str:
+    """How many graphs could not be read, and why the first could not; the reasons of all are in ``skipped``.
+
+    Args:
+        count: Their number.
+        total: The number of all graphs.
+        what: What the message calls them.
+        first: The first reason.
+    """
+    shown = first if len(first) <= CHARACTERS else f"{first[:CHARACTERS]}..."
+    return f"{count:,} of {total:,} {what} {LEFT_OUT}; the first: {shown}"

@@ -9,7 +9,8 @@ from typing import Any
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
-from bankgcn.data.targets import Targets, TaskName
+from bankgcn.data.targets import Targets, TargetWords, TaskName
+from bankgcn.files.compression import plain_ending
 from bankgcn.files.tables import TextTable
 
 Progress = Callable[[int, int], None]  # graphs read so far, graphs in all
@@ -24,7 +25,7 @@ class Reader:
         accepts: How a user gives such a source by its path; empty if only datasets of the catalogue are of this kind.
         read: From a path, and options by keyword, to graphs.
         options: Names of the options that ``read`` takes.
-        suffixes: Endings of the files of this kind, in lower case.
+        suffixes: Endings of the files of this kind, in lower case; the files may be compressed.
         sniff: Whether a path is of this kind, where the ending does not tell.
         files: The files that ``read`` reads; the cache reads again when one of them changes.
         set_name: The name that the files give to the set; empty if they give none.
@@ -33,8 +34,9 @@ class Reader:
         official_split: From the path and the number of graphs to the split that the authors fixed.
         holds_molecules: Whether nodes are atoms, whose features a user can choose.
         table: From a path to the rows of a source that is a table, with a row for each graph: its targets are columns.
-        known_targets: From a path, rows, the option ``target``, a task, and whether there must be targets, to the rows
-            whose targets are known and these targets: for sources whose ``read`` needs a target for every graph.
+        known_targets: From a path, rows, the option ``target``, a task, whether there must be targets, and how their
+            words are read, to the rows whose targets are known and these targets: for sources whose ``read`` needs a
+            target for every graph.
         reports_progress: Whether ``read`` takes ``progress``, see :data:`Progress`.
         cached: Whether the graphs are kept in the cache.
     """
@@ -50,11 +52,13 @@ class Reader:
     options_for: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda expected: {}
     official_split: Callable[[Path, int], Split] | None = None
     table: Callable[[Path], TextTable] | None = None
-    known_targets: Callable[[Path, Sequence[int], str | None, TaskName, bool], tuple[list[int], Targets]] | None = None
+    known_targets: (
+        Callable[[Path, Sequence[int], str | None, TaskName, bool, TargetWords], tuple[list[int], Targets]] | None
+    ) = None
     holds_molecules: bool = False
     reports_progress: bool = False
     cached: bool = True
 
     def recognises(self, path: Path) -> bool:
         """Whether a path is of this kind."""
-        return (path.suffix.lower() in self.suffixes and path.is_file()) or self.sniff(path)
+        return (path.is_file() and plain_ending(path) in self.suffixes) or self.sniff(path)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.molecule_limits import too_large
 from bankgcn.data.readers.molecule_table import OPTIONS, MoleculeTable
-from bankgcn.data.readers.molecules import Features, Molecules, expected_features, parse_molecules
+from bankgcn.data.readers.molecules import Features, Molecules, attempted, expected_features, parse_molecules
 from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import TaskName
 from bankgcn.extras import require
+from bankgcn.files.compression import open_plain
 from bankgcn.files.errors import FileError
 from bankgcn.files.tables import TextTable
 
@@ -30,11 +33,14 @@ def read_sd_file(
     path: str | PathLike[str],
     *,
     target: str | None = None,
+    id: str | None = None,
     has_target: bool = True,
     features: Features = "raw",
     unreadable: Policy = "refuse",
     missing: Policy = "refuse",
+    missing_words: str | None = None,
     fill_missing: str | None = None,
+    ignore_case: bool = False,
     task: TaskName | None = None,
     classes: Sequence[str] | None = None,
 ) -> GraphSet:
@@ -53,11 +59,14 @@ def read_sd_file(
 
     return MoleculeTable(table, parse, (NAME,)).graphs(
         target=target,
+        id=id,
         has_target=has_target,
         features=features,
         unreadable=unreadable,
         missing=missing,
+        missing_words=missing_words,
         fill_missing=fill_missing,
+        ignore_case=ignore_case,
         task=task,
         classes=classes,
     )
@@ -81,7 +90,8 @@ def _table(path: Path, blocks: Sequence[tuple[int, str]]) -> TextTable:
 def _blocks(path: Path) -> Iterator[tuple[int, str]]:
     """Each molecule as text, with its first line."""
     try:
-        lines = _lines(path.read_bytes())
+        with open_plain(path) as file:
+            lines = _lines(file.read())
     except OSError as error:
         raise FileError(f"cannot be opened: {error.strerror}", path) from error
     if not any(line.strip() for line in lines):
@@ -124,28 +134,27 @@ def _fields(block: str) -> dict[str, str]:
 
 def _parsed(blocks: Sequence[str]) -> Molecules:
     """The molecules, with their SMILES as names; an unreadable one has its title."""
-    from rdkit.Chem import MolToSmiles
     from rdkit.rdBase import BlockLogs
 
     with BlockLogs():
-        molecules = [_molecule(block) for block in blocks]
-    names = [
-        _title(block) if isinstance(molecule, str) else MolToSmiles(molecule)
-        for block, molecule in zip(blocks, molecules, strict=True)
-    ]
+        read = [attempted(partial(_molecule, block)) for block in blocks]
+    molecules = [one if isinstance(one, str) else one[0] for one in read]
+    names = [_title(block) if isinstance(one, str) else one[1] for block, one in zip(blocks, read, strict=True)]
     return parse_molecules(names, lambda place: molecules[place])
 
 
-def _molecule(block: str) -> Mol | str:
-    """RDKit's molecule, or the reason why there is none."""
+def _molecule(block: str) -> tuple[Mol, str] | str:
+    """RDKit's molecule and its SMILES, or the reason why there is none."""
     from rdkit import Chem
 
     unchecked: Mol | None = Chem.MolFromMolBlock(block, sanitize=False, removeHs=False)  # None: not in its type hints
     if not unchecked:
         return "is no molecule in the SD format"
+    if reason := too_large(unchecked):
+        return reason
     problems = [problem.Message() for problem in Chem.DetectChemistryProblems(unchecked)]
     molecule: Mol | None = None if problems else Chem.MolFromMolBlock(block)
-    return molecule or next(iter(problems), "RDKit gives no reason")
+    return (molecule, Chem.MolToSmiles(molecule)) if molecule else next(iter(problems), "RDKit gives no reason")
 
 
 READER = Reader(

@@ -6,6 +6,7 @@ are called ``smiles`` and ``name``; in a file with tabs, further ones ``column3`
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -17,6 +18,7 @@ from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.readers.smiles_table import SMILES_NAMES, is_smiles_name, with_smiles
 from bankgcn.data.targets import TaskName
+from bankgcn.files.compression import open_plain
 from bankgcn.files.errors import FileError
 from bankgcn.files.tables import TextTable
 
@@ -25,11 +27,14 @@ def read_smiles_file(
     path: str | PathLike[str],
     *,
     target: str | None = None,
+    id: str | None = None,
     has_target: bool = True,
     features: Features = "raw",
     unreadable: Policy = "refuse",
     missing: Policy = "refuse",
+    missing_words: str | None = None,
     fill_missing: str | None = None,
+    ignore_case: bool = False,
     task: TaskName | None = None,
     classes: Sequence[str] | None = None,
 ) -> GraphSet:
@@ -42,11 +47,14 @@ def read_smiles_file(
     table = smiles_file_table(Path(path))
     return with_smiles(table, table.header[0], others=table.header[1:2]).graphs(
         target=target,
+        id=id,
         has_target=has_target,
         features=features,
         unreadable=unreadable,
         missing=missing,
+        missing_words=missing_words,
         fill_missing=fill_missing,
+        ignore_case=ignore_case,
         task=task,
         classes=classes,
     )
@@ -59,7 +67,8 @@ def smiles_file_table(path: Path) -> TextTable:
         FileError: The file cannot be read, is empty, or has a line with more columns than the first.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with io.TextIOWrapper(open_plain(path), encoding="utf-8-sig") as file:
+            text = file.read()
     except OSError as error:
         raise FileError(f"cannot be opened: {error.strerror}", path) from error
     except UnicodeDecodeError as error:

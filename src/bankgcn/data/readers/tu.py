@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bankgcn.data.edge_data import edge_note
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import labels_from_range, signal_arrays, structural_signals
 from bankgcn.data.features.tu_signals import Floats, Integers, TUFeatures, TUSignals, check_range
@@ -132,7 +133,7 @@ def _edges(files: TUFiles, graph_of: Integers) -> tuple[Integers, Integers | Non
         labels = files.table("edge_labels", np.int64, rows=(len(edges), "edges"))
         check_range(labels, files.where("edge_labels"))
         labels, _ = labels_from_range(labels)
-    notes = ("its edge attributes are not read",) if files.has("edge_attributes") else ()
+    notes = edge_note(part for part in ("labels", "attributes") if files.has(f"edge_{part}"))
     return _without_repeats(edges, labels, len(graph_of), notes)
 
 

@@ -24,7 +24,8 @@ class TUFiles:
         found = _edge_files(self.files)
         if len(found) != 1:
             what = "no file NAME_A.txt" if not found else f"several sets: {', '.join(map(str, found))}"
-            raise FileError(f"{what}; a set in the TU format has one", path)
+            zipped = "; a zip of one table is read, too" if path.suffix.lower() == ".zip" and not found else ""
+            raise FileError(f"{what}; a set in the TU format has one{zipped}", path)
         self.folder = found[0].parent
         self.name = found[0].name.removesuffix("_A.txt")
 

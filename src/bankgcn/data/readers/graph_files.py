@@ -1,0 +1,175 @@
+"""Graphs in GraphML (``.graphml``) and GML (``.gml``): a file of one or several, or a folder of such files.
+
+NetworkX reads the files; each graph then is a document as in :mod:`bankgcn.data.readers.node_link`. Numbers and words
+of the nodes are their signals, ``weight`` is the weight of an edge, and the data of a graph hold its target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+from bankgcn.data.edges import Asymmetric
+from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.json_entries import Entry
+from bankgcn.data.readers.json_graphs import OPTIONS, graph_set
+from bankgcn.data.readers.json_targets import known_targets
+from bankgcn.data.readers.jsonlines import expected_schema
+from bankgcn.data.readers.policy import Policy
+from bankgcn.data.readers.reader import Reader
+from bankgcn.data.targets import Targets, TargetWords, TaskName
+from bankgcn.extras import require
+from bankgcn.files.compression import open_plain, plain_ending, plain_stem
+from bankgcn.files.errors import FileError
+from bankgcn.files.folders import files_of
+
+LABEL = "label"  # of a node in GML: its category, or merely its name
+_OF_NETWORKX = ("node_default", "edge_default")  # entries of a graph that no user wrote
+
+
+def read_graph_files(
+    path: str | PathLike[str],
+    *,
+    schema: NodeSchema | None = None,
+    target: str | None = None,
+    has_target: bool = True,
+    unreadable: Policy = "refuse",
+    missing: Policy = "refuse",
+    missing_words: str | None = None,
+    fill_missing: str | None = None,
+    ignore_case: bool = False,
+    task: TaskName | None = None,
+    classes: Sequence[str] | None = None,
+    asymmetric: Asymmetric = "refuse",
+) -> GraphSet:
+    """The graphs of a file, or of the files of a folder in the order of their names.
+
+    Labels of nodes in GML are words of the nodes, unless they differ within each graph: then they are names, and are
+    left out. Options are those of :func:`~bankgcn.data.readers.jsonlines.read_jsonlines`.
+
+    Raises:
+        FileError: A graph cannot be read; the message names the file.
+    """
+    path = Path(path)
+    entries = graph_entries(path)
+    return graph_set(
+        _without_names(entries) if schema is None else entries,
+        plain_stem(path.resolve()),
+        schema=schema,
+        target=target,
+        has_target=has_target,
+        unreadable=unreadable,
+        missing=missing,
+        missing_words=missing_words,
+        fill_missing=fill_missing,
+        ignore_case=ignore_case,
+        task=task,
+        classes=classes,
+        asymmetric=asymmetric,
+    )
+
+
+def read_known_targets(
+    path: Path, rows: Sequence[int], target: str | None, task: TaskName, required: bool, words: TargetWords
+) -> tuple[list[int], Targets]:
+    """The targets of a file or folder; see :func:`bankgcn.data.readers.json_targets.known_targets`."""
+    return known_targets(graph_entries(path), rows, target, task, required, words)
+
+
+def graph_entries(path: Path) -> list[Entry]:
+    """The graphs; a file that cannot be read is an entry with its error."""
+    entries: list[Entry] = []
+    for file in graph_paths(path):
+        try:
+            graphs = _graphs(file)
+        except FileError as error:
+            entries.append(Entry(error, file))
+            continue
+        for number, graph in enumerate(graphs):
+            label = f"graph {number}" if len(graphs) > 1 else ""
+            name = plain_stem(file) if path.is_dir() and not label else None
+            entries.append(Entry(_document(graph), file, label=label, name=name))
+    if not entries:
+        raise FileError("has no graphs", path)
+    return entries
+
+
+def graph_paths(path: Path) -> list[Path]:
+    """The file itself, or the files of a folder in the order of their names."""
+    return sorted(files_of(path, tuple(_PARSERS))) if path.is_dir() else [path]
+
+
+def _graphs(file: Path) -> list[Any]:
+    require("networkx", "reading GraphML and GML")
+    import networkx as nx
+
+    ending = plain_ending(file)
+    try:
+        with open_plain(file) as opened:
+            text = opened.read().decode("utf-8-sig")
+        return _PARSERS[ending](text)
+    except OSError as error:
+        raise FileError(f"cannot be opened: {error.strerror}", file) from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"is not text in UTF-8 ({error.reason}): save it as UTF-8", file) from error
+    except FileError:
+        raise
+    except (nx.NetworkXError, ParseError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise FileError(f"cannot be read as {_FORMATS[ending]}: {error}", file) from error
+
+
+def _parse_graphml(text: str) -> list[Any]:
+    from networkx.readwrite.graphml import GraphMLReader
+
+    if "<!ENTITY" in text:  # entities can multiply a short text, and no program writes them
+        raise ValueError("it defines entities, which are not read")
+    return list(GraphMLReader(node_type=str)(string=text))
+
+
+def _parse_gml(text: str) -> list[Any]:
+    import networkx as nx
+
+    return [nx.parse_gml(text.splitlines(), label="id")]
+
+
+_PARSERS: Mapping[str, Callable[[str], list[Any]]] = {".graphml": _parse_graphml, ".gml": _parse_gml}
+_FORMATS = {".graphml": "GraphML", ".gml": "GML (one graph in each file)"}
+
+
+def _document(graph: Any) -> dict[str, Any]:
+    import networkx as nx
+
+    document = nx.node_link_data(graph, edges="edges")
+    metadata = {str(key): value for key, value in document["graph"].items() if key not in _OF_NETWORKX}
+    return {**document, "graph": metadata}
+
+
+def _without_names(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """The graphs without the labels of nodes in GML, if these differ within each graph."""
+    documents = [entry.content for entry in entries if plain_ending(entry.path) == ".gml" and _is_document(entry)]
+    labels = [[str(node[LABEL]) for node in document["nodes"] if LABEL in node] for document in documents]
+    if all(len(set(each)) == len(each) for each in labels):
+        for document in documents:
+            document["nodes"] = [{key: node[key] for key in node if key != LABEL} for node in document["nodes"]]
+    return entries
+
+
+def _is_document(entry: Entry) -> bool:
+    return not isinstance(entry.content, FileError)
+
+
+READER = Reader(
+    kind="graphs in GraphML or GML",
+    accepts="a .graphml or .gml file or a folder of them",
+    read=read_graph_files,
+    options=OPTIONS,
+    suffixes=tuple(_PARSERS),
+    sniff=lambda path: path.is_dir() and bool(graph_paths(path)),
+    files=graph_paths,
+    options_for=expected_schema,
+    known_targets=read_known_targets,
+)
