@@ -375,7 +375,9 @@ def loss_of(function: Callable[[Tensor, State], Tensor]) -> Callable[..., None]:
         z = s[outputs][:, :columns].clone().requires_grad_()
         with torch.enable_grad():
             losses = function(z, s)
-            total = (torch.from_numpy(s.targets.share) * losses.double()).sum()
+            share = torch.from_numpy(s.targets.share)
+            each = losses.double()
+            total = (share * each if share.dim() == each.dim() else share[:, None] * each).sum()
         s.loss += total.item()
         s[out] = torch.autograd.grad(total, z)[0]
 
@@ -385,7 +387,7 @@ def loss_of(function: Callable[[Tensor, State], Tensor]) -> Callable[..., None]:
 def known(values: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, State], Tensor]:
     def function(z: Tensor, s: State) -> Tensor:
         y = torch.from_numpy(s.targets.values)
-        return torch.where(y.isnan(), 0.0, values(z, y.nan_to_num().to(z.dtype))).sum(1)
+        return torch.where(y.isnan(), 0.0, values(z, y.nan_to_num().to(z.dtype)))
 
     return function
 

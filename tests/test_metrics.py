@@ -113,3 +113,33 @@ def test_every_metric_knows_its_direction_and_its_worst_value(name: str) -> None
     assert metric.improves(0.5, math.nan)
     assert not metric.improves(math.nan, 0.5)
     assert not metric.improves(math.nan, math.nan)
+
+
+@pytest.mark.parametrize("num_classes", [2, 4])
+def test_matthews_correlation_is_that_of_scikit_learn(num_classes: int) -> None:
+    rng = np.random.default_rng(num_classes)
+    y, logits = rng.integers(num_classes, size=80), torch.from_numpy(rng.normal(size=(80, num_classes)))
+    expected = metrics.matthews_corrcoef(y, logits.argmax(1))
+    assert METRICS["mcc"].score(logits, torch.from_numpy(y)) == pytest.approx(expected)
+    same = torch.eye(num_classes)[[0] * 80]
+    assert METRICS["mcc"].score(same, torch.from_numpy(y)) == 0
+
+
+def test_matthews_correlation_of_labels_is_the_mean_over_those_with_both_answers() -> None:
+    rng = np.random.default_rng(0)
+    y, logits = rng.integers(2, size=(50, 3)).astype(float), rng.normal(size=(50, 3))
+    y[:20, 0], y[:, 2] = np.nan, 1.0
+    known = [metrics.matthews_corrcoef(y[f:, c], logits[f:, c] >= 0) for c, f in ((0, 20), (1, 0))]
+    assert METRICS["mcc"].score(torch.from_numpy(logits), torch.from_numpy(y)) == pytest.approx(np.mean(known))
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_the_average_precision_of_two_classes_is_that_of_the_rarer_one(flipped: bool) -> None:
+    rng = np.random.default_rng(1)
+    y, score = (rng.random(200) < 0.1).astype(int), rng.normal(size=200)
+    expected = metrics.average_precision_score(y, score)
+    logits = torch.from_numpy(np.stack([-score, score], 1))
+    found = METRICS["average_precision"].score(
+        logits.flip(1) if flipped else logits, torch.from_numpy(1 - y if flipped else y)
+    )
+    assert found == pytest.approx(expected)

@@ -71,6 +71,10 @@ def test_values_and_labels_are_predicted_from_smiles(tmp_path: Path, table: Path
     trained(tmp_path / "values", values)
     model = bankgcn.load_model(tmp_path / "values")
     assert model.predict(["CCO", "CCCO"]).shape == (2,)
+    with pytest.raises(
+        ValueError, match="1 of 2 molecules cannot be read; leave them out of the list: molecule 1, 'XX'"
+    ):
+        model.predict(["CCO", "XX"])
     with pytest.raises(ValueError, match="the model predicts values, which have no probabilities"):
         model.predict_proba(["CCO"])
     trained(tmp_path / "labels", RunSpec(dataset=str(table), reader=ReaderOptions(target="odd,third"), task="labels"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -150,3 +151,44 @@ def test_a_weight_counts_how_often_a_graph_is_in_the_mean(loss: str) -> None:
     expected = task.task_loss(outputs.repeat_interleave(repeats, 0), targets.repeat_interleave(repeats, 0))
     torch.testing.assert_close(task.task_loss(outputs, targets, repeats.double()), expected)
     assert task.task_loss(outputs, targets, torch.zeros(4)) == 0
+
+
+def test_a_threshold_decides_and_scores_follow_it_but_ranks_do_not() -> None:
+    two, y = Task(names=("no", "yes")), np.array([0, 0, 1, 1])
+    low = replace(two, thresholds=(0.1,))
+    probabilities = torch.tensor([[0.99, 0.01], [0.95, 0.05], [0.8, 0.2], [0.9, 0.1]])
+    assert two.decide(probabilities).tolist() == [0, 0, 0, 0]
+    assert low.decide(probabilities).tolist() == [0, 0, 1, 1]  # 0.1 is reached
+    assert (two.score_predictions(probabilities, y), low.score_predictions(probabilities, y)) == (0.5, 1.0)
+    assert low.score_predictions(probabilities, y, "mcc") == 1
+    assert low.score_predictions(probabilities, y, "roc_auc") == two.score_predictions(probabilities, y, "roc_auc")
+
+
+def test_each_label_has_its_threshold() -> None:
+    labels = Task(kind="labels", names=("a", "b"), thresholds=(0.2, 0.8))
+    assert labels.decide(torch.tensor([[0.3, 0.7], [0.1, 0.9]])).tolist() == [[1, 0], [0, 1]]
+    y = np.array([[1.0, 0.0], [0.0, 1.0]])
+    assert labels.score_predictions(torch.tensor([[0.3, 0.7], [0.1, 0.9]]), y, "mcc") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "thresholds", "message"),
+    [
+        ("classes", "abc", (0.3,), "1 thresholds, expected 0 for classes"),
+        ("labels", "abc", (0.3,), "1 thresholds, expected 3 for labels"),
+        ("values", "a", (0.3,), "1 thresholds, expected 0 for values"),
+        ("classes", "ab", (math.nan,), "a threshold is nan, expected a number between 0 and 1"),
+        ("classes", "ab", ("0.3",), "a threshold is '0.3'"),
+        ("classes", "ab", (0.0,), "a threshold is 0.0"),
+    ],
+)
+def test_thresholds_that_fit_no_task_are_refused(kind: str, names: str, thresholds: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Task(kind=kind, names=tuple(names), thresholds=thresholds)
+
+
+def test_a_task_without_thresholds_is_written_as_versions_without_them_did() -> None:
+    two = Task(names=("no", "yes"))
+    assert set(two.to_dict()) == {"kind", "names", "loss", "metric", "center", "scale"}
+    chosen = replace(two, thresholds=(0.25,))
+    assert Task(**chosen.to_dict()) == chosen

@@ -25,6 +25,10 @@ class Metric:
         higher_is_better: The direction of improvement.
         worst: What a run without a score counts as, when hyper-parameters are chosen.
         percent: Whether scores lie in [0, 1], so that tables show them in percent.
+        correlation: Whether scores lie in [-1, 1].
+        decides: Whether the score depends on which class or answer is decided, and so on the threshold.
+        two_classes: Whether a score of classes needs that there are two.
+        of_one: Name of the score of a single target, where this is the mean of several; the metric's own by default.
     """
 
     score: Callable[[Tensor, Tensor], float]
@@ -32,6 +36,10 @@ class Metric:
     higher_is_better: bool = True
     worst: float = 0.0
     percent: bool = False
+    correlation: bool = False
+    decides: bool = False
+    two_classes: bool = False
+    of_one: str = ""
 
     def cost(self, score: float) -> float:
         """The score with the sign that makes smaller values better; NaN costs more than any score."""
@@ -44,7 +52,7 @@ class Metric:
         return self.cost(score) < self.cost(best)
 
     def text(self, score: float | None) -> str:
-        """A score in a message: four decimals if scores lie in [0, 1], otherwise five digits, because units differ.
+        """A score in a message: four decimals if scores have bounds, otherwise five digits, because units differ.
 
         Example:
             >>> METRICS["accuracy"].text(0.5), METRICS["mae"].text(2.71828e-7), METRICS["mae"].text(None)
@@ -52,7 +60,7 @@ class Metric:
         """
         if score is None or math.isnan(score):
             return "unknown"
-        return f"{score:.4f}" if self.percent else significant(score)
+        return f"{score:.4f}" if self.percent or self.correlation else significant(score)
 
 
 def significant(number: float) -> str:
@@ -93,6 +101,16 @@ def balanced_accuracy(logits: Tensor, y: Tensor) -> float:
     return (counts.diagonal() / occurrences)[occurrences > 0].mean().item()
 
 
+def matthews(logits: Tensor, y: Tensor) -> float:
+    """Matthews' correlation of true and predicted classes (Gorodkin, 2004); of several labels, the mean of theirs.
+
+    0 if all predictions are the same: nothing is told apart. A label for which one answer occurs has none.
+    """
+    if y.is_floating_point():
+        return _mean_over_targets(_matthews_of_label, logits, y)
+    return _matthews(confusion_matrix(logits, y))
+
+
 def confusion_matrix(logits: Tensor, y: Tensor) -> Tensor:
     """Number of graphs of each class (row) that are predicted as each class (column)."""
     num_classes = logits.size(1)
@@ -124,8 +142,21 @@ def mean_roc_auc(logits: Tensor, y: Tensor) -> float:
 
 
 def average_precision(logits: Tensor, y: Tensor) -> float:
-    """Mean over the labels, for which both answers occur, of the area under the precision-recall steps."""
-    return _mean_over_targets(_average_precision, logits, y)
+    """Area under the precision-recall steps: of two classes, that of :func:`rarer_class`.
+
+    Of several labels, the mean over those for which both answers occur.
+    """
+    if y.is_floating_point():
+        return _mean_over_targets(_average_precision, logits, y)
+    if logits.size(1) != 2:
+        raise ValueError(f"average precision is for two classes, but there are logits for {logits.size(1)}")
+    rarer = rarer_class(y)
+    return _average_precision((logits[:, rarer] - logits[:, 1 - rarer]).double(), (y == rarer).double())
+
+
+def rarer_class(y: Tensor) -> int:
+    """The rarer one of two classes, which is the harder one to find; the second if both are equally frequent."""
+    return int(2 * int((y == 1).sum()) <= len(y))
 
 
 def _mean_over_targets(score: Callable[[Tensor, Tensor], float], outputs: Tensor, y: Tensor) -> float:
@@ -165,19 +196,36 @@ def _average_precision(logit: Tensor, true: Tensor) -> float:
     return (steps * found / taken).sum().item()
 
 
+def _matthews(counts: Tensor) -> float:
+    """The correlation by a confusion matrix; 0 if one side is constant."""
+    counts = counts.double()
+    true, predicted, total = counts.sum(1), counts.sum(0), counts.sum()
+    covariance = counts.trace() * total - true @ predicted
+    spread = ((total**2 - true @ true) * (total**2 - predicted @ predicted)).sqrt()
+    return (covariance / spread).item() if spread > 0 else 0.0
+
+
+def _matthews_of_label(logit: Tensor, true: Tensor) -> float:
+    answers = true.long()
+    if answers.min() == answers.max():
+        return math.nan
+    return _matthews((2 * answers + (logit >= 0)).bincount(minlength=4).view(2, 2))
+
+
 def _explained(value: Tensor, true: Tensor) -> float:
     total = (true - true.mean()).square().sum()
     return (1 - (value - true).square().sum() / total).item() if total > 0 else math.nan
 
 
 METRICS: dict[str, Metric] = {
-    "accuracy": Metric(accuracy, "accuracy", percent=True),
-    "roc_auc": Metric(roc_auc, "ROC-AUC", percent=True),
-    "macro_f1": Metric(macro_f1, "macro F1", percent=True),
-    "balanced_accuracy": Metric(balanced_accuracy, "balanced accuracy", percent=True),
+    "accuracy": Metric(accuracy, "accuracy", percent=True, decides=True),
+    "roc_auc": Metric(roc_auc, "ROC-AUC", percent=True, two_classes=True),
+    "macro_f1": Metric(macro_f1, "macro F1", percent=True, decides=True),
+    "balanced_accuracy": Metric(balanced_accuracy, "balanced accuracy", percent=True, decides=True),
     "mae": Metric(mae, "MAE", higher_is_better=False, worst=math.inf),
     "rmse": Metric(rmse, "RMSE", higher_is_better=False, worst=math.inf),
     "r2": Metric(r2, "R2", worst=-math.inf),
-    "mean_roc_auc": Metric(mean_roc_auc, "mean ROC-AUC", percent=True),
-    "average_precision": Metric(average_precision, "average precision", percent=True),
+    "mean_roc_auc": Metric(mean_roc_auc, "mean ROC-AUC", percent=True, of_one="roc_auc"),
+    "average_precision": Metric(average_precision, "average precision", percent=True, two_classes=True),
+    "mcc": Metric(matthews, "MCC", worst=-1.0, correlation=True, decides=True),
 }

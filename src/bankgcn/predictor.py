@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.inputs import InputOptions, as_graph_set
+from bankgcn.data.readers.molecules import SKIP_ADVICE
 from bankgcn.data.targets import scalar
 from bankgcn.data.weights import without_weights
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.evaluation import embed
-
-LIKELY = 0.5  # a label is predicted from this probability on
 
 
 def load_model(path: str | os.PathLike[str]) -> Predictor:
@@ -58,15 +59,16 @@ class Predictor:
     def predict(self, graphs: Any) -> NDArray:
         """Class of each graph, shape ``(G,)``; its values, ``(G,)`` or ``(G, T)``; or its labels, 0 or 1, ``(G, T)``.
 
+        The most probable class is predicted, or the one that the threshold of the model decides; see ``task``.
+
         Raises:
             ValueError: The graphs do not have the features of the training graphs; the message names the graph.
         """
         mean, _ = self._predictions(graphs)
-        if self.task.kind == "classes":
-            return self.classes[mean.argmax(1)]
-        if self.task.kind == "labels":
-            return (mean >= LIKELY).astype(np.int64)
-        return mean[:, 0] if mean.shape[1] == 1 else mean
+        if self.task.kind == "values":
+            return mean[:, 0] if mean.shape[1] == 1 else mean
+        decided = self.task.decide(torch.from_numpy(mean)).numpy()
+        return self.classes[decided] if self.task.kind == "classes" else decided
 
     def predict_proba(self, graphs: Any) -> NDArray[np.float64]:
         """Probability of each class or label, shape ``(G, out_channels)``."""
@@ -99,7 +101,10 @@ class Predictor:
         """The graphs as a set, read as the training graphs were."""
         reader = self.ensemble.reader
         options = InputOptions(symmetrise=reader.symmetrise, has_target=False)
-        converted = as_graph_set(graphs, options, self.ensemble.feature_spec)
+        try:
+            converted = as_graph_set(graphs, options, self.ensemble.feature_spec)
+        except GraphError as error:  # its advice is for those who read graphs
+            raise GraphError(str(error).replace(SKIP_ADVICE, "; leave them out of the list")) from error
         return without_weights(converted) if reader.ignore_weights else converted
 
     def _predictions(self, graphs: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:

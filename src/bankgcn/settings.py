@@ -67,6 +67,10 @@ class Setting:
             return
         if self.choices:
             pick(dict.fromkeys(self.choices), value, self.name or name)
+        if self.kind is bool and not isinstance(value, bool):  # "no" and None must not count as yes and no
+            raise ValueError(f"{name}={value!r}: expected true or false")
+        if self.kind is str and isinstance(self.default, str | NoneType) and not isinstance(value, str):
+            raise ValueError(f"{name}={value!r}: expected a word")
         if self.kind is int and (isinstance(value, bool) or not hasattr(value, "__index__")):
             raise ValueError(f"{name}={value!r}: expected a whole number")
         if self.kind in (int, float):

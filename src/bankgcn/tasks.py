@@ -19,10 +19,16 @@ if TYPE_CHECKING:  # the names of tasks, losses and metrics need no PyTorch and 
     from torch import Tensor
 
 Loss = Callable[["Tensor", "Tensor", "Tensor | None"], "Tensor"]
-"""From outputs, targets and the weight of each graph, shape ``(G,)``, to a mean; ``None`` weighs all graphs equally."""
+"""From outputs, targets and weights to a mean.
+
+The weights are those of graphs, shape ``(G,)``, or those of single targets, ``(G, T)``; ``None`` weighs all equally.
+"""
 
 DEFAULT_METRIC = "accuracy"
 """The default of every configuration. For values and labels, it stands for the first metric of the task."""
+
+LIKELY = 0.5
+"""The threshold of a probability where none is chosen: what is more likely than not is decided."""
 
 
 def cross_entropy(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -58,7 +64,8 @@ def _mean_of_known(losses: Tensor, targets: Tensor, weights: Tensor | None) -> T
     known = ~targets.isnan()
     if weights is None:
         return torch.where(known, losses, 0).sum() / known.sum().clamp(min=1)
-    return _weighted_mean(torch.where(known, losses, 0), known * weights[:, None])
+    of_targets = weights if weights.dim() == 2 else weights[:, None]
+    return _weighted_mean(torch.where(known, losses, 0), known * of_targets)
 
 
 def _weighted_mean(losses: Tensor, weights: Tensor) -> Tensor:
@@ -92,7 +99,7 @@ TASKS: dict[str, TaskKind] = {
     "classes": TaskKind(
         "one class of several",
         {"cross_entropy": cross_entropy},
-        ("accuracy", "roc_auc", "macro_f1", "balanced_accuracy"),
+        ("accuracy", "roc_auc", "average_precision", "macro_f1", "balanced_accuracy", "mcc"),
         decode=lambda outputs: outputs.softmax(1),
         encode=lambda probabilities: probabilities.log(),
     ),
@@ -106,7 +113,7 @@ TASKS: dict[str, TaskKind] = {
     "labels": TaskKind(
         "several yes/no labels",
         {"binary_cross_entropy": binary_cross_entropy},
-        ("mean_roc_auc", "average_precision"),
+        ("mean_roc_auc", "average_precision", "mcc"),
         decode=lambda outputs: outputs.sigmoid(),
         encode=lambda probabilities: probabilities.logit(),
     ),
@@ -133,6 +140,9 @@ class Task:
         metric: How predictions are scored; the first of the kind by default.
         center: Mean of each value over the training graphs; the network learns values in standard units.
         scale: Standard deviation of each value over the training graphs.
+        thresholds: From which probability on the second one of two classes, or each label, is decided; nothing if the
+            most probable class, or each label that is more likely than not, is. A run with ``threshold="validation"``
+            chooses them after its training; see :func:`bankgcn.training.calibration.fit_thresholds`.
     """
 
     kind: str = "classes"
@@ -141,17 +151,27 @@ class Task:
     metric: str = ""
     center: tuple[float, ...] = ()
     scale: tuple[float, ...] = ()
+    thresholds: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         row = pick(TASKS, self.kind, "task")
-        for name in ("names", "center", "scale"):
+        for name in ("names", "center", "scale", "thresholds"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "loss", self.loss or next(iter(row.losses)))
         object.__setattr__(self, "metric", metric_for(self.kind, self.metric or DEFAULT_METRIC))
         pick(row.losses, self.loss, f"loss for {self.kind}")
         pick(dict.fromkeys(row.metrics), self.metric, f"metric for {self.kind}")
-        if self.metric == "roc_auc" and len(self.names) != 2:
-            raise ValueError(f"metric=roc_auc is for two classes, but there are {len(self.names)}")
+        if self.metric not in self.metrics:
+            raise ValueError(f"metric={self.metric} is for two classes, but there are {len(self.names)}")
+        self._check_thresholds()
+
+    def _check_thresholds(self) -> None:
+        expected = {"labels": len(self.names), "classes": int(len(self.names) == 2)}.get(self.kind, 0)
+        if self.thresholds and len(self.thresholds) != expected:
+            raise ValueError(f"there are {len(self.thresholds)} thresholds, expected {expected} for {self.kind}")
+        for value in self.thresholds:
+            if not (isinstance(value, int | float) and 0 < value < 1):
+                raise ValueError(f"a threshold is {value!r}, expected a number between 0 and 1")
 
     @classmethod
     def fitted(
@@ -191,6 +211,12 @@ class Task:
     def out_channels(self) -> int:
         """Width of the network's output."""
         return len(self.names)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that fit the task."""
+        several = self.kind == "classes" and len(self.names) != 2
+        return tuple(name for name in TASKS[self.kind].metrics if not (several and METRICS[name].two_classes))
 
     @property
     def scoring(self) -> Metric:
@@ -239,17 +265,46 @@ class Task:
         return METRICS[metric or self.metric].score(in_units, torch.as_tensor(y))
 
     def score_predictions(self, predictions: Tensor, y: NDArray | Tensor, metric: str | None = None) -> float:
-        """The same of predictions, such as the mean of several networks'."""
+        """The same of predictions, such as the mean of several networks'; classes and labels by their thresholds."""
         import torch
 
         if not predictions.isfinite().all():
             return math.nan
-        outputs = TASKS[self.kind].encode(predictions)
-        return METRICS[metric or self.metric].score(outputs, torch.as_tensor(y))
+        row = METRICS[metric or self.metric]
+        if row.decides and self.thresholds:
+            outputs = self._decided_outputs(predictions)
+        else:
+            outputs = TASKS[self.kind].encode(predictions)
+        return row.score(outputs, torch.as_tensor(y))
+
+    def decide(self, probabilities: Tensor) -> Tensor:
+        """What is decided by probabilities: the number of each graph's class, ``(G,)``, or 0 or 1 for each label.
+
+        Example:
+            >>> import torch
+            >>> rare = torch.tensor([[0.8, 0.2], [0.95, 0.05]])
+            >>> Task(names=("no", "yes")).decide(rare), Task(names=("no", "yes"), thresholds=(0.1,)).decide(rare)
+            (tensor([0, 0]), tensor([1, 0]))
+        """
+        if self.kind == "labels":
+            return (probabilities >= probabilities.new_tensor(self.thresholds or (LIKELY,))).long()
+        if self.thresholds:
+            return (probabilities[:, 1] >= self.thresholds[0]).long()
+        return probabilities.argmax(1)
+
+    def _decided_outputs(self, probabilities: Tensor) -> Tensor:
+        """Outputs whose largest class, or whose sign, is what is decided."""
+        import torch
+
+        decided = self.decide(probabilities)
+        if self.kind == "labels":
+            return 2.0 * decided - 1
+        return torch.nn.functional.one_hot(decided, len(self.names)).double()
 
     def to_dict(self) -> dict[str, Any]:
-        """The task as JSON holds it."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        """The task as JSON holds it. Without thresholds, it is what versions wrote that had none."""
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return plain if self.thresholds else {name: value for name, value in plain.items() if name != "thresholds"}
 
 
 def kind_of(y: NDArray) -> str:

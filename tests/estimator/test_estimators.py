@@ -15,6 +15,7 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
@@ -53,13 +54,27 @@ def trained() -> BankGCNClassifier:
 
 def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
     of_the_data = {"smiles", "target", "skip_unreadable", "skip_missing", "fill_missing", "train_per_class", "task"}
-    of_the_data |= {"seed", "split", "split_column", "ratios", "folds", "fold", "test", "split_seed"}
+    of_the_data |= {
+        "id",
+        "missing_words",
+        "ignore_case",
+        "seed",
+        "split",
+        "split_column",
+        "ratios",
+        "folds",
+        "fold",
+        "test",
+        "split_seed",
+    }
     own = {"attributes", "categories", "validation_fraction", "random_state"}
+    by_targets = {"threshold": "auto"}  # a command chooses it by the targets, too, and writes what it chose
     parameters = {name: item.default for name, item in signature(BankGCNClassifier).parameters.items()}
     assert set(parameters) - own == set(PLACES) - of_the_data
     for name in set(parameters) - own:
         place = PLACES[name]
-        assert parameters[name] == (None if place.part == "conv_options" else place.setting.default), name
+        usual = by_targets.get(name, place.setting.default)
+        assert parameters[name] == (None if place.part == "conv_options" else usual), name
 
 
 @pytest.mark.parametrize("model", CONVS)
@@ -223,7 +238,7 @@ def test_weights_of_classes_and_of_graphs_change_the_training() -> None:
     np.testing.assert_allclose(rarely(class_weight={"rare": 50.0}), rarely(sample_weight=heavy))
     of_all_folds = {"rare": 50.0, "common": 1.0, "in no graph": 3.0}
     np.testing.assert_allclose(rarely(class_weight=of_all_folds), rarely(sample_weight=heavy))
-    with pytest.raises(ValueError, match="class_weight=balanced needs classes, but the task is values"):
+    with pytest.raises(ValueError, match="class_weight=balanced needs classes or labels, but the task is values"):
         BankGCNRegressor(**QUICK, class_weight="balanced").fit(graphs, range(SIZE))
     with pytest.raises(ValueError, match="needs classes, but the task is values"):
         BankGCNRegressor(**QUICK, class_weight={1: 2.0}).fit(graphs, range(SIZE))
@@ -387,3 +402,114 @@ def test_callbacks_end_the_training_of_an_estimator(estimator: type) -> None:
     fitted = estimator(**QUICK).fit(graphs, y, callbacks=[recorder])
     assert fitted.history_ == tuple(recorder.epochs)
     assert (fitted.n_iter_, fitted.record_.ended) == (2, "stopped")
+
+
+TWICE = [graph for size in range(3, 23) for graph in (nx.cycle_graph(size), nx.cycle_graph(size))]
+QUICK_FIT = {"hidden": 8, "layers": 1, "epochs": 2, "random_state": 0}
+
+
+def test_validation_graphs_have_no_equals_among_the_training_graphs() -> None:
+    y = [size % 2 for size in range(3, 23) for _ in range(2)]
+    fitted = BankGCNClassifier(**QUICK_FIT).fit(TWICE, y)
+    assert not set(fitted.split_.valid // 2) & set(fitted.split_.train // 2)
+    kept = BankGCNClassifier(**QUICK_FIT, duplicates="keep").fit(TWICE, y)
+    assert set(kept.split_.valid // 2) & set(kept.split_.train // 2)
+
+
+def test_merged_graphs_have_the_mean_of_their_values_and_the_sum_of_their_weights() -> None:
+    y = np.arange(40.0)
+    merged = BankGCNRegressor(**QUICK_FIT, duplicates="merge").fit(TWICE, y, sample_weight=np.full(40, 0.5))
+    once = BankGCNRegressor(**QUICK_FIT).fit(TWICE[::2], y.reshape(20, 2).mean(1), sample_weight=np.ones(20))
+    np.testing.assert_array_equal(merged.predict(TWICE), once.predict(TWICE))
+
+
+def test_a_saved_estimator_knows_the_graphs_it_has_seen(tmp_path: Path) -> None:
+    fitted = BankGCNRegressor(**QUICK_FIT, duplicates="keep").fit(TWICE, np.arange(40.0))
+    fitted.save(tmp_path / "run")
+    loaded = BankGCNRegressor.load(tmp_path / "run")
+    assert loaded.duplicates == "keep"
+    np.testing.assert_array_equal(loaded.seen_hashes_, fitted.seen_hashes_)
+    assert len(fitted.seen_hashes_) == 20
+
+
+def test_contradictory_equals_do_not_keep_a_class_from_being_trained() -> None:
+    graphs = [nx.path_graph(4), nx.path_graph(4), nx.cycle_graph(5), nx.cycle_graph(6)]
+    assert BankGCNClassifier(**QUICK_FIT).fit(graphs, ["a", "b", "a", "a"]).predict(graphs).shape == (4,)
+
+
+def test_a_missing_class_is_named_by_its_graph() -> None:
+    graphs = [nx.path_graph(number) for number in range(2, 6)]
+    with pytest.raises(GraphError, match="y has no class for graph 1, but None: leave out graphs without a class"):
+        BankGCNClassifier().fit(graphs, ["a", None, "b", "a"])
+
+
+@pytest.mark.parametrize("form", ["networkx", "pyg"])
+def test_scaled_numbers_do_not_depend_on_their_unit(form: str, tmp_path: Path) -> None:
+    graphs, y = rings_and_paths()
+    large = [graph.copy() for graph in graphs]
+    for graph in large:
+        for node in graph:
+            graph.nodes[node]["charge"] = 1024 * graph.nodes[node]["charge"] + 512
+    if form == "pyg":
+        pytest.importorskip("torch_geometric")
+        graphs, large = (to_pyg(GraphSet.from_networkx(each)) for each in (graphs, large))
+    trained, other = (BankGCNClassifier(**QUICK, scale="standard").fit(each, y) for each in (graphs, large))
+    expected = trained.predict_proba(graphs)
+    np.testing.assert_allclose(other.predict_proba(large), expected, atol=1e-4)
+    assert np.abs(trained.predict_proba(large) - expected).max() > 1e-2
+    trained.save(tmp_path / "run")
+    np.testing.assert_array_equal(BankGCNClassifier.load(tmp_path / "run").predict_proba(graphs), expected)
+    assert BankGCNClassifier.load(tmp_path / "run").scale == "standard"
+
+
+def with_labels() -> tuple[list[nx.Graph], np.ndarray]:
+    """Graphs with two labels: whether it is a ring, and whether its number is even; some are unknown."""
+    graphs, names = rings_and_paths()
+    y = np.stack([np.array(names) == "ring", np.arange(len(names)) % 4 < 2], 1).astype(float)
+    y[::5, 1] = np.nan
+    return graphs, y
+
+
+def test_a_matrix_of_answers_is_learned_as_labels(tmp_path: Path) -> None:
+    graphs, y = with_labels()
+    classifier = BankGCNClassifier(**QUICK, class_weight="balanced").fit(graphs, y)
+    assert classifier.model_.task.kind == "labels"
+    assert classifier.classes_.tolist() == ["y0", "y1"]
+    predicted, probabilities = classifier.predict(graphs), classifier.predict_proba(graphs)
+    assert predicted.shape == probabilities.shape == y.shape
+    assert set(np.unique(predicted)) <= {0, 1}
+    np.testing.assert_array_equal(predicted, probabilities >= 0.5)
+    known = ~np.isnan(y)
+    each = [roc_auc_score(y[known[:, c], c], probabilities[known[:, c], c]) for c in (0, 1)]
+    assert classifier.score(graphs, y) == pytest.approx(np.mean(each))
+    classifier.save(tmp_path / "labels")
+    loaded = BankGCNClassifier.load(tmp_path / "labels")
+    np.testing.assert_array_equal(loaded.predict(graphs), predicted)
+    assert loaded.classes_.tolist() == ["y0", "y1"]
+
+
+def test_labels_that_are_no_answers_are_refused() -> None:
+    graphs, y = with_labels()
+    with pytest.raises(GraphError, match="label 0 of graph 1 is 2: several labels are a matrix of 0 and 1"):
+        BankGCNClassifier(**QUICK).fit(graphs, 2 * y)
+    with pytest.raises(ValueError, match="class_weight is a dictionary, which is for classes"):
+        BankGCNClassifier(**QUICK, class_weight={0: 1.0}).fit(graphs, y)
+    classifier = BankGCNClassifier(**QUICK).fit(graphs, y)
+    with pytest.raises(ValueError, match="the model learned 2 labels, but y has classes"):
+        classifier.score(graphs, y[:, 0])
+    with pytest.raises(ValueError, match="the model learned 2 labels, but y has 3 labels"):
+        classifier.score(graphs, np.ones((len(graphs), 3)))
+    with pytest.raises(ValueError, match="sample_weight is for the accuracy of classes"):
+        classifier.score(graphs, y, np.ones(len(graphs)))
+
+
+@pytest.mark.parametrize(("threshold", "chosen"), [("auto", True), ("validation", True), (None, False)])
+def test_a_rare_class_is_decided_by_a_threshold_of_the_validation_graphs(threshold: str | None, chosen: bool) -> None:
+    graphs, _ = rings_and_paths()
+    graphs, y = graphs * 3, np.array((["rare"] + ["common"] * 5) * (len(graphs) // 2))[: 3 * len(graphs)]
+    classifier = BankGCNClassifier(**QUICK, threshold=threshold, validation_fraction=0.4).fit(graphs, y)
+    assert bool(classifier.model_.task.thresholds) == chosen
+    rare = classifier.predict_proba(graphs)[:, 1]
+    limit = classifier.model_.task.thresholds[0] if chosen else 0.5
+    np.testing.assert_array_equal(classifier.predict(graphs) == "rare", rare >= limit)
+    assert classifier.get_params()["threshold"] == threshold

@@ -244,3 +244,16 @@ def test_a_projection_of_the_wrong_width_is_named() -> None:
 def test_frequencies_out_of_range_raise(lam: list[float]) -> None:
     with pytest.raises(ValueError, match=r"frequencies lie in \[0, 2\]"):
         BankConv(3, 8).response(lam)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+@pytest.mark.parametrize("in_channels", [3, -1])
+def test_a_signal_of_another_precision_is_refused_with_advice(dtype: torch.dtype, in_channels: int) -> None:
+    conv = BankConv(in_channels, 8).float()
+    edges = torch.tensor([[0, 1], [1, 0]])
+    with pytest.raises(
+        ValueError, match=rf"x has dtype {dtype}, but the weights have torch.float32: x.to\(torch.float32"
+    ):
+        conv(torch.ones(2, 3, dtype=dtype), edges)
+    with torch.autocast("cpu", dtype=torch.bfloat16):  # which converts the signal itself
+        assert conv(torch.ones(2, 3, dtype=torch.bfloat16), edges).shape == (2, 8)

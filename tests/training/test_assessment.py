@@ -79,3 +79,57 @@ def test_scores_that_do_not_exist_are_unknown() -> None:
 def test_an_assessment_survives_json() -> None:
     found = assess(THREE, torch.eye(3), np.array([0, 1, 1]))
     assert Assessment.from_dict(json.loads(json.dumps(found.to_dict(), allow_nan=False))) == found
+
+
+def test_each_label_has_the_scores_of_scikit_learn_on_its_known_answers() -> None:
+    rng = np.random.default_rng(3)
+    labels = Task(kind="labels", names=("x", "y"), thresholds=(0.4, 0.7))
+    y, p = rng.integers(2, size=(80, 2)).astype(float), rng.random((80, 2))
+    y[:30, 1] = np.nan
+    found = assess(labels, torch.from_numpy(p), y)
+    for column, row in enumerate(found.targets):
+        known = ~np.isnan(y[:, column])
+        true, probability = y[known, column], p[known, column]
+        assert (row.name, row.graphs, row.positive) == ("xy"[column], known.sum(), true.sum())
+        assert row.threshold == labels.thresholds[column]
+        assert row.scores["roc_auc"] == pytest.approx(metrics.roc_auc_score(true, probability))
+        assert row.scores["average_precision"] == pytest.approx(metrics.average_precision_score(true, probability))
+        assert row.scores["mcc"] == pytest.approx(metrics.matthews_corrcoef(true, probability >= row.threshold))
+        assert row.baseline_scores["average_precision"] == pytest.approx(true.mean())
+    assert found.score == pytest.approx(np.mean([row.scores["roc_auc"] for row in found.targets]))
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert "classes" not in plain  # there are none
+    assert Assessment.from_dict(plain) == found
+
+
+def test_values_in_different_units_have_errors_of_their_own_beside_the_constant_prediction() -> None:
+    task = Task(kind="values", names=("grams", "rings"), center=(0, 0), scale=(1, 1))
+    y = np.array([[100.0, 1.0], [300.0, 3.0], [500.0, np.nan]])
+    found = assess(task, torch.tensor([[110.0, 3.0], [290.0, 1.0], [510.0, 0.0]]).double(), y, (300.0, 2.0))
+    grams, rings = found.targets
+    assert grams.scores == pytest.approx({"mae": 10, "rmse": 10, "r2": 1 - 300 / 80000})
+    assert grams.baseline_scores["mae"] == pytest.approx(400 / 3)
+    assert rings.graphs == 2
+    assert rings.scores == pytest.approx({"mae": 2, "rmse": 2, "r2": -3})
+    assert rings.baseline_scores["mae"] == 1
+    assert (rings.positive, rings.threshold) == (None, None)
+    assert found.warnings() == ["the MAE of 1 of 2 targets is not better than that of a constant prediction: rings"]
+
+
+def test_classes_are_counted_as_the_threshold_decides_and_the_constant_prediction_stays() -> None:
+    y = np.array([0] * 9 + [1])
+    p = torch.tensor([[0.95, 0.05]] * 9 + [[0.8, 0.2]])
+    likely = assess(Task(names=("a", "b")), p, y)
+    chosen = assess(Task(names=("a", "b"), thresholds=(0.01,)), p, y, (0.9, 0.1))
+    assert [row.recall for row in likely.classes] == [1, 0]
+    assert [row.recall for row in chosen.classes] == [0, 1]
+    assert (chosen.threshold, chosen.baseline_score) == (0.01, 0.9)  # always the largest class
+    assert chosen.scores["accuracy"] == 0.1
+    assert Assessment.from_dict(chosen.to_dict()) == chosen
+    assert "threshold" not in likely.to_dict()
+
+
+def test_what_the_training_did_already_is_not_advised() -> None:
+    found = assess(Task(names=("a", "b")), torch.eye(2)[[0] * 10], np.array([0] * 9 + [1]))
+    assert "--class-weight balanced" in found.warnings()[0]
+    assert found.warnings(balanced=True) == ["the model predicts 'a' for all 10 graphs"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import matthews_corrcoef
 
 from bankgcn.tasks import Task
-from bankgcn.training.calibration import fit_temperature
+from bankgcn.training.calibration import best_threshold, fit_temperature, fit_thresholds
 
 TWO = Task(names=("a", "b"))
 
@@ -41,3 +42,35 @@ def test_values_have_no_temperature() -> None:
     values = Task(kind="values", names=("v",), center=(0,), scale=(1,))
     assert fit_temperature(values, torch.tensor([[1.0]]), np.array([2.0])) == 1
     assert fit_temperature(TWO, torch.empty(0, 2), np.empty(0, np.int64)) == 1
+
+
+def test_the_threshold_has_the_largest_matthews_correlation() -> None:
+    rng = np.random.default_rng(0)
+    positive = rng.random(60) < 0.15
+    probability = np.round(np.clip(0.1 + 0.15 * positive + 0.1 * rng.normal(size=60), 0.01, 0.99), 2)  # with ties
+    found = best_threshold(probability, positive)
+    possible = np.unique(probability)
+    by_hand = max(matthews_corrcoef(positive, probability >= value) for value in possible)
+    assert matthews_corrcoef(positive, probability >= found) == pytest.approx(by_hand)
+    assert found not in possible  # it lies between two probabilities
+
+
+def test_validation_graphs_with_one_answer_or_nothing_to_tell_apart_choose_no_threshold() -> None:
+    half = np.array([0.2, 0.4, 0.6, 0.8])
+    assert best_threshold(half, np.array([True] * 4)) is None
+    assert best_threshold(np.full(4, 0.3), np.array([True, False] * 2)) is None
+    assert best_threshold(half, np.array([True, True, False, False])) is None  # every one is worse than guessing
+
+
+def test_each_label_gets_a_threshold_by_its_known_answers_and_few_of_them_a_note() -> None:
+    labels = Task(kind="labels", names=("a", "b", "c"))
+    p = np.tile(np.linspace(0.01, 0.6, 60)[:, None], 3)
+    y = (p > [0.2, 0.55, 0.595]).astype(float)
+    y[:10] = np.nan
+    thresholds, notes = fit_thresholds(labels, torch.from_numpy(p), y)
+    assert thresholds[:2] == pytest.approx((0.2, 0.555), abs=0.006)
+    assert thresholds[2] == 0.5
+    assert notes == (
+        "the threshold of 'b' is uncertain: it rests on 5 validation graphs of the rarer answer",
+        "the threshold of 'c' is 0.5: too few validation graphs (1) have the rarer answer",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +14,10 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, stratified_split
 from bankgcn.data.weights import without_weights
 from bankgcn.nn import CONVS, GraphNetwork
+from bankgcn.tasks import Task
 from bankgcn.training import ModelConfig, TrainConfig, fit
-from bankgcn.training.checks import check_run, class_notes, target_warnings
+from bankgcn.training.checks import check_run, class_notes, data_warnings, settings_for_skew, target_warnings
+from bankgcn.training.spec import RunSpec
 
 BY_SCORE = TrainConfig(metric="roc_auc", select="score")
 
@@ -135,6 +138,8 @@ def test_weighted_graphs_are_refused_by_models_that_take_no_weights(conv: str) -
 def test_a_rare_class_is_a_warning_that_says_what_to_type() -> None:
     (warning,) = target_warnings(graphs_of([0] * 97 + [1] * 3))
     assert warning.startswith("97% of the graphs have the class 'c0', and the smallest class has 3: --class-weight bal")
+    (warning,) = target_warnings(graphs_of([0] * 97 + [1] * 3), train=TrainConfig(class_weight="balanced"))
+    assert "--class-weight" not in warning
     assert target_warnings(graphs_of([0] * 60 + [1] * 40)) == ()
 
 
@@ -162,3 +167,60 @@ def test_the_largest_and_smallest_numbers_of_single_precision_can_be_learned() -
     y = np.array([single.max, np.nextafter(single.max, np.float32(0))] * 10, np.float32)
     with pytest.raises(ValueError, match=r"subtract their mean, about 3\.40282e\+38"):
         check(replace(graphs_of([0, 1] * 10), y=y, classes=()), split=stratified_split([0, 1] * 10))
+
+
+def of_classes(counts: Sequence[int]) -> tuple[GraphSet, Task]:
+    names = tuple("abc"[: len(counts)])
+    graphs = smooth_or_alternating(sum(counts))
+    return replace(graphs, y=np.repeat(np.arange(len(counts)), counts), classes=names), Task(names=names)
+
+
+@pytest.mark.parametrize(
+    ("counts", "chosen"),
+    [
+        ((80, 20), {"metric": "roc_auc", "threshold": "validation"}),
+        ((3, 97), {"metric": "roc_auc", "threshold": "validation"}),
+        ((79, 21), {}),
+        ((90, 5, 5), {"metric": "balanced_accuracy"}),
+        ((40, 30, 30), {}),
+    ],
+)
+def test_a_frequent_class_calls_for_another_score(counts: Sequence[int], chosen: dict[str, str]) -> None:
+    assert settings_for_skew(*of_classes(counts)) == chosen
+
+
+def test_a_label_is_skewed_by_its_known_answers_and_values_never() -> None:
+    y = np.array([[0, 1], [1, 1], [0, 1], [1, 1], [np.nan, 0]], np.float32)
+    graphs = replace(smooth_or_alternating(5), y=y, classes=(), targets=("x", "y"))
+    assert settings_for_skew(graphs, Task(kind="labels", names=("x", "y"))) == {"threshold": "validation"}
+    y[:2, 1] = np.nan
+    assert settings_for_skew(graphs, Task(kind="labels", names=("x", "y"))) == {}
+    values = Task(kind="values", names=("x", "y"), center=(0, 0), scale=(1, 1))
+    assert settings_for_skew(graphs, values) == {}
+
+
+def test_warnings_of_skewed_classes_advise_what_the_training_does_not_do() -> None:
+    graphs, _ = of_classes((97, 3))
+    assert "--class-weight balanced" in target_warnings(graphs)[0]
+    assert "--metric balanced_accuracy" in target_warnings(graphs)[0]
+    done = TrainConfig(class_weight="balanced", metric="roc_auc")
+    assert target_warnings(graphs, train=done) == (
+        "97% of the graphs have the class 'a', and the smallest class has 3",
+    )
+    spec = RunSpec(dataset="own.csv")
+    assert data_warnings(graphs, spec) == target_warnings(graphs)
+    assert data_warnings(graphs, spec.with_(dataset="MUTAG")) == ()
+
+
+@pytest.mark.parametrize(("counts", "found"), [((5, 5, 5), "3 classes"), ((), "values")])
+def test_a_threshold_needs_two_classes_or_labels(counts: Sequence[int], found: str) -> None:
+    graphs = (
+        of_classes(counts)[0]
+        if counts
+        else replace(smooth_or_alternating(15), y=np.arange(15, dtype=np.float32), classes=())
+    )
+    split = Split(np.arange(9), np.arange(9, 12), np.arange(12, 15))
+    with pytest.raises(
+        ValueError, match=f"threshold=validation is for two classes or for labels, but there are {found}"
+    ):
+        check_run(graphs, split, ModelConfig(), TrainConfig(threshold="validation"))

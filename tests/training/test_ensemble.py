@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,3 +64,18 @@ def test_models_with_different_splits_have_no_validation_graphs_in_common(tmp_pa
         models.part(GRAPHS, "valid")
     with pytest.raises(ValueError, match="part"):
         models.part(GRAPHS, "all")
+
+
+def test_a_mean_of_models_is_decided_by_the_mean_of_their_thresholds(tmp_path: Path) -> None:
+    models = ensemble(tmp_path, [[0], [0]]).members
+    given = {"a": (0.2, 2.0), "b": (0.4, 1.0)}  # threshold and temperature
+    members = {
+        path: replace(model, task=replace(model.task, thresholds=(low,)), metadata={"temperature": temperature})
+        for (path, model), (low, temperature) in zip(models.items(), given.values(), strict=True)
+    }
+    together = Ensemble(members)
+    assert together.task.thresholds == pytest.approx((0.3,))
+    # without the temperature of 2, the odds 1/4 are those of 1/16
+    assert together.deciding(calibrated=False).thresholds == pytest.approx(((1 / 17 + 0.4) / 2,))
+    first = next(iter(models))
+    assert Ensemble({**members, first: models[first]}).task.thresholds == ()  # one of them has none

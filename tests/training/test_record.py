@@ -12,6 +12,7 @@ from bankgcn.training.record import FORMAT
 
 CONFIG = RunSpec(dataset="MUTAG", seed=2)
 RECORD = RunRecord(
+    warnings=("90% of the graphs have the class 'a'",),
     config=CONFIG,
     status="finished",
     metric="accuracy",

@@ -11,13 +11,14 @@ import torch
 
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
+from bankgcn.kernels import use_kernels
 from bankgcn.nn import BankGCN
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, evaluate, fit
 from bankgcn.training.execute import execute
 from bankgcn.training.fitting import Training
 from bankgcn.training.spec import RunSpec
-from bankgcn.training.weights import LossWeights
+from bankgcn.training.weights import LossWeights, known_weight
 
 TASK = Task(names=("a", "b", "c"))
 BALANCED = TrainConfig(class_weight="balanced", gamma=0.0, max_epochs=2)
@@ -62,7 +63,7 @@ def test_weights_that_make_no_sense_are_refused(own: list[float], message: str) 
 
 
 def test_only_classes_can_be_balanced() -> None:
-    with pytest.raises(ValueError, match="class_weight=balanced needs classes, but the task is values"):
+    with pytest.raises(ValueError, match="class_weight=balanced needs classes or labels, but the task is values"):
         LossWeights(BALANCED, Task(kind="values", names=("y",)), np.zeros(3))
 
 
@@ -139,3 +140,43 @@ def test_the_loss_is_weighed_and_the_score_is_not() -> None:
     found = evaluate(net, graphs, task, one)
     assert found.loss == pytest.approx(evaluate(net, graphs[chosen], task).loss)
     assert found.score == evaluate(net, graphs, task).score
+
+
+LABELS = Task(kind="labels", names=("x", "y"))
+
+
+def labelled() -> GraphSet:
+    """Graphs with a rare label, and one that is unknown for some."""
+    y = np.array([[0, 0], [0, 1], [1, 0], [0, np.nan], [0, 1], [0, 0], [0, 1], [0, np.nan]], np.float32)
+    return replace(smooth_or_alternating(8), y=y, classes=(), targets=("x", "y"))
+
+
+def test_each_label_is_balanced_by_its_known_answers() -> None:
+    y = labelled().y
+    assert y is not None
+    weights = LossWeights(BALANCED, LABELS, y).of(y)
+    for column in (0, 1):
+        answers = [weights[y[:, column] == answer, column].sum() for answer in (0, 1)]
+        assert answers == pytest.approx([(~np.isnan(y[:, column])).sum() / 2] * 2)
+    own = np.arange(8.0)
+    np.testing.assert_allclose(LossWeights(BALANCED, LABELS, y).of(y, own), weights * own[:, None])
+    np.testing.assert_allclose(known_weight(y, weights).sum(), 14)  # the number of known answers
+
+
+def test_a_label_with_one_answer_in_training_does_not_divide_by_zero() -> None:
+    weights = LossWeights(BALANCED, LABELS, np.array([[0.0, 1.0], [0.0, 0.0]])).of(np.array([[1.0, 1.0]]))
+    assert weights.tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize("batch_size", [3, 8])
+def test_program_and_autograd_weigh_answers_alike(batch_size: int) -> None:
+    graphs, found = labelled(), {}
+    config = replace(BALANCED, batch_size=batch_size)
+    for fused in (True, False):
+        torch.manual_seed(0)
+        net = BankGCN(1, 2, hidden_channels=8, num_layers=2, num_subspaces=2)
+        with use_kernels(fused):
+            result = fit(net, graphs, graphs, config, task=LABELS, generator=torch.Generator().manual_seed(0))
+        found[result.path] = [(epoch.train_loss, epoch.valid_loss) for epoch in result.epochs]
+    assert set(found) == {"whole network", "plain"}
+    np.testing.assert_allclose(found["whole network"], found["plain"], rtol=1e-4)

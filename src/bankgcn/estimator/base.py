@@ -14,21 +14,25 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from bankgcn.data.duplicates import Duplicates, first_equals, merge_duplicates
+from bankgcn.data.edge_data import warn_of_edge_data
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.refit import refit
+from bankgcn.data.features.scaling import scale_numbers
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.inputs import as_graph_set
+from bankgcn.data.readers.molecules import SKIP_ADVICE
 from bankgcn.data.splits import PARTS, Split
 from bankgcn.data.weights import without_weights
-from bankgcn.estimator.parameters import NO_SETTINGS, RunParameters
+from bankgcn.estimator.parameters import AUTO, NO_SETTINGS, RunParameters
 from bankgcn.estimator.targets import validation_split
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import write_toml
 from bankgcn.predictor import Predictor
 from bankgcn.settings import plain_value
 from bankgcn.training.callbacks import Callback
-from bankgcn.training.checks import check_run
+from bankgcn.training.checks import check_run, settings_for_skew
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
@@ -41,7 +45,7 @@ from bankgcn.training.weights import check_weights
 class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParameters):
     """An estimator of graphs; its subclasses know their targets."""
 
-    _task: ClassVar[str]
+    _tasks: ClassVar[tuple[str, ...]]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -74,7 +78,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
             spec = self.record_.config
             settings = {"source": spec.dataset, "data_root": "", **settings_of_run(spec)}
             write_toml(folder.config, settings, f"settings of a {type(self).__name__}, under the names of the flags")
-            self.split_.save(folder.split, self.model_.metadata["graphs"])
+            self.split_.save(folder.split, self.model_.metadata["graphs"], self.seen_hashes_)
             folder.write_result(RunResult(self.record_, self.history_, self.model_))
 
     @classmethod
@@ -89,32 +93,44 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         if not folder.model.exists():
             raise FileError("its training diverged in the first epoch, so there is no model", folder.path)
         model = TrainedModel.load(folder.model)
-        if model.task.kind != cls._task:
+        if model.task.kind not in cls._tasks:
             raise FileError(
-                f"holds a model of {model.task.kind}, but {cls.__name__} predicts {cls._task}: "
+                f"holds a model of {model.task.kind}, but {cls.__name__} predicts {' or '.join(cls._tasks)}: "
                 "bankgcn.load_model(path) loads models of every task",
                 folder.path,
             )
-        split = Split.load(folder.split, model.metadata["graphs"])
-        estimator = cls(**cls._parameters_of(record.config), **model.metadata.get("parameters", {}))
-        return estimator._set_result(RunResult(record, folder.read_history(), model), split)
+        split = Split.load(folder.split, model.metadata.get("graphs", ""))
+        try:
+            estimator = cls(**{**cls._parameters_of(record.config), **model.metadata.get("parameters", {})})
+        except TypeError as error:
+            raise FileError(f"holds other parameters than those of {cls.__name__} ({error})", folder.model) from error
+        seen = Split.load_seen(folder.split)
+        return estimator._set_result(RunResult(record, folder.read_history(), model), split, seen)
 
     def _train(self, graphs: GraphSet, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
         """Train on graphs with targets, apart from a share that decides when to stop."""
+        warn_of_edge_data(graphs, stacklevel=3)  # at the call of fit
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
-        weighted = np.arange(len(graphs)) if weights is None else np.flatnonzero(weights > 0)
+        kind = "classes" if graphs.classes else next(kind for kind in self._tasks if kind != "classes")
         with _parameter_names():
-            spec = self._spec(self._task)
-        graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
+            spec = self._spec(kind)
+        graphs, weights = self._merged(graphs, weights)
+        weighted = np.arange(len(graphs)) if weights is None else np.flatnonzero(weights > 0)
         learned = graphs if len(weighted) == len(graphs) else graphs[weighted]
-        among_weighted = validation_split(learned, self.validation_fraction, spec.seeds.split)
+        duplicates = None if self.duplicates == "keep" else Duplicates.of(learned)
+        among_weighted = validation_split(learned, self.validation_fraction, spec.seeds.split, duplicates)
         split = Split(*(weighted[getattr(among_weighted, part)] for part in PARTS))
         fitted = refit(graphs, split.train)
+        if spec.reader.scale is not None:
+            fitted = scale_numbers(fitted, split.train, spec.reader.scale)
         share = f"the seed: {len(split.valid):,} of {len(weighted):,} graphs for validation, none for test"
         with _parameter_names():
             if learned is not graphs:  # graphs of weight 0 must not count as graphs of a class
                 check_run(fitted[weighted], among_weighted, spec.model, spec.train, spec.task)
             run = prepare_graphs(spec, fitted, split, split_from=share, weights=weights)
+            if self.threshold == AUTO:
+                chosen = settings_for_skew(learned, run.task).get("threshold")
+                run = replace(run, spec=spec.with_(threshold=chosen))
         result = execute(run, callbacks=callbacks)
         assert result is not None  # this process is not one of a group
         if result.model is None:
@@ -124,12 +140,26 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
             )
         own = {name: plain_value(getattr(self, name)) for name in NO_SETTINGS}
         model = replace(result.model, metadata={**result.model.metadata, "parameters": own})
-        return self._set_result(replace(result, model=model), split)
+        return self._set_result(replace(result, model=model), split, run.seen_hashes())
 
-    def _set_result(self, result: RunResult, split: Split) -> Self:
+    def _merged(
+        self, graphs: GraphSet, weights: NDArray[np.float64] | None
+    ) -> tuple[GraphSet, NDArray[np.float64] | None]:
+        """The graphs as the network sees them. If equal ones are merged, a graph has the sum of their weights."""
+        graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
+        if self.duplicates != "merge":
+            return graphs, weights
+        merged = merge_duplicates(graphs)
+        if weights is not None:
+            total = np.zeros(len(graphs))
+            np.add.at(total, first_equals(graphs), weights)
+            weights = total[np.searchsorted(graphs.rows, merged.rows)]
+        return merged, weights
+
+    def _set_result(self, result: RunResult, split: Split, seen: NDArray[np.uint64]) -> Self:
         assert result.model is not None
         self.model_, self.record_, self.history_ = result.model, result.record, result.epochs
-        self.split_ = split
+        self.split_, self.seen_hashes_ = split, seen
         self.n_iter_ = len(result.epochs)
         self._n_features_out = result.model.net.embedding_channels
         return self
@@ -148,7 +178,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
 _PARAMETER_OF_KEYWORD = {
     'asymmetric="symmetrise"': "symmetrise=True",
     "without_weights": "ignore_weights=True",
-    ' (unreadable="skip" goes on without them)': "",  # each graph has its target, and each its prediction
+    SKIP_ADVICE: "",  # each graph has its target, and each its prediction
 }
 """The parameter for each keyword that messages of the library advise."""
 

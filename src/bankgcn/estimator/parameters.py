@@ -14,8 +14,10 @@ from bankgcn.training.setting_names import PLACES, settings_of_run, spec_of
 from bankgcn.training.spec import IN_PYTHON, RunSpec
 
 LARGEST_SEED = 2**31 - 1
-NO_SETTINGS = ("attributes", "categories", "validation_fraction")
-"""Parameters that no setting of a run holds: a trained model keeps them."""
+NO_SETTINGS = ("attributes", "categories", "validation_fraction", "threshold")
+"""Parameters that no setting of a run holds as they are: a trained model keeps them."""
+AUTO = "auto"
+"""The threshold is chosen by the validation graphs where the targets are skewed."""
 
 
 class RunParameters(BaseEstimator):
@@ -53,14 +55,17 @@ class RunParameters(BaseEstimator):
         metric: str = "accuracy",
         loss: str | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
+        threshold: str | None = "auto",
         decay_patience: int | None = None,
         decay_factor: float = 0.1,
         min_learning_rate: float = 1e-5,
         features: str | None = None,
+        scale: str | None = None,
         attributes: Sequence[str] | None = None,
         categories: Sequence[str] | None = None,
         symmetrise: bool = False,
         ignore_weights: bool = False,
+        duplicates: str | None = None,
         validation_fraction: float = 0.1,
         random_state: int | RandomState | None = None,
     ):
@@ -93,14 +98,17 @@ class RunParameters(BaseEstimator):
         self.metric = metric
         self.loss = loss
         self.class_weight = class_weight
+        self.threshold = threshold
         self.decay_patience = decay_patience
         self.decay_factor = decay_factor
         self.min_learning_rate = min_learning_rate
         self.features = features
+        self.scale = scale
         self.attributes = attributes
         self.categories = categories
         self.symmetrise = symmetrise
         self.ignore_weights = ignore_weights
+        self.duplicates = duplicates
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
@@ -115,6 +123,8 @@ class RunParameters(BaseEstimator):
             if task != "classes":
                 raise ValueError(f"class_weight={self.class_weight} needs classes, but the task is {task}")
             values["class_weight"] = None  # the classifier makes weights of graphs of it
+        if self.threshold == AUTO:
+            values["threshold"] = None  # the classifier chooses by its targets
         named = {name: values[name] for name in PLACES if name in values}
         given = {name: value for name, value in named.items() if not (_is_option(name) and value is None)}
         return spec_of(IN_PYTHON, {**given, "task": task, "seed": _seed(self.random_state)})

@@ -17,7 +17,8 @@ from bankgcn.training.callbacks import Callback
 class BankGCNRegressor(RegressorMixin, GraphEstimator):
     """Learns one or several real values of each graph; the interface is that of a scikit-learn regressor.
 
-    Parameters and attributes are those of :class:`~bankgcn.BankGCNClassifier`, apart from ``classes_``.
+    Parameters and attributes are those of :class:`~bankgcn.BankGCNClassifier`, apart from ``classes_``;
+    ``class_weight`` and ``threshold`` have no effect on values, and must keep their defaults.
 
     Example:
         >>> import bankgcn
@@ -27,7 +28,7 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
         (3,)
     """
 
-    _task = "values"
+    _tasks = ("values",)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

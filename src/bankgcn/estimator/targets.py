@@ -11,12 +11,46 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, check_array, column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from bankgcn.data.duplicates import Duplicates
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, random_split, stratified_split
 from bankgcn.data.targets import name_of_class
 from bankgcn.predictor import class_values
+from bankgcn.tasks import kind_of
 from bankgcn.training.weights import check_weights
+
+
+def with_classes_or_labels(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, NDArray]:
+    """The graphs with these classes or labels, and the classes, or the names of the labels, in their order.
+
+    Args:
+        graphs: The graphs.
+        y: Class of each graph, or its labels, shape ``(G, T)`` with two columns or more; ``None`` for what the graphs
+            carry.
+        estimator: Name of the estimator in messages.
+    """
+    carries_labels = y is None and graphs.y is not None and not graphs.classes and kind_of(graphs.y) == "labels"
+    if not carries_labels and (y is None or not _is_matrix(y)):
+        return with_classes(graphs, y, estimator)
+    labelled = graphs if y is None else with_values(graphs, y, estimator)
+    assert labelled.y is not None
+    for graph, label in np.argwhere(~np.isnan(labelled.y) & ~np.isin(labelled.y, (0, 1)))[:1]:
+        raise GraphError(
+            f"label {label} of graph {graph} is {labelled.y[graph, label]:g}: several labels are a matrix of 0 and 1, "
+            "in which NaN is unknown; BankGCNRegressor learns numbers"
+        )
+    names = labelled.targets or tuple(f"y{column}" for column in range(labelled.y.shape[1]))
+    return labelled, np.array(names)
+
+
+def _is_matrix(y: Any) -> bool:
+    """Whether targets have two columns or more."""
+    try:
+        shape = np.asarray(y).shape  # np.shape would ask objects that only convert themselves
+    except ValueError:  # lists of different lengths
+        return False
+    return len(shape) == 2 and shape[1] > 1
 
 
 def with_classes(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, NDArray]:
@@ -36,6 +70,10 @@ def with_classes(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, ND
         return carried, class_values(graphs.classes)
     values = column_or_1d(y, warn=True)
     _check_length(graphs, values)
+    if values.dtype.kind == "O":
+        for graph, value in enumerate(values.tolist()):
+            if value is None or value != value:
+                raise GraphError(f"y has no class for graph {graph}, but {value!r}: leave out graphs without a class")
     if values.dtype.kind == "f":
         check_array(values, ensure_2d=False, input_name="y")
     check_classification_targets(values)
@@ -102,7 +140,7 @@ def class_names(values: ArrayLike) -> NDArray[np.str_]:
     return np.array([name_of_class(value) for value in classes.tolist()])
 
 
-def validation_split(graphs: GraphSet, share: float, seed: int) -> Split:
+def validation_split(graphs: GraphSet, share: float, seed: int, duplicates: Duplicates | None = None) -> Split:
     """Training and validation graphs, stratified by class.
 
     Args:
@@ -110,12 +148,17 @@ def validation_split(graphs: GraphSet, share: float, seed: int) -> Split:
         share: Share of the validation graphs, as far as every class has a training graph. There is at least one
             validation graph.
         seed: Number of the split.
+        duplicates: The equal graphs, if they shall stay together.
     """
     if not 0 < share < 1:
         raise ValueError(f"validation_fraction={share}: expected a number between 0 and 1")
     y = graphs.y
     if y is None or len(graphs) < 2:
         raise ValueError(f"n_samples={len(graphs)}: a training needs at least two graphs, one of them for validation")
+    if duplicates is not None and duplicates.repeated and len(duplicates.distinct) > 1:
+        together = duplicates.spread(validation_split(graphs[duplicates.distinct], share, seed))
+        if not graphs.classes or np.isin(y, y[together.train]).all():
+            return together  # otherwise equal graphs contradict each other, and a class would never be trained
     ratios = (1 - share, share, 0)
     split = stratified_split(y, ratios, seed) if graphs.classes else random_split(len(y), ratios, seed)
     labels = y if graphs.classes else np.zeros(len(y), np.int64)  # numbers are one class

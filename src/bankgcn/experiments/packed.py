@@ -21,6 +21,7 @@ from bankgcn.files.atomic import atomic_write
 from bankgcn.files.checksums import content_hash
 from bankgcn.files.errors import FileError
 from bankgcn.files.json_text import parse_json
+from bankgcn.files.regular import MAX_TABLE_BYTES, read_regular
 from bankgcn.training.record import RunRecord
 
 HASH_DIGITS = 20
@@ -126,7 +127,7 @@ def _to_line(record: RunRecord) -> str:
 def _read_file(path: Path) -> dict[str, RunRecord]:
     """The records of a file by key, in the order of its lines."""
     records: dict[str, RunRecord] = {}
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+    for number, line in enumerate(read_regular(path, MAX_TABLE_BYTES).splitlines(), start=1):
         try:
             record = _from_line(line)
         except ValueError as error:

@@ -19,6 +19,8 @@ TEST_TO_TRAIN = 1 / 8
 
 COVERAGE = 0.95
 """Of the intervals of mean scores."""
+FEWEST = 3
+"""Scores of an interval that is shown: the spread of two is hardly known, and if they are equal, it seems to be 0."""
 
 BISECTIONS = 60  # more than the digits of a number
 

@@ -104,6 +104,7 @@ class BankConv(nn.Module):
         self.chebyshev_coefficients = self.basis.to_chebyshev(order)
 
         self.project = _projection(projection, in_channels, out_channels, bias)
+        self._made_projection = not isinstance(projection, nn.Module)
         if in_channels == -1:  # the shape of alpha depends on the first input
             self.alpha: nn.Parameter | UninitializedParameter = UninitializedParameter()
             self.register_load_state_dict_pre_hook(_infer_from_state)
@@ -155,6 +156,7 @@ class BankConv(nn.Module):
         """Filter the signals of a graph, or of a batch of graphs."""
         self._check_signal(x)
         shift = self.prepare_edges(x, edge_index, edge_weight)
+        self._check_precision(x)
         r = self.project(x)  # (n, s * c)  Eq. 12
         if r.shape != (x.size(0), self.out_channels):
             raise ValueError(
@@ -184,6 +186,16 @@ class BankConv(nn.Module):
             self._infer(x.size(1))
         if x.size(1) != self.in_channels:
             raise ValueError(f"x has {x.size(1)} channels, expected in_channels={self.in_channels}")
+
+    def _check_precision(self, x: Tensor) -> None:
+        weight = next(self.project.parameters(), x)
+        given = not self._made_projection  # it may convert its input
+        if given or x.dtype == weight.dtype or torch.is_autocast_enabled(x.device.type):
+            return
+        raise ValueError(
+            f"x has dtype {x.dtype}, but the weights have {weight.dtype}: x.to({weight.dtype}) converts the signal, "
+            f"conv.to({x.dtype}) the layer"
+        )
 
     def _infer(self, in_channels: int) -> None:
         """Create alpha for an input of this width; a lazy projection creates its own parameters."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bankgcn.data.catalog import CATALOG
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
-from bankgcn.tasks import Task, kind_of
+from bankgcn.metrics import METRICS
+from bankgcn.tasks import DEFAULT_METRIC, Task, kind_of
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.model import ModelConfig
+from bankgcn.training.spec import RunSpec
 from bankgcn.training.weights import LossWeights
 
 CLASSES_NAMED = 3  # in a note
@@ -20,6 +24,7 @@ MANY_INTEGERS = 6  # so many different whole numbers may be values
 FEW_GRAPHS = 4  # fewer graphs than this for each class can hardly be split into three parts
 COARSE = 100  # a standard deviation of fewer steps of single precision than this loses too much by rounding
 IMBALANCE = 10  # how many times the graphs of the smallest class the largest has
+SKEWED = 0.8  # share of the largest class from which on "always this class" is a good score
 
 
 def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainConfig, kind: str | None = None) -> Task:
@@ -54,7 +59,77 @@ def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainCo
     task = task_of(graphs[split.train], train, kind)
     check_selection(graphs.y[split.valid], train, task)
     LossWeights(train, task, graphs.y[split.train])  # checks that class_weight fits
+    if train.threshold is not None and not _has_thresholds(task):
+        found = f"{len(task.names)} classes" if kind == "classes" else kind
+        raise ValueError(f"threshold={train.threshold} is for two classes or for labels, but there are {found}")
     return task
+
+
+def _has_thresholds(task: Task) -> bool:
+    """Whether a threshold decides: of two classes, or of labels."""
+    return task.kind == "labels" or (task.kind == "classes" and len(task.names) == 2)
+
+
+def settings_for_skew(graphs: GraphSet, task: Task) -> dict[str, str]:
+    """The settings of a training that fit targets of which nearly all are the same, by their names; mostly none.
+
+    All graphs count, whatever their part: so the folds of a cross-validation have the same metric.
+
+    Args:
+        graphs: The graphs, of the user's own.
+        task: What is learned.
+
+    Returns:
+        Where one of two classes has 80 % of the graphs or more, ROC-AUC and a threshold that the validation graphs
+        choose; where one of several classes has, the balanced accuracy; where one answer of a label has, thresholds.
+    """
+    if graphs.y is None or not len(graphs) or _largest_share(graphs.y, task) < SKEWED:
+        return {}
+    if task.kind == "labels":
+        return {"threshold": "validation"}
+    return (
+        {"metric": "roc_auc", "threshold": "validation"} if _has_thresholds(task) else {"metric": "balanced_accuracy"}
+    )
+
+
+def skew_note(graphs: GraphSet, task: Task, chosen: Mapping[str, str]) -> str:
+    """What :func:`settings_for_skew` found and what follows from it, for the user.
+
+    Args:
+        graphs: The graphs.
+        task: What is learned.
+        chosen: The settings that are used, of those that it returned.
+    """
+    assert graphs.y is not None
+    share = round(100 * _largest_share(graphs.y, task))
+    if task.kind == "labels":
+        subject, thresholds = "for a label, one answer has", "the threshold of each label"
+    else:
+        largest = task.names[int(np.bincount(graphs.y).argmax())]
+        subject, thresholds = f"the class {largest!r} has", f"the threshold of {task.names[1]!r}"
+    metric = chosen.get("metric")
+    follows = [f"the score is the {METRICS[metric].label} (--metric {DEFAULT_METRIC} keeps accuracy)"] if metric else []
+    if "threshold" in chosen:
+        follows.append(f"the validation graphs choose {thresholds} (--threshold likely: what is most probable)")
+    return f"{subject} {share} % of the graphs, so {', and '.join(follows)}"
+
+
+def _largest_share(y: NDArray, task: Task) -> float:
+    """The share of the largest class, or the largest share of an answer among the known ones of a label."""
+    if task.kind == "classes":
+        return float(np.bincount(y).max() / len(y))
+    if task.kind == "values":
+        return 0.0
+    columns = y.reshape(len(y), -1)
+    known = np.maximum((~np.isnan(columns)).sum(0), 1)
+    return float(np.maximum((columns == 0).sum(0) / known, (columns == 1).sum(0) / known).max(initial=0))
+
+
+def data_warnings(graphs: GraphSet, spec: RunSpec) -> tuple[str, ...]:
+    """What is doubtful of the targets of a run; nothing for datasets of the catalogue, whose targets are known."""
+    if spec.dataset in CATALOG:
+        return ()
+    return target_warnings(graphs, chosen=spec.task is not None, train=spec.train)
 
 
 def task_of(graphs: GraphSet, train: TrainConfig, kind: str | None = None) -> Task:
@@ -106,12 +181,13 @@ def class_notes(graphs: GraphSet) -> tuple[str, ...]:
     )
 
 
-def target_warnings(graphs: GraphSet, chosen: bool = False) -> tuple[str, ...]:
+def target_warnings(graphs: GraphSet, chosen: bool = False, train: TrainConfig | None = None) -> tuple[str, ...]:
     """Warnings for the user before training: classes that may be meant as values, few graphs a class, imbalance.
 
     Args:
         graphs: The graphs.
         chosen: Whether the user chose the kind of task.
+        train: How a network is trained: what it does already is not advised.
     """
     if graphs.y is None or not graphs.classes:
         return ()
@@ -129,13 +205,21 @@ def target_warnings(graphs: GraphSet, chosen: bool = False) -> tuple[str, ...]:
             "check the targets"
         )
     if counts.max() >= IMBALANCE * counts.min():
-        largest = graphs.classes[int(np.bincount(graphs.y).argmax())]
-        warnings.append(
-            f"{counts.max() / len(graphs):.0%} of the graphs have the class {largest!r}, and the smallest class has "
-            f"{counts.min():,}: --class-weight balanced gives small classes more weight, and "
-            "--metric balanced_accuracy scores all classes alike"
-        )
+        warnings.append(_imbalance(graphs, counts, train or TrainConfig()))
     return tuple(warnings)
+
+
+def _imbalance(graphs: GraphSet, counts: NDArray[np.int64], train: TrainConfig) -> str:
+    """How unequal the classes are, and what the training does not do about it yet."""
+    assert graphs.y is not None
+    largest = graphs.classes[int(np.bincount(graphs.y).argmax())]
+    advice = []
+    if train.class_weight is None:
+        advice.append("--class-weight balanced gives small classes more weight")
+    if train.metric == DEFAULT_METRIC:
+        advice.append("--metric balanced_accuracy scores all classes alike")
+    found = f"{counts.max() / len(graphs):.0%} of the graphs have the class {largest!r}, and the smallest class has "
+    return f"{found}{counts.min():,}" + (f": {', and '.join(advice)}" if advice else "")
 
 
 def _is_whole_number(name: str) -> bool:

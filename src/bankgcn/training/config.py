@@ -30,8 +30,11 @@ class TrainConfig:
         metric: How predictions are scored: a name in :data:`bankgcn.metrics.METRICS`. The default stands for the first
             metric of the task, whatever the task is.
         loss: What is minimised, see :data:`bankgcn.tasks.TASKS`; by default the first loss of the task.
-        class_weight: ``"balanced"`` weighs the loss of each graph so that all classes count equally; see
-            :mod:`bankgcn.training.weights`. By default all graphs count equally.
+        class_weight: ``"balanced"`` weighs the loss of each graph so that all classes count equally, or both answers
+            of each label; see :mod:`bankgcn.training.weights`. By default all graphs count equally.
+        threshold: ``"validation"`` chooses the probability from which on the second one of two classes, or a label, is
+            decided, by the validation graphs; see :func:`bankgcn.training.calibration.fit_thresholds`. By default what
+            is most probable is decided.
         decay_patience: Epochs without improvement of the validation loss after which the learning rate falls;
             ``None`` keeps it.
         decay_factor: What it is multiplied by then.
@@ -58,10 +61,18 @@ class TrainConfig:
     )
     class_weight: Literal["balanced"] | None = setting(
         None,
-        "Weights of the classes in the loss; balanced: all classes count equally:",
+        "Weights of the classes in the loss; balanced: all classes, or both answers of a label, count equally:",
         panel=PANEL,
         none="none",
         choices=("balanced",),
+    )
+    threshold: Literal["validation"] | None = setting(
+        None,
+        "How a class of two, or a label, is decided; likely: what is most probable; validation: by a threshold that "
+        "the validation graphs choose, as for your own data if one class has 80 %:",
+        panel=PANEL,
+        none="likely",
+        choices=("validation",),
     )
     decay_patience: int | None = setting(
         None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.choices import pick
+from bankgcn.data.duplicates import graph_hashes
 from bankgcn.data.features.refit import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import PARTS, Split
@@ -21,8 +22,8 @@ from bankgcn.files.errors import FileError
 from bankgcn.tasks import Task
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
-from bankgcn.training.setting_names import spec_of
 from bankgcn.training.spec import ReaderOptions, RunSpec
+from bankgcn.training.stored_model import stored_run
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,23 @@ class Ensemble:
     @property
     def task(self) -> Task:
         """What the models learned; its names are those of the columns of a prediction."""
-        return self.first.task
+        return self.deciding()
+
+    def deciding(self, calibrated: bool = True) -> Task:
+        """The task with the thresholds that fit the mean prediction: the mean of those of the models.
+
+        Args:
+            calibrated: Whether the models apply their temperatures. They chose their thresholds with them; without
+                them, the same logits are the thresholds, which are other probabilities then.
+        """
+        models = list(self.members.values())
+        if not all(model.task.thresholds for model in models):
+            return replace(self.first.task, thresholds=())
+        chosen = torch.tensor([model.task.thresholds for model in models], dtype=torch.float64)
+        if not calibrated:
+            temperatures = torch.tensor([model.temperature for model in models], dtype=torch.float64)
+            chosen = (chosen.logit() * temperatures[:, None]).sigmoid()
+        return replace(self.first.task, thresholds=tuple(chosen.mean(0).tolist()))
 
     @property
     def feature_spec(self) -> dict[str, Any] | None:
@@ -85,6 +102,13 @@ class Ensemble:
         return _spec(self.first)
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """Where the graphs of training came from, and those of test if they came from elsewhere."""
+        if self.spec is None:
+            return ()
+        return (self.spec.dataset,) if self.spec.split.test is None else (self.spec.dataset, self.spec.split.test)
+
+    @property
     def reader(self) -> ReaderOptions:
         """How the graphs of the first model were read."""
         return _reader(self.first)
@@ -93,6 +117,18 @@ class Ensemble:
         """Whether any of the models was trained on these graphs."""
         models = self.members.values()
         return any(model.metadata.get("graphs") == model.conform(graphs).fingerprint for model in models)
+
+    def seen(self, graphs: GraphSet) -> NDArray[np.bool_]:
+        """Which graphs are equal to a training or validation graph of any of the models, shape ``(G,)``.
+
+        Runs of earlier versions do not know the hashes of their graphs, nor do models without their folder.
+        """
+        seen = np.zeros(len(graphs), np.bool_)
+        for path, model in self.members.items():
+            file = RunFolder(path).split
+            if file.exists():
+                seen |= np.isin(graph_hashes(model.conform(graphs)), Split.load_seen(file))
+        return seen
 
     def part(self, graphs: GraphSet, part: str) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
         """The graphs of a part of the split that the models were trained with, and which models may predict them.
@@ -198,11 +234,7 @@ def _difference(first: str, model: TrainedModel, other: TrainedModel) -> str:
 
 
 def _spec(model: TrainedModel) -> RunSpec | None:
-    """The run of a model. Models of version 0.1.0 hold the settings of the command line."""
-    if "run" in model.metadata:
-        return RunSpec.from_dict(model.metadata["run"])
-    settings = model.metadata.get("config")
-    return spec_of(settings["source"], settings) if settings else None
+    return stored_run(model.metadata)
 
 
 def _reader(model: TrainedModel) -> ReaderOptions:

@@ -19,7 +19,7 @@ from bankgcn.nn.budget import layer_parameters
 from bankgcn.training.assessment import constant_prediction
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.checkpoints import checkpoint_path
-from bankgcn.training.checks import class_notes
+from bankgcn.training.checks import class_notes, data_warnings
 from bankgcn.training.fitting import CheckpointError, Epoch, FitResult, fit
 from bankgcn.training.held_out import HeldOut, score_held_out
 from bankgcn.training.model import TrainedModel
@@ -81,7 +81,8 @@ def execute(
     fitted = fit_run(run, callbacks=callbacks, checkpoint=checkpoint, needs_checkpoint=needs_checkpoint, group=group)
     if group.rank > 0:
         return None
-    tested = score_held_out(run) if fitted.best else HeldOut()
+    tested = score_held_out(run) if fitted.best else HeldOut(run.task)
+    run = replace(run, task=tested.task)
     record = _record(run, fitted, tested, group, fitted.earlier_seconds + time.perf_counter() - started)
     return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None, tested.table)
 
@@ -124,7 +125,12 @@ def _of_part(weights: NDArray[np.float64] | None, part: NDArray[np.int64]) -> ND
 
 def _protocol(run: PreparedRun) -> str:
     figure = "the smallest loss" if run.spec.train.select == "loss" else f"the best {run.task.scoring.label}"
-    return f"selected the epoch with {figure} on the validation graphs; scored the test graphs once, with its weights"
+    one = "the threshold" if len(run.task.thresholds) == 1 else "the threshold of each label"
+    chosen = f"chose {one} with the largest MCC on them; " if run.task.thresholds else ""
+    return (
+        f"selected the epoch with {figure} on the validation graphs; {chosen}scored the test graphs once, with its "
+        "weights"
+    )
 
 
 def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: ProcessGroup, seconds: float) -> RunRecord:
@@ -153,6 +159,7 @@ def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: Process
         split_sizes=(len(split.train), len(split.valid), len(split.test)),
         split_from=run.split_from,
         notes=(*run.graphs.notes, *class_notes(run.graphs), *tested.notes),
+        warnings=data_warnings(run.graphs, spec),
         versions=versions(fitted.path),
         threads=torch.get_num_threads(),
         processes=group.size,

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
@@ -27,7 +26,7 @@ from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
 from bankgcn.training.memory import reuse_memory
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.stepper import make_stepper
-from bankgcn.training.weights import LossWeights, count_known
+from bankgcn.training.weights import LossWeights, known_weight
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -166,9 +165,7 @@ class Training:
                 yield from self.stepper.step(batches.to(self.device))
             return
         gradient = self.stepper.parameters.gradient
-        counts = count_known(cast(NDArray, self.train.y)).astype(np.float64)
-        if self.weights is not None:
-            counts *= self.weights
+        counts = known_weight(cast(NDArray, self.train.y), self.weights)
         batch_size = self.config.batch_size * self.group.size
         for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
             batch, share = self.group.shard(whole.to(self.device), counts)

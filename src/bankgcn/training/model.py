@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,7 @@ from bankgcn.tasks import Task
 from bankgcn.training.evaluation import check_finite
 from bankgcn.training.inference import Inference
 from bankgcn.training.model_config import ModelConfig
-from bankgcn.training.stored_weights import check_weights_fit
+from bankgcn.training.stored_model import check_facts, check_kind, check_weights_fit, stored_task
 
 __all__ = ["ModelConfig", "TrainedModel"]
 
@@ -124,20 +121,12 @@ class TrainedModel:
         """
         tensors, values = load_tensors(path)
         try:
-            config, task, in_channels = ModelConfig(**values["config"]), _task(values), index(values["in_channels"])
+            check_kind(values)
+            config, task, in_channels = ModelConfig(**values["config"]), stored_task(values), values["in_channels"]
             check_weights_fit(config, in_channels, task.out_channels, tensors)
+            check_facts(values["about"], config, task, in_channels)
             net = config.build(in_channels, task.out_channels)
             net.load_state_dict(tensors)
-            loaded = cls(net.eval(), config, task, in_channels, dict(values["about"]))
-            if not (math.isfinite(loaded.temperature) and loaded.temperature > 0):
-                raise ValueError(f"its temperature is {loaded.temperature}")
         except UNREADABLE as error:
             raise FileError(f"holds no model of this version ({error})", path) from error
-        return loaded
-
-
-def _task(values: Mapping[str, Any]) -> Task:
-    """The task of a model. Version 0.1.0 wrote the names of the classes, and the metric beside other facts."""
-    if "task" in values:
-        return Task(**values["task"])
-    return Task(names=tuple(values["classes"]), metric=values["about"].get("metric", ""))
+        return cls(net.eval(), config, task, in_channels, values["about"])

@@ -19,6 +19,8 @@ SHOWN = 5  # unknown classes in a message
 def prediction_columns(task: Task, mean: Tensor, spread: Tensor | None = None) -> Columns:
     """The columns of predictions, and of their spread over several models.
 
+    Labels are decided where a threshold was chosen for them; otherwise the columns have their probabilities alone.
+
     Args:
         task: What was learned.
         mean: Mean prediction of the models, shape ``(num_graphs, out_channels)``.
@@ -27,7 +29,10 @@ def prediction_columns(task: Task, mean: Tensor, spread: Tensor | None = None) -
     prefix = "predicted_" if task.kind == "values" else "p_"
     columns: Columns = []
     if task.kind == "classes":
-        columns.append(("predicted", [task.names[number] for number in mean.argmax(1).tolist()]))
+        columns.append(("predicted", [task.names[number] for number in task.decide(mean).tolist()]))
+    if task.kind == "labels" and task.thresholds:
+        decided = task.decide(mean).T.tolist()
+        columns += [(f"predicted_{name}", answers) for name, answers in zip(task.names, decided, strict=True)]
     columns += [(f"{prefix}{name}", column.tolist()) for name, column in zip(task.names, mean.T, strict=True)]
     if spread is not None:
         columns += [(f"{prefix}{name}_sd", column.tolist()) for name, column in zip(task.names, spread.T, strict=True)]
@@ -46,8 +51,10 @@ def true_columns(task: Task, graphs: GraphSet | Targets) -> Columns:
 
 
 def name_columns(graphs: GraphSet, numbers: Sequence[int]) -> Columns:
-    """The row of each graph in its source, counted from 0, and its name if it has one."""
+    """The row of each graph in its source, counted from 0, and its id and name if it has them."""
     columns: Columns = [("graph", graphs.rows[numbers].tolist())]
+    if graphs.ids is not None:
+        columns.append(("id", [graphs.ids[number] for number in numbers]))
     return columns if graphs.names is None else [*columns, ("name", [graphs.names[number] for number in numbers])]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ import torch
 from numpy.typing import NDArray
 
 from bankgcn.data.concatenate import concatenate
+from bankgcn.data.duplicates import Duplicates, graph_hashes, merge_duplicates, seen_notes
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import Source, find_source
-from bankgcn.data.splits import Split, limit_training
+from bankgcn.data.splits import PARTS, Split, limit_training
 from bankgcn.data.weights import without_weights
 from bankgcn.nn.network import GraphNetwork, check_available
 from bankgcn.tasks import Task
@@ -46,7 +47,8 @@ class Loader:
 
     def __call__(self, spec: RunSpec) -> tuple[Source, GraphSet]:
         """The graphs of a run, before anything is fitted to a part of them, and where they come from."""
-        wanted = (spec.dataset, spec.reader, spec.task)
+        merge = spec.split.duplicates == "merge"
+        wanted = (spec.dataset, spec.reader, spec.task, merge)
         if self._last is None or self._last[0] != wanted:
             source = find_source(spec.dataset, self.data_root)
             if spec.reader.features and not source.holds_molecules:
@@ -55,7 +57,8 @@ class Loader:
             graphs = self._read(source, spec.reader.keywords(task))
             if spec.reader.ignore_weights:
                 graphs = without_weights(graphs)
-            self._last = (wanted, source, with_features(graphs))
+            graphs = with_features(graphs)
+            self._last = (wanted, source, merge_duplicates(graphs) if merge else graphs)
         return self._last[1:]
 
     def with_test_graphs(self, spec: RunSpec) -> GraphSet:
@@ -97,6 +100,11 @@ class PreparedRun:
     net: GraphNetwork
     weights: NDArray[np.float64] | None = None
 
+    def seen_hashes(self) -> NDArray[np.uint64]:
+        """Hashes of the training and validation graphs, by which their copies in other files are found."""
+        learned = self.graphs[np.concatenate([self.split.train, self.split.valid])]
+        return np.unique(graph_hashes(learned))
+
 
 def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
     """Read and split the graphs, and build the network with its first weights.
@@ -108,18 +116,21 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
     check_available(spec.model.conv, spec.model.pooling)
     load = load or Loader()
     source, as_read = load(spec)
-    split, split_from = draw_split(source, as_read, spec.split, spec.seeds.split)
+    split, split_from, policy, notes = _draw_split(spec, source, as_read)
     if spec.split.test is not None:
         _check_no_test_graphs(split, as_read.name)
         first = len(as_read)
         as_read = load.with_test_graphs(spec)
         split = replace(split, test=np.arange(first, len(as_read)))
         split_from = f"{split_from}; test graphs: {Path(spec.split.test).name}"
+        split, more = _without_seen_tests(as_read, split, policy, Path(spec.split.test).name)
+        notes += more
     if spec.train_per_class is not None:
         if as_read.y is None or not as_read.classes:
             raise ValueError(f"train_per_class={spec.train_per_class} needs classes, which {source.name} does not have")
         split = limit_training(split, as_read.y, spec.train_per_class, spec.seeds.subset)
-    graphs = source.fitted(as_read, split.train)
+    graphs = source.fitted(as_read, split.train, spec.reader.scale)
+    graphs = replace(graphs, notes=(*graphs.notes, *notes))
     run = prepare_graphs(spec, graphs, split, split_from=split_from)
     return replace(run, fingerprint=as_read.fingerprint)
 
@@ -162,6 +173,61 @@ def without_test_graphs(run: PreparedRun) -> PreparedRun:
     split = Split(np.arange(first), np.arange(first, len(kept)), np.arange(0))
     weights = None if run.weights is None else run.weights[kept]
     return replace(run, graphs=run.graphs[kept], split=split, weights=weights)
+
+
+def _draw_split(spec: RunSpec, source: Source, graphs: GraphSet) -> tuple[Split, str, str, tuple[str, ...]]:
+    """The split, where it comes from, what is done about equal graphs, and notes on them."""
+    typed, seed = spec.split.duplicates, spec.seeds.split
+    if source.entry is not None and typed is None:
+        return *draw_split(source, graphs, spec.split, seed), "keep", ()
+    policy, duplicates = typed or "group", Duplicates.of(graphs)
+    split, split_from = draw_split(source, graphs, spec.split, seed, duplicates if policy == "group" else None)
+    notes = _duplicate_notes(duplicates, split, policy)
+    if typed is None and duplicates.repeated and not _can_train(graphs, split, spec.split.shares):
+        plain, plain_from = draw_split(source, graphs, spec.split, seed)
+        if _can_train(graphs, plain, spec.split.shares):  # otherwise copies on both sides would gain nothing
+            split, split_from = plain, plain_from
+            few = f"{duplicates.summary()}; too few are different to keep equal ones in one part of the split"
+            notes = (few, *seen_notes(duplicates, split))
+    return split, split_from, policy, notes
+
+
+def _can_train(graphs: GraphSet, split: Split, shares: Sequence[float]) -> bool:
+    """Whether every part that has a share has graphs, and every class that occurs has a training graph."""
+    assert graphs.y is not None
+    filled = all(len(getattr(split, part)) for part, share in zip(PARTS, shares, strict=True) if share)
+    return filled and (not graphs.classes or bool(np.isin(graphs.y, graphs.y[split.train]).all()))
+
+
+def _duplicate_notes(duplicates: Duplicates, split: Split, policy: str) -> tuple[str, ...]:
+    """What a user must know of equal graphs. If they are merged, the set has its own notes."""
+    if not duplicates.repeated:
+        return ()
+    done = "they stay in one part of the split" if policy == "group" else "they are kept as they are"
+    both_sides = seen_notes(duplicates, split)
+    if policy == "group" and both_sides:  # a column of the table fixes the split
+        done = "the split is given, so they stay where it puts them"
+    return (f"{duplicates.summary()}; {done} (--duplicates keep, group or merge)", *both_sides)
+
+
+def _without_seen_tests(graphs: GraphSet, split: Split, policy: str, name: str) -> tuple[Split, tuple[str, ...]]:
+    """The split without the test graphs that are equal to a training or validation graph, and a note on them.
+
+    Raises:
+        ValueError: No test graph is left.
+    """
+    duplicates = Duplicates.of(graphs)
+    seen = duplicates.seen(split, "test")
+    if policy == "keep":
+        return split, seen_notes(duplicates, split)[:1] if seen.any() else ()
+    if seen.all():
+        raise ValueError(
+            f"all {len(seen):,} graphs of {name} are equal to a training or validation graph, so that none is left to "
+            "test: name other graphs by --test, or leave it out for a test part of the training graphs"
+        )
+    what = f"{int(seen.sum()):,} of {len(seen):,} graphs of {name} are equal to a training or validation graph"
+    left = replace(split, test=split.test[~seen])
+    return left, (f"{what} and are left out of the test",) if seen.any() else ()
 
 
 def _check_no_test_graphs(split: Split, name: str) -> None:

@@ -47,6 +47,7 @@ class RunRecord:
         split_sizes: Number of training, validation and test graphs.
         split_from: Where the split comes from, in words.
         notes: What a reader must know of the graphs, as their reader says, and why the test graphs have no score.
+        warnings: What was doubtful of the targets before the training.
         versions: Versions of what the outcome depends on.
         threads: Number of threads that computed it.
         processes: Number of processes that trained together.
@@ -79,6 +80,7 @@ class RunRecord:
     split_sizes: tuple[int, ...] = ()
     split_from: str = ""
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict, hash=False)
     threads: int = 1
     processes: int = 1
@@ -94,7 +96,7 @@ class RunRecord:
             value = getattr(self, name)
             if value is not None and not math.isfinite(value):
                 object.__setattr__(self, name, None)
-        for name in ("coherence", "notes", "split_sizes"):
+        for name in ("coherence", "notes", "warnings", "split_sizes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "alpha", tuple(tuple(row) for row in self.alpha))
 
@@ -104,8 +106,11 @@ class RunRecord:
         return cls(config=config, status="failed", metric=config.train.metric, error=error)
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as plain values, as JSON holds them."""
+        """The record as plain values, as JSON holds them. Earlier versions can read it if there are no warnings."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain |= {"warnings": list(self.warnings)}
+        if not self.warnings:
+            del plain["warnings"]
         return plain | {
             "format": FORMAT,
             "config": self.config.to_dict(),

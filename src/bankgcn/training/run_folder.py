@@ -18,7 +18,8 @@ from bankgcn.files.checksums import CURE, with_checksum, without_checksum
 from bankgcn.files.errors import FileError
 from bankgcn.files.folder_lock import LOCK, lock_folder
 from bankgcn.files.json_text import read_json
-from bankgcn.files.tables import read_table, write_csv
+from bankgcn.files.regular import MAX_TABLE_BYTES, check_name, check_regular
+from bankgcn.files.tables import Columns, read_table, write_csv
 from bankgcn.files.tensors import UNREADABLE, load_tensors
 from bankgcn.training.execute import RunResult
 from bankgcn.training.fitting import Epoch
@@ -70,9 +71,20 @@ class RunFolder:
         return self.path / "test_predictions.csv"
 
     @property
+    def skipped(self) -> Path:
+        """Rows of the source that have no graph, counted from 0, and why; only if there are such rows."""
+        return self.path / "skipped.csv"
+
+    @property
     def checkpoint(self) -> Path:
         """The state of a training that is not finished."""
         return self.path / "training.safetensors"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files of a run, the record first."""
+        derived = (self.test_predictions, self.skipped, self.model, self.history, self.split)
+        return (self.record, self.checkpoint, *derived, self.config)
 
     @property
     def started(self) -> bool:
@@ -107,7 +119,10 @@ class RunFolder:
         return f"{self.model.name} is missing; to train it again: {self.to_repeat}"
 
     def check_free(self) -> None:
-        """Raise if the folder holds something else than a run."""
+        """Raise if the folder holds something else than a run, or cannot hold one."""
+        check_name(self.path)
+        if self.path.is_symlink() and not self.path.exists():
+            raise FileError("is a symbolic link that leads to nothing, or to itself: remove it", self.path)
         if self.path.exists() and not self.path.is_dir():
             raise FileError("is a file, but a run needs a folder", self.path)
         if self.path.is_dir() and not self.started and any(not _is_leftover(file) for file in self.path.iterdir()):
@@ -119,9 +134,14 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove the files of the run, the record first, and nothing else."""
-        derived = (self.test_predictions, self.model, self.history, self.split)
-        for file in (self.record, self.checkpoint, *derived, self.config):
+        for file in self.files:
             file.unlink(missing_ok=True)
+
+    def write_skipped(self, skipped: Sequence[tuple[int, str]]) -> None:
+        """Write which rows of the source have no graph, and why."""
+        columns: Columns = [("graph", [row for row, _ in skipped]), ("reason", [reason for _, reason in skipped])]
+        with atomic_write(self.skipped) as file:
+            write_csv(file, columns)
 
     def remove_scraps(self) -> None:
         """Remove what killed processes left of their writes."""
@@ -188,6 +208,10 @@ class RunFolder:
         Raises:
             FileError: The file cannot be read.
         """
+        try:
+            check_regular(self.history, MAX_TABLE_BYTES)
+        except OSError as error:
+            raise FileError(f"cannot be read: {error.strerror}", self.history) from error
         table = read_table(self.history)
         epochs = []
         for line, (number, *figures) in zip(table.lines, table.rows, strict=True):

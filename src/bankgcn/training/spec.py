@@ -11,6 +11,7 @@ from typing import Any
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
+from bankgcn.data.targets import TargetWords
 from bankgcn.files.checksums import content_hash
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import check_settings, setting
@@ -41,13 +42,17 @@ class ReaderOptions:
     Args:
         smiles: Column of a table that holds the molecules; by default the one called "smiles".
         target: Column of a table, or key of a graph in JSON, that holds the targets, or several, separated by commas.
+        id: Column of a table by which the user knows the molecules; by default one with a usual name.
         skip_unreadable: Whether to leave out molecules that cannot be read.
         skip_missing: Whether to leave out graphs without a target.
+        missing_words: Words that stand for a missing target, separated by commas.
         fill_missing: What stands for a missing value: an entry of a node in JSON, a target of a molecule.
+        ignore_case: Whether classes that differ only in case or blanks are one.
         symmetrise: Whether to add the missing reverses of edges.
         ignore_weights: Whether to ignore the weights of edges.
         features: What an atom of a molecule carries: ``"raw"`` integers, ``"onehot"`` columns, or an ``"embedded"``
             vector, which the network learns.
+        scale: How numbers of nodes are scaled, by those of the training graphs; not at all by default.
     """
 
     smiles: str | None = setting(None, "Column of a table that holds the molecules.", panel=DATA, none="")
@@ -57,13 +62,25 @@ class ReaderOptions:
         panel=DATA,
         none="",
     )
+    id: str | None = setting(
+        None,
+        "Column of a table with the ids of the molecules; by default one called id, name or compound.",
+        panel=DATA,
+        none="",
+    )
     skip_unreadable: bool = setting(False, "Leave out graphs that cannot be read.", panel=DATA)
     skip_missing: bool = setting(False, "Leave out graphs without a target.", panel=DATA)
+    missing_words: str | None = setting(
+        None, "Words that stand for a missing target, separated by commas.", panel=DATA, none=""
+    )
     fill_missing: str | None = setting(
         None,
         "What stands for a missing value: an entry of a node in JSON, a target of a molecule.",
         panel=DATA,
         none="",
+    )
+    ignore_case: bool = setting(
+        False, "Make classes that differ only in upper and lower case or blanks one class.", panel=DATA
     )
     symmetrise: bool = setting(False, "Add the missing reverses of edges.", panel=DATA)
     ignore_weights: bool = setting(False, "Treat all edges alike, whatever their weights.", panel=DATA)
@@ -74,18 +91,33 @@ class ReaderOptions:
         none="",
         choices=("raw", "onehot", "embedded"),
     )
+    scale: str | None = setting(
+        None,
+        "Scale numbers of nodes by those of the training graphs: to mean 0 and standard deviation 1, or to [0, 1]:",
+        panel=DATA,
+        none="",
+        choices=("standard", "range"),
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+    @property
+    def words(self) -> TargetWords:
+        """How words of targets are read."""
+        return TargetWords.of(self.missing_words, self.ignore_case)
 
     def keywords(self, task: str | None = None) -> dict[str, Any]:
         """The options as keywords of a reader; it keeps its own default for what is not set."""
         keywords = {
             "smiles": self.smiles,
             "target": self.target,
+            "id": self.id,
             "unreadable": "skip" if self.skip_unreadable else None,
             "missing": "skip" if self.skip_missing else None,
+            "missing_words": self.missing_words,
             "fill_missing": self.fill_missing,
+            "ignore_case": self.ignore_case or None,
             "asymmetric": "symmetrise" if self.symmetrise else None,
             "features": "raw" if self.features == "embedded" else self.features,
             "task": task,

@@ -24,6 +24,9 @@ class SplitOptions:
         fold: Number of the fold that tests, from 0; the next one validates.
         test: Source of the test graphs; then all other graphs train and validate.
         split_seed: What the split is drawn by; the seed of the run by default.
+        duplicates: What to do about equal graphs. ``"keep"``: nothing. ``"group"``: they stay in one part, and test
+            graphs of ``test`` that are equal to a training or validation graph are left out. ``"merge"``: they become
+            one graph. By default ``"keep"`` for datasets of the catalogue, ``"group"`` for all others.
     """
 
     rule: str | None = setting(
@@ -49,6 +52,14 @@ class SplitOptions:
     test: str | None = setting(None, "Test graphs from a source of their own.", panel=PANEL, none="")
     split_seed: int | None = setting(
         None, "Number of the split; by default that of the run (--seed).", panel=PANEL, none=-1, at_least=0
+    )
+    duplicates: str | None = setting(
+        None,
+        "Equal graphs: keep them, keep them in one part, or merge them into one; by default keep for datasets of the "
+        "catalogue, else group:",
+        panel=PANEL,
+        choices=("keep", "group", "merge"),
+        none="",
     )
 
     def __post_init__(self) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bankgcn.data.duplicates import Duplicates
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.group_splits import group_folds, group_split, split_of_fold, stratified_folds
 from bankgcn.data.scaffolds import scaffolds
@@ -21,7 +23,9 @@ PART_NAMES = {
 """The part that a word in a column stands for."""
 
 
-def draw_split(source: Source, graphs: GraphSet, options: SplitOptions, seed: int) -> tuple[Split, str]:
+def draw_split(
+    source: Source, graphs: GraphSet, options: SplitOptions, seed: int, duplicates: Duplicates | None = None
+) -> tuple[Split, str]:
     """The split of the graphs of a source, and where it comes from, in words.
 
     Args:
@@ -29,6 +33,8 @@ def draw_split(source: Source, graphs: GraphSet, options: SplitOptions, seed: in
         graphs: All graphs.
         options: How they are split.
         seed: What random splits follow from.
+        duplicates: The equal graphs, if they shall stay in one part: then the distinct ones are split, and the others
+            follow them. A split that a column or the authors fix stays as it is.
 
     Raises:
         ValueError: The graphs cannot be split in this way.
@@ -40,15 +46,27 @@ def draw_split(source: Source, graphs: GraphSet, options: SplitOptions, seed: in
         return _split_by_column(source, graphs, options, options.split_column)
     groups = _scaffolds_of(source, graphs) if options.rule == "scaffold" else None
     by = "scaffold" if groups is not None else "class" if graphs.classes else ""
-    if options.folds is not None:
-        return _fold_split(graphs, groups, options, seed), f"the seed: fold {options.fold} of {options.folds}{_by(by)}"
-    ratios = ":".join(f"{share:g}" for share in options.shares)
-    if groups is not None:
-        return _scaffold_split(groups, options, seed), f"the seed: {ratios}{_by(by)}"
     official = source.entry is not None and source.entry.split == "official"
-    if official and options.rule is None and options.ratios is None and not options.test:
+    fixed = official and options.rule is None and options.ratios is None and options.folds is None
+    if fixed and not options.test:
         return source.split(graphs, seed), "its authors"
-    return split_targets(graphs.y, seed, options.shares), f"the seed: {ratios}{_by(by)}"
+    drawn_by = f"fold {options.fold} of {options.folds}" if options.folds is not None else _ratios(options)
+    origin = f"the seed: {drawn_by}{_by(by)}"
+    if duplicates is None or not duplicates.repeated or groups is not None:  # equal molecules have equal scaffolds
+        return _draw(graphs.y, groups, options, seed), origin
+    split = _draw(graphs.y[duplicates.distinct], None, options, seed)
+    return duplicates.spread(split), f"{origin}, equal graphs together"
+
+
+def _draw(y: NDArray, groups: Sequence[str] | None, options: SplitOptions, seed: int) -> Split:
+    """A split by the seed alone."""
+    if options.folds is not None:
+        return _fold_split(y, groups, options, seed)
+    return split_targets(y, seed, options.shares) if groups is None else _scaffold_split(groups, options, seed)
+
+
+def _ratios(options: SplitOptions) -> str:
+    return ":".join(f"{share:g}" for share in options.shares)
 
 
 def _by(what: str) -> str:
@@ -75,15 +93,14 @@ def _scaffold_split(groups: Sequence[str], options: SplitOptions, seed: int) -> 
     return split
 
 
-def _fold_split(graphs: GraphSet, groups: Sequence[str] | None, options: SplitOptions, seed: int) -> Split:
+def _fold_split(y: NDArray, groups: Sequence[str] | None, options: SplitOptions, seed: int) -> Split:
     assert options.folds is not None
-    assert graphs.y is not None
     if options.fold is None:
         raise ValueError(f"folds={options.folds} makes several runs: choose one of them by fold (--fold)")
     if groups is not None:
         fold = group_folds(groups, options.folds, seed)
     else:
-        classes = graphs.y if graphs.classes else np.zeros(len(graphs))
+        classes = y if y.dtype.kind in "iu" else np.zeros(len(y))
         fold = stratified_folds(classes.astype(np.int64), options.folds, seed)
     return split_of_fold(fold, options.fold, options.folds)
 

@@ -19,7 +19,7 @@ from bankgcn.training.config import TrainConfig
 from bankgcn.training.flat import FlatParameters
 from bankgcn.training.objective import collate_for, objective, program_for
 from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.weights import count_known
+from bankgcn.training.weights import known_weight
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
     from bankgcn.kernels.network.executor import Targets
@@ -38,7 +38,7 @@ class Stepper:
         task: What is learned.
         dropout_seed: What the dropout follows from, with the number of the step and of the process.
         group: The processes that train together.
-        weights: Weight of each training graph in the loss; all graphs count equally by default.
+        weights: Weight of each training graph in the loss, or of each of its labels; all count equally by default.
     """
 
     batches_per_call = 1  # number of batches that :meth:`step` expects as one
@@ -105,7 +105,7 @@ class ProgramStepper(Stepper):
         task: What is learned.
         dropout_seed: What the dropout follows from, with the number of the step and of the process.
         group: The processes that train together.
-        weights: Weight of each training graph in the loss; all graphs count equally by default.
+        weights: Weight of each training graph in the loss, or of each of its labels; all count equally by default.
         program: The lowered network, with the loss of the task.
         batch_nodes: Mean number of nodes in a batch.
     """
@@ -167,7 +167,7 @@ class ProgramStepper(Stepper):
         )
 
     def _targets(self, graphs: GraphBatch, batch_ptr: NDArray[np.int64], share: float) -> Targets:
-        """What the loss compares outputs with, and the share of each graph: the loss is a mean over a batch."""
+        """What the loss compares outputs with, and the share of each: the loss is a mean over a batch."""
         from bankgcn.kernels.network.executor import Targets
 
         y = self.task.targets(cast(NDArray, graphs.source.y)[graphs.indices]).numpy()
@@ -176,9 +176,10 @@ class ProgramStepper(Stepper):
         else:
             classes, values = np.empty(0, np.int64), np.ascontiguousarray(y, np.float64)
         weights = np.ones(len(y)) if self.weights is None else self.weights[graphs.indices]
-        totals = np.add.reduceat(count_known(y) * weights, batch_ptr[:-1]) if len(y) else np.ones(0)
+        totals = np.add.reduceat(known_weight(y, weights), batch_ptr[:-1]) if len(y) else np.ones(0)
         totals[totals == 0] = 1
-        return Targets(classes, values, share * weights / totals.repeat(np.diff(batch_ptr)))
+        of_graph = totals.repeat(np.diff(batch_ptr))
+        return Targets(classes, values, share * weights / (of_graph if weights.ndim == 1 else of_graph[:, None]))
 
     def _adam(self) -> Adam:
         """State of the optimiser, in its own memory; zeros before the first step."""

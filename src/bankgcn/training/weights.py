@@ -1,4 +1,4 @@
-"""The weight of each graph in the loss: that of its class, times its own."""
+"""The weight of each graph in the loss: that of its class, times its own; of labels, the weight of each answer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ class LossWeights:
     r"""Weights of graphs, by which the loss of a batch is :math:`\sum w \ell / \sum w`.
 
     With ``class_weight="balanced"``, a graph of a class that has :math:`n_c` of the :math:`n` training graphs weighs
-    :math:`n / (C n_c)`, where :math:`C` is the number of classes that the training graphs have. Validation and test
-    graphs are weighed in the same way: all losses of a run measure the same.
+    :math:`n / (C n_c)`, where :math:`C` is the number of classes that the training graphs have. Each label is balanced
+    on its own: an answer that :math:`n_a` of the :math:`n` known ones are weighs :math:`n / (2 n_a)`. Validation and
+    test graphs are weighed in the same way: all losses of a run measure the same.
 
     Args:
         config: The protocol.
@@ -32,15 +33,21 @@ class LossWeights:
 
     def __init__(self, config: TrainConfig, task: Task, y: NDArray):
         self._of_class: NDArray[np.float64] | None = None
+        self._of_answer: NDArray[np.float64] | None = None  # (2, T): of the answers 0 and 1
         if config.class_weight is None:
             return
-        if task.kind != "classes":
-            raise ValueError(f"class_weight={config.class_weight} needs classes, but the task is {task.kind}")
-        counts = np.bincount(y, minlength=len(task.names))
-        self._of_class = np.divide(len(y), (counts > 0).sum() * counts, out=np.ones(len(counts)), where=counts > 0)
+        if task.kind == "values":
+            raise ValueError(f"class_weight={config.class_weight} needs classes or labels, but the task is {task.kind}")
+        if task.kind == "classes":
+            self._of_class = _balanced(np.bincount(y, minlength=len(task.names)))
+        else:
+            columns = y.reshape(len(y), -1)
+            self._of_answer = np.stack([_balanced(np.array([(c == 0).sum(), (c == 1).sum()])) for c in columns.T], 1)
 
     def of(self, y: NDArray, own: ArrayLike | None = None) -> NDArray[np.float64] | None:
-        """The weight of each graph with these targets; ``None`` if all graphs count equally.
+        """The weight of each graph with these targets, ``(G,)``; ``None`` if all graphs count equally.
+
+        With balanced labels, the weight of each answer, ``(G, T)``; that of an unknown one does not count.
 
         Args:
             y: Their targets.
@@ -50,9 +57,31 @@ class LossWeights:
             ValueError: A weight of the user is negative or not finite, all are 0, or their number is wrong.
         """
         weights = None if own is None else check_weights(own, len(y))
+        if self._of_answer is not None:
+            of_answers = np.where(y.reshape(len(y), -1) == 1, self._of_answer[1], self._of_answer[0])
+            return of_answers if weights is None else of_answers * weights[:, None]
         if self._of_class is None:
             return weights
         return self._of_class[y] if weights is None else self._of_class[y] * weights
+
+
+def _balanced(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The weight of each class by its number of graphs; 1 for a class without any."""
+    total, occurring = counts.sum(), (counts > 0).sum()
+    return np.divide(total, occurring * counts, out=np.ones(len(counts)), where=counts > 0)
+
+
+def known_weight(y: NDArray, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """How much each graph counts in a mean over known targets: their number, or the sum of their weights.
+
+    Example:
+        >>> known_weight(np.array([[0.5, np.nan], [1.0, 0.0]]), np.array([3.0, 1.0]))
+        array([3., 2.])
+    """
+    if weights is None or weights.ndim == 1:
+        counts = count_known(y)
+        return counts.astype(np.float64) if weights is None else counts * weights
+    return (~np.isnan(y) * weights).sum(1)
 
 
 def count_known(y: NDArray) -> NDArray[np.int64]:

@@ -54,8 +54,9 @@ def test_cross_entropy(columns: int, dtype: np.dtype) -> None:
 @pytest.mark.parametrize("columns", [1, 3, 21])
 @pytest.mark.parametrize("name", BY_TORCH)
 def test_losses_of_known_targets(name: str, columns: int, dtype: np.dtype) -> None:
-    outputs, share = random_outputs(columns, dtype)
+    outputs, _ = random_outputs(columns, dtype)
     random = np.random.default_rng(1)
+    share = random.random((FIRST + COUNT + 1, columns))  # each target has its own weight
     targets = random.normal(size=(FIRST + COUNT + 1, columns))
     if name == "binary_cross_entropy":
         targets = (targets > 0).astype(np.float64)
@@ -67,7 +68,7 @@ def test_losses_of_known_targets(name: str, columns: int, dtype: np.dtype) -> No
     inputs = torch.tensor(outputs, requires_grad=True)
     own = slice(FIRST, FIRST + COUNT)
     each: Tensor = BY_TORCH[name](inputs, torch.from_numpy(targets[own]), reduction="none")
-    expected = (each * torch.from_numpy(share[own, None] * ~unknown[own])).sum()
+    expected = (each * torch.from_numpy(share[own] * ~unknown[own])).sum()
     expected.backward()
     table = {TARGETS: np.where(unknown, np.nan, targets), SHARE: share}
     loss, gradient = run_loss(name, outputs, dtype, table)
@@ -80,7 +81,8 @@ def test_an_output_that_is_nan_makes_loss_and_gradient_nan(name: str) -> None:
     outputs, share = random_outputs(3, np.dtype(np.float64))
     outputs[4, 1] = np.nan
     count = FIRST + COUNT + 1
-    table = {TARGETS: np.zeros((count, 3)), CLASSES: np.zeros(count, np.int64), SHARE: share}
+    shares = share if name == "cross_entropy" else share.repeat(3).reshape(count, 3)
+    table = {TARGETS: np.zeros((count, 3)), CLASSES: np.zeros(count, np.int64), SHARE: shares}
     loss, gradient = run_loss(name, outputs, np.dtype(np.float64), table)
     assert np.isnan(loss)
     assert np.isnan(gradient[4, 1])

@@ -14,6 +14,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from bankgcn.experiments.tuning.trial import Search, Trials, journal_of
+from bankgcn.files.regular import MAX_TABLE_BYTES, read_regular
 from bankgcn.metrics import Metric
 from bankgcn.settings import Plain
 
@@ -165,7 +166,7 @@ def _repair(journal: Path) -> None:
     journal.with_name(f"{journal.name}{LOCK_FILE_SUFFIX}").unlink(missing_ok=True)
     if not journal.exists():
         return
-    content = journal.read_bytes()
+    content = read_regular(journal, MAX_TABLE_BYTES)
     if not content.endswith(b"\n"):
         os.truncate(journal, content.rfind(b"\n") + 1)
 

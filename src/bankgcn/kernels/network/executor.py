@@ -37,7 +37,7 @@ class Targets(NamedTuple):
 
     classes: NDArray[np.int64]  # (G,)
     values: NDArray[np.float64]  # (G, outputs): NaN is unknown
-    share: NDArray[np.float64]  # (G,): weight of each graph's loss
+    share: NDArray[np.float64]  # (G,): weight of each graph's loss; or (G, outputs): of each value's
 
 
 def readouts(graphs: CollatedGraphs, program: Program, theta: Floats, *, threads: int = 1) -> Floats:
@@ -143,7 +143,7 @@ class _Call:
             entry.MULTIPLICITY: graphs.multiplicity,
             entry.CLASSES: self.targets.classes,
             entry.TARGETS: self.targets.values,
-            entry.SHARE: self.targets.share,
+            entry.SHARE: _share(self.targets),
             entry.LOSS: self.loss,
             entry.THETA: theta,
             entry.GRAD_THETA: empty if gradient is None else gradient,
@@ -262,6 +262,16 @@ def _check_targets(targets: Targets, program: Program, graphs: int) -> None:
         )
     if len(targets.share) != graphs or (len(classes) != graphs and targets.values.shape != (graphs, outputs)):
         raise IndexError(f"there are targets of {len(targets.share)} graphs, expected {graphs} with {outputs} outputs")
+    if targets.share.shape not in ((graphs,), targets.values.shape):
+        raise IndexError(f"the weights have shape {targets.share.shape}, expected ({graphs},) or that of the values")
+
+
+def _share(targets: Targets) -> NDArray[np.float64]:
+    """The weights as the losses take them: of classes, one for each graph; of values, one for each of them."""
+    if not targets.values.size:
+        return targets.share
+    share = targets.share if targets.share.ndim == 2 else targets.share[:, None]
+    return np.ascontiguousarray(np.broadcast_to(share, targets.values.shape))
 
 
 @jit_inner

@@ -1,7 +1,8 @@
 """The losses of the tasks, and their gradients with respect to the outputs of the network.
 
-Each adds the weighted losses of the block's graphs, and writes the gradients. Outputs whose target is unknown, NaN,
-have no loss. They compute in double precision, as there are few outputs; numba's ``float`` would keep 32 bits.
+Each adds the weighted losses of the block's graphs, and writes the gradients. Of values and labels, each target has its
+weight, and outputs whose target is unknown, NaN, have no loss. They compute in double precision, as there are few
+outputs; numba's ``float`` would keep 32 bits.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def squared_error(instruction, table, work, parameters, gradients):
             target = targets[graph * columns + k]
             if target == target:
                 error = np.float64(work[at + k]) - target
-                total[0] += share[graph] * error * error
-                work[to + k] = 2 * share[graph] * error
+                total[0] += share[graph * columns + k] * error * error
+                work[to + k] = 2 * share[graph * columns + k] * error
 
 
 @operation("outputs: buffer, columns, out: buffer")
@@ -65,8 +66,8 @@ def absolute_error(instruction, table, work, parameters, gradients):
             target = targets[graph * columns + k]
             if target == target:
                 error = np.float64(work[at + k]) - target
-                total[0] += share[graph] * abs(error)
-                work[to + k] = share[graph] * ((error > 0) - (error < 0)) if error == error else error
+                total[0] += share[graph * columns + k] * abs(error)
+                work[to + k] = share[graph * columns + k] * ((error > 0) - (error < 0)) if error == error else error
 
 
 @operation("outputs: buffer, columns, out: buffer")
@@ -82,9 +83,9 @@ def binary_cross_entropy(instruction, table, work, parameters, gradients):
             target, x = targets[graph * columns + k], np.float64(work[at + k])
             if target == target:
                 small = math.exp(-abs(x))  # cannot overflow
-                total[0] += share[graph] * (max(x, 0.0) - x * target + math.log1p(small))
+                total[0] += share[graph * columns + k] * (max(x, 0.0) - x * target + math.log1p(small))
                 probability = 1 / (1 + small) if x >= 0 else small / (1 + small)
-                work[to + k] = share[graph] * (probability - target)
+                work[to + k] = share[graph * columns + k] * (probability - target)
 
 
 LOSSES = {loss.name: loss for loss in (cross_entropy, squared_error, absolute_error, binary_cross_entropy)}
