@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -19,14 +19,16 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set
 from bankgcn.serve.app import make_app
-from bankgcn.serve.engine import Engine
+from bankgcn.serve.engine import Answer, Engine
 from bankgcn.serve.limits import Limits
+from bankgcn.serve.requests import PredictRequest
 from bankgcn.serve.server import listen, make_server
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.model import ModelConfig, TrainedModel
 from bankgcn.training.run_folder import RunFolder
 
+Wanted = Callable[[int], bool]
 SMILES = ("CCO", "c1ccccc1", "CC(=O)O", "CN", "C", "[Na+].[Cl-]", "C1CC1N", "OC(=O)c1ccccc1")
 TASKS = {
     "classes": Task(names=("no", "perhaps", "yes")),
@@ -91,11 +93,12 @@ def save_run(
     with torch.no_grad():
         for parameter in net.parameters():
             parameter.mul_(scale)
-    metadata: dict[str, Any] = {"signals": describe_features(graphs), "temperature": 1.25}
+    temperature = 1.0 if TASKS[task].kind == "values" else 1.25
+    metadata: dict[str, Any] = {"signals": describe_features(graphs), "temperature": temperature}
     if reader is not None:
         from bankgcn.training.spec import ReaderOptions, RunSpec
 
-        metadata["run"] = RunSpec(dataset="own", reader=ReaderOptions(**reader)).to_dict()
+        metadata["run"] = RunSpec(dataset="own", reader=ReaderOptions(**reader), model=model).to_dict()
     folder.mkdir(parents=True)
     RunFolder(folder).config.touch()
     TrainedModel(net, model, TASKS[task], graphs.num_features, metadata).save(RunFolder(folder).model)
@@ -143,3 +146,32 @@ def running(run: Path | Engine, limits: Limits | None = None, token: str | None 
         server.should_exit = True
         thread.join(30)
         assert not thread.is_alive()
+
+
+class SlowEngine(Engine):
+    """Answers when it is allowed to, and counts the requests of each batch."""
+
+    def __init__(self, run: Path):
+        super().__init__(Ensemble.load(run))
+        self.allowed, self.batches = threading.Event(), list[int]()
+
+    def answer(self, requests: Sequence[PredictRequest], wanted: Wanted = lambda number: True) -> list[Answer]:
+        """Wait, then answer."""
+        self.batches.append(len(requests))
+        self.allowed.wait(20)
+        return super().answer(requests, wanted)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds."""
+    for _ in range(2000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+def waiting(service: Service) -> int:
+    """Number of requests that wait for an answer."""
+    text = service.request("GET", "/metrics")[1]
+    return int(float(next(line.split()[1] for line in text.splitlines() if line.startswith("bankgcn_waiting"))))

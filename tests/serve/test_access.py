@@ -53,10 +53,22 @@ def test_other_machines_need_a_token_or_a_permission() -> None:
         check_address(host, None, allow_anyone=True)
 
 
-def test_the_whole_header_is_compared() -> None:
+def test_the_whole_token_is_compared_and_the_scheme_in_any_case() -> None:
     access = Access(TOKEN)
-    access.check(f"Bearer {TOKEN}")
-    for header in (None, "", TOKEN, f"bearer {TOKEN}", f"Bearer {TOKEN} ", f"Bearer {TOKEN[:-1]}", "Bearer \u20ac"):
+    for header in (f"Bearer {TOKEN}", f"bearer {TOKEN}", f"BEARER   {TOKEN}", f" \tBearer {TOKEN} \t"):
+        access.check(header)
+    for header in (
+        None,
+        "",
+        TOKEN,
+        f"Basic {TOKEN}",
+        f"Bearer{TOKEN}",
+        f"Bearer {TOKEN[:-1]}",
+        f"Bearer {TOKEN} x",
+        f"Bearer {TOKEN.upper()}",
+        "Bearer",
+        "Bearer \u20ac",
+    ):
         with pytest.raises(RequestError) as error:
             access.check(header)
         assert error.value.status == 401

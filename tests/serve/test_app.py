@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import json
 import threading
-import time
+import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bankgcn.serve.engine import Answer, Engine
+from bankgcn.serve.engine import Answer
+from bankgcn.serve.errors import RequestError
 from bankgcn.serve.limits import Limits
-from bankgcn.serve.requests import PredictRequest
-from bankgcn.training.ensemble import Ensemble
-from serve_runs import Service, random_graph, running
+from bankgcn.serve.metrics import Outcome, Tally
+from bankgcn.serve.requests import PredictRequest, parse_request
+from serve_runs import Service, SlowEngine, Wanted, random_graph, running, wait_until, waiting
 
 GRAPH = random_graph(4, seed=1)
 TOKEN = "a-token-of-many-characters"
-
-
-class SlowEngine(Engine):
-    """Answers when it is allowed to, and counts the requests of each batch."""
-
-    def __init__(self, run: Path):
-        super().__init__(Ensemble.load(run))
-        self.allowed, self.batches = threading.Event(), list[int]()
-
-    def answer(self, requests: Sequence[PredictRequest]) -> list[Answer]:
-        self.batches.append(len(requests))
-        self.allowed.wait(20)
-        return super().answer(requests)
 
 
 def in_background(ask: Callable[[], Any], count: int) -> tuple[list[threading.Thread], list[Any]]:
@@ -41,19 +29,6 @@ def in_background(ask: Callable[[], Any], count: int) -> tuple[list[threading.Th
     for thread in threads:
         thread.start()
     return threads, answers
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    for _ in range(2000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not happen")
-
-
-def waiting(service: Service) -> int:
-    text = service.request("GET", "/metrics")[1]
-    return int(float(next(line.split()[1] for line in text.splitlines() if line.startswith("bankgcn_waiting"))))
 
 
 def test_predictions_come_in_the_order_of_the_graphs(service: Service) -> None:
@@ -175,6 +150,18 @@ def test_sizes_beyond_the_limits_are_refused(run: Path) -> None:
         assert service.request("POST", "/predict", b"fa1\r\n" + b" " * 4001 + b"\r\n0\r\n\r\n", chunked)[0] == 413
 
 
+@pytest.mark.parametrize("part", [b"[]", b"{}"])
+def test_small_bodies_that_need_much_memory_are_refused(part: bytes) -> None:
+    body = b'{"graphs": [{"nodes": [' + b",".join([part] * 5_000_000) + b"]}]}"
+    tracemalloc.start()
+    with pytest.raises(RequestError, match="objects and lists, and a request may have 1,048,576") as error:
+        parse_request(body, Limits())
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert error.value.status == 413
+    assert most < 1 << 20
+
+
 def test_requests_that_arrive_together_are_answered_together(run: Path) -> None:
     engine = SlowEngine(run)
     with running(engine) as service:
@@ -187,6 +174,78 @@ def test_requests_that_arrive_together_are_answered_together(run: Path) -> None:
     assert all(content == answers[0][1] for _, content in answers)
     assert sum(engine.batches) == 6
     assert len(engine.batches) <= 3  # the first alone, perhaps, and the others while it was held up
+
+
+def test_a_batch_is_bounded_by_its_work_and_answered_before_the_next(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = parse_request(json.dumps({"graphs": [GRAPH]}).encode(), Limits()).work
+    monkeypatch.setattr("bankgcn.serve.batcher.CALL_NODES", 2 * work)
+    engine = SlowEngine(run)
+    with running(engine) as service:
+        threads, answers = in_background(lambda: service.predict(graphs=[GRAPH]), 7)
+        large, one = in_background(lambda: service.predict(graphs=[GRAPH] * 9), 1)
+        wait_until(lambda: waiting(service) == 8)
+        engine.allowed.set()
+        for thread in (*threads, *large):
+            thread.join()
+    assert [status for status, _ in answers + one] == [200] * 8
+    assert sum(engine.batches) == 8
+    assert max(engine.batches) <= 2
+
+
+def test_requests_that_ran_out_of_time_are_left_out(run: Path) -> None:
+    engine = SlowEngine(run)
+    with running(engine, Limits(seconds=1.0)) as service:
+        threads, answers = in_background(lambda: service.predict(graphs=[GRAPH]), 5)
+        for thread in threads:
+            thread.join()
+        assert [status for status, _ in answers] == [504] * 5
+        engine.allowed.set()
+        assert service.predict(graphs=[GRAPH])[0] == 200
+    assert len(engine.batches) == 2  # what the model was held up with, and the last request
+    assert engine.batches[1] == 1
+
+
+def test_a_request_as_a_whole_and_all_requests_together_are_bounded(run: Path) -> None:
+    with running(run, Limits(total=30, nodes=10)) as service:
+        status, content = service.predict(smiles=["C" * 8] * 4)
+        assert (status, content["detail"]) == (413, "there are 32 letters, and a request may have 30: send several")
+        assert service.predict(graphs=[GRAPH] * 9)[0] == 413
+        assert service.predict(graphs=[GRAPH])[0] == 200
+    engine = SlowEngine(run)
+    with running(engine, Limits(body=3000, waiting_body=5000)) as service:
+        threads, answers = in_background(lambda: service.predict(graphs=[{**GRAPH, "name": "x" * 2000}]), 1)
+        wait_until(lambda: waiting(service) == 1)
+        status, content, headers = service.request("POST", "/predict", b" " * 2900)
+        assert (status, headers["retry-after"]) == (503, "1")
+        assert "too large together" in content["detail"]
+        engine.allowed.set()
+        threads[0].join()
+        assert answers[0][0] == 200
+        assert service.predict(graphs=[{**GRAPH, "name": "x" * 2000}])[0] == 200
+
+
+def test_the_last_message_claims_what_was_given() -> None:
+    tally = Tally()
+    for outcome in ("answered", "gone"):
+        tally.begin()
+        tally.end(outcome)
+    tally.restart()
+    assert tally.words() == "stopped: no request was under way"
+    outcomes: list[Outcome] = ["answered"] * 3
+    for _ in outcomes:
+        tally.begin()
+    for outcome in outcomes:
+        tally.end(outcome)
+    assert tally.words() == "stopped: 3 requests were under way, and answered"
+    tally.lose(1)
+    assert tally.words() == "stopped early: of 3 requests under way, 2 answered; 1 got no prediction"
+    tally.begin()
+    tally.end("gone")
+    tally.begin()  # without an end
+    expected = "stopped early: of 5 requests under way, 2 answered; 1 client was gone; 2 got no prediction"
+    assert tally.words() == expected
 
 
 def test_a_full_queue_refuses_and_a_late_answer_is_given_up(run: Path) -> None:
@@ -207,8 +266,8 @@ def test_a_full_queue_refuses_and_a_late_answer_is_given_up(run: Path) -> None:
 
 def test_an_unforeseen_error_fails_one_request_alone(run: Path, caplog: pytest.LogCaptureFixture) -> None:
     class Faulty(SlowEngine):
-        def answer(self, requests: Sequence[PredictRequest]) -> list[Answer]:
-            answers = super().answer(requests)
+        def answer(self, requests: Sequence[PredictRequest], wanted: Wanted = lambda number: True) -> list[Answer]:
+            answers = super().answer(requests, wanted)
             if any(len(request.items) == 2 for request in requests):
                 raise RuntimeError("unforeseen")
             return answers

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,9 +18,10 @@ import pytest
 from bankgcn.serve.app import make_app
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.limits import Limits
+from bankgcn.serve.protocol import SLICE, LimitedProtocol
 from bankgcn.serve.server import make_server
 from bankgcn.training.ensemble import Ensemble
-from serve_runs import Service, random_graph, running
+from serve_runs import Service, SlowEngine, random_graph, running, wait_until, waiting
 
 GRAPH = random_graph(4, seed=1)
 HEAD = b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -157,6 +159,131 @@ def test_a_request_whose_body_comes_while_the_one_before_is_answered_is_not_cut_
         assert (answer + received(client)).count(b"HTTP/1.1 200") == 2
 
 
+BODY = b'{"graphs": [{"nodes": [], "edges": []}]}'
+LENGTH = f"Content-Length: {len(BODY)}\r\n".encode()
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("start_of_body", [b"2\r\n{}\r\n0\r\n", b"2\r\n{}\r\n0\r\nx: ", b"2;x="], ids=str)
+@pytest.mark.parametrize("path", [b"/predict", b"/health"])
+def test_trailers_and_chunk_extensions_are_bounded(service: Service, start_of_body: bytes, path: bytes) -> None:
+    head = HEAD.replace(b"/predict", path)
+    with connected(service, head + CHUNKED + start_of_body) as client:
+        part = b"a" * 4096 if start_of_body.endswith((b" ", b"=")) else b"name: " + b"a" * 4088 + b"\r\n"
+        assert is_cut_off(client, part, seconds=0.01)
+
+
+def test_short_trailers_and_small_chunks_are_accepted(service: Service) -> None:
+    chunks = b"".join(b"1;note=1\r\n%c\r\n" % byte for byte in BODY + b" " * 20_000)
+    with connected(service, HEAD + b"Connection: close\r\n" + CHUNKED + chunks + b"0\r\nx: y\r\n\r\n") as client:
+        assert received(client).startswith(b"HTTP/1.1 200")
+
+
+def test_requests_that_wait_behind_another_stay_unparsed(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = []
+    parse = LimitedProtocol._parse
+
+    def measured(self: LimitedProtocol) -> None:
+        parse(self)
+        longest.append((len(self.pipeline), len(self._unparsed)))
+
+    monkeypatch.setattr(LimitedProtocol, "_parse", measured)
+    request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    with connected(service) as client:
+        sender = threading.Thread(target=client.sendall, args=(request * 20_000 + CLOSING,))
+        sender.start()
+        assert received(client).count(b"HTTP/1.1 200") == 20_001
+        sender.join()
+    assert max(requests for requests, _ in longest) <= SLICE // len(request) + 2
+    assert max(unparsed for _, unparsed in longest) <= 512 << 10
+
+
+CLOSING = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+def test_an_offer_of_http_2_is_answered_as_http_1(service: Service, version: bytes) -> None:
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
+    request = HEAD.replace(b"1.1", version) + offer + LENGTH + b"\r\n" + BODY
+    with connected(service, request) as client:
+        answer = client.recv(4096)
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert b"predictions" in answer
+    with connected(service, request[:-9]) as client:  # the body comes later
+        time.sleep(0.1)
+        client.sendall(request[-9:] + (CLOSING if version == b"1.1" else b""))
+        assert received(client).count(b"HTTP/1.1 200") == (2 if version == b"1.1" else 1)
+
+
+@pytest.mark.parametrize("hosts", [b"", b"Host: a\r\nHost: a\r\n", b"Host: a\r\nX: y\r\nhost: b\r\n"])
+def test_a_request_has_one_host(service: Service, hosts: bytes) -> None:
+    with connected(service, b"GET /health HTTP/1.1\r\n" + hosts + b"\r\n") as client:
+        answer = received(client)
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"A request has one header Host" in answer
+
+
+def test_a_method_for_proxies_is_refused(service: Service) -> None:
+    with connected(service, b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n") as client:
+        assert received(client).startswith(b"HTTP/1.1 40")
+
+
+def test_a_host_is_not_repeated(service: Service) -> None:
+    with connected(service, b"GET /docs/ HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n") as client:
+        answer = received(client)
+    assert answer.startswith(b"HTTP/1.1 404")
+    assert b"evil.example" not in answer
+
+
+@pytest.mark.parametrize("requests", [1, 3])
+def test_a_half_closed_client_gets_its_answers(run: Path, requests: int) -> None:
+    engine = SlowEngine(run)
+    with running(engine) as service, connected(service, (HEAD + LENGTH + b"\r\n" + BODY) * requests) as client:
+        client.shutdown(socket.SHUT_WR)
+        time.sleep(0.3)
+        engine.allowed.set()
+        answer = received(client)
+    assert answer.count(b"HTTP/1.1 200") == requests
+
+
+@pytest.mark.parametrize("part", [b"GET /hea", HEAD + b"Content-Length: 9\r\n\r\n{"])
+def test_a_half_closed_client_without_a_request_is_closed(service: Service, part: bytes) -> None:
+    with connected(service, part) as client:
+        client.shutdown(socket.SHUT_WR)
+        assert b"HTTP/1.1 200" not in received(client)
+
+
+def test_the_work_for_a_client_that_is_gone_is_left_out(run: Path) -> None:
+    engine = SlowEngine(run)
+    with running(engine) as service:
+        request = HEAD + LENGTH + b"\r\n" + BODY
+        with connected(service, request):  # holds the model up
+            wait_until(lambda: len(engine.batches) == 1)
+            with connected(service, request):
+                wait_until(lambda: waiting(service) == 2)
+            wait_until(lambda: waiting(service) == 1)  # it closed the connection
+            engine.allowed.set()
+            assert service.predict(graphs=[GRAPH])[0] == 200
+    assert engine.batches == [1, 1]
+
+
+def test_a_bad_request_behind_a_good_one_does_not_take_its_answer(run: Path) -> None:
+    engine = SlowEngine(run)
+    good = HEAD + LENGTH + b"\r\n" + BODY
+    with running(engine) as service, connected(service, good + b"GET / HTTP/1.1\r\n\r\n") as client:
+        time.sleep(0.2)
+        engine.allowed.set()
+        assert received(client).startswith(b"HTTP/1.1 200")
+
+
+def test_a_client_that_does_not_take_its_answer_is_cut_off(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bankgcn.serve.protocol.STALLED_SECONDS", 0.3)
+    request = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+    with running(run) as service, connected(service) as client:
+        client.settimeout(10)
+        assert is_cut_off(client, request * 2000, seconds=0.05)
+
+
 def start(run: Path, program: tuple[str, str] = ("-m", "bankgcn")) -> tuple[subprocess.Popen[str], Service]:
     command = [sys.executable, *program, "serve", str(run), "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "500"})
@@ -182,7 +309,7 @@ def test_a_signal_stops_the_service_after_the_last_answer(run: Path, number: sig
         assert all(received(client).startswith(b"HTTP/1.1 200") for client in clients)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 0
-    assert err == "stopped: all accepted requests are answered\n"
+    assert err == "stopped: 8 requests were under way, and answered\n"
 
 
 NEVER_ANSWERS = """
@@ -210,7 +337,7 @@ def test_a_second_ctrl_c_does_not_wait_and_says_so(run: Path) -> None:
             assert answer.endswith(b'{"detail":"the service is stopping"}')
     _, err = process.communicate(timeout=30)
     assert process.returncode == 0
-    assert err == "stopped early: 2 accepted requests got no prediction\n"
+    assert err == "stopped early: of 2 requests under way, 0 answered; 2 got no prediction\n"
 
 
 def test_a_stop_waits_as_long_as_a_request_and_its_answer_may_take(run: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,20 @@ import numpy as np
 import pytest
 
 from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.features.scaling import scale_numbers
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set
 from bankgcn.data.readers.jsonlines import read_jsonlines
-from bankgcn.data.readers.molecules import from_smiles
+from bankgcn.data.readers.molecules import from_smiles, parse_smiles
 from bankgcn.data.sources import find_source
 from bankgcn.kernels import use_kernels
 from bankgcn.predictor import load_model
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.errors import RequestError
 from bankgcn.serve.requests import PredictRequest
+from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble
 from serve_runs import SMILES, TASKS, random_graph, save_run, training_graphs
 
@@ -164,6 +168,38 @@ def test_molecules_are_predicted_from_smiles(tmp_path: Path, features: Any) -> N
         assert graph.detail == "the model takes 'smiles', not 'graphs'"
 
 
+def test_molecules_that_are_read_in_pieces_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(Ensemble.load(save_run(tmp_path / "run", from_smiles(SMILES))))
+    together = plain(engine.answer([molecules(*SMILES)])[0])
+    monkeypatch.setattr("bankgcn.serve.engine.PIECE", 5)
+    assert plain(engine.answer([molecules(*SMILES)])[0]) == together
+    (bad,) = engine.answer([molecules("CCO", "CCCCCC", "C1CC", "CC", "not one")])
+    assert isinstance(bad, RequestError)
+    assert [error["index"] for error in bad.content["errors"]] == [2, 4]
+
+
+def test_work_that_nobody_waits_for_ends_between_molecules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(Ensemble.load(save_run(tmp_path / "run", from_smiles(SMILES))))
+    alone = plain(engine.answer([molecules("CCO")])[0])
+    read: list[str] = []
+
+    def parse(smiles: list[str]) -> Any:
+        read.extend(smiles)
+        return parse_smiles(smiles)
+
+    monkeypatch.setattr("bankgcn.serve.engine.PIECE", 1)
+    monkeypatch.setattr("bankgcn.serve.engine.parse_smiles", parse)
+    (answer,) = engine.answer([molecules(*["CCC"] * 50)], lambda number: len(read) < 3)
+    assert isinstance(answer, RequestError)
+    assert len(read) == 3
+    read.clear()
+    monkeypatch.setattr("bankgcn.serve.engine.CALL_NODES", 3)
+    gone, kept = engine.answer([molecules(*["CCC"] * 50), molecules("CCO")], lambda number: number or len(read) < 3)
+    assert isinstance(gone, RequestError)
+    assert plain(kept) == alone
+    assert len(read) == 4
+
+
 def test_a_model_whose_features_no_request_can_have_is_refused(tmp_path: Path) -> None:
     graphs = GraphSet.from_edges([2], [[0, 1], [1, 0]], labels=[0, 1])
     ensemble = Ensemble.load(save_run(tmp_path / "run", graphs))
@@ -233,3 +269,40 @@ def test_numbers_that_overflow_are_refused(tmp_path: Path, normalize: str, numbe
     assert isinstance(refused, RequestError)
     assert [error["index"] for error in refused.content["errors"]] == [1]
     assert "no finite " in refused.detail
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_numbers_of_nodes_are_scaled_as_in_training(tmp_path: Path, named: bool) -> None:
+    graphs = training_graphs()
+    graphs = graphs if named else graphs.with_signals(attributes=graphs.signals())
+    run = save_run(tmp_path / "run", scale_numbers(graphs, [0, 1, 2], "standard"), "classes")
+    ensemble = Ensemble.load(run)
+    one = GRAPHS[4]
+    if not named:
+        set_of_one = graph_set(
+            [Entry(one, Path("one"))], "one", schema=NodeSchema.from_spec(training_graphs().feature_spec)
+        )
+        rows = set_of_one.signals().tolist()
+        one = {**one, "nodes": [{"id": node["id"], "x": row} for node, row in zip(one["nodes"], rows, strict=True)]}
+        found = graph_set([Entry(one, Path("one"))], "one")
+        found = found.with_signals(attributes=found.signals())
+    else:
+        found = graph_set([Entry(one, Path("one"))], "one", schema=NodeSchema.from_spec(graphs.feature_spec))
+    mean, _ = ensemble.predictions(found)
+    np.testing.assert_array_equal(numbers(Engine(ensemble).answer([ask(one)])[0]), mean)
+
+
+def test_thresholds_of_a_model_decide_classes_and_labels(tmp_path: Path) -> None:
+    path = save_run(tmp_path / "r", training_graphs(), "labels")  # two outputs
+    (model,) = Ensemble.load(path).members.values()
+
+    def answer(task: Task) -> dict[str, Any]:
+        engine = Engine(Ensemble({path: replace(model, task=task)}))
+        return engine.answer([ask(GRAPHS[3])])[0]["predictions"][0]
+
+    labels, classes = Task(kind="labels", names=("toxic", "soluble")), Task(names=("no", "yes"))
+    assert "labels" not in answer(labels)  # without thresholds, a client decides
+    toxic, yes = answer(labels)["probabilities"]["toxic"], answer(classes)["probabilities"]["yes"]
+    for shift, label, name in ((-0.01, 1, "yes"), (0.01, 0, "no")):
+        assert answer(replace(labels, thresholds=(toxic + shift, 0.5)))["labels"]["toxic"] == label
+        assert answer(replace(classes, thresholds=(yes + shift,)))["class"] == name

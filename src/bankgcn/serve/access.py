@@ -11,6 +11,7 @@ from bankgcn.files.errors import FileError
 from bankgcn.serve.errors import RequestError
 
 TOKEN_VARIABLE = "BANKGCN_TOKEN"
+BLANKS = " \t"  # around the value of a header
 SHORTEST = 16  # characters of a token
 
 
@@ -62,7 +63,7 @@ class Access:
     """
 
     def __init__(self, token: str | None):
-        self._expected = None if token is None else f"Bearer {token}".encode()
+        self._expected = None if token is None else token.encode()
 
     @property
     def needs_token(self) -> bool:
@@ -70,11 +71,12 @@ class Access:
         return self._expected is not None
 
     def check(self, authorization: str | None) -> None:
-        """Raise :class:`RequestError` unless the header ``Authorization`` has the token."""
+        """Raise :class:`RequestError` unless the header ``Authorization`` has the token; ``bearer`` in any case."""
         if self._expected is None:
             return
-        given = (authorization or "").encode("latin-1", "replace")
-        if not hmac.compare_digest(given, self._expected):
+        scheme, _, given = (authorization or "").strip(BLANKS).partition(" ")
+        right = hmac.compare_digest(given.strip(BLANKS).encode("latin-1", "replace"), self._expected)
+        if not right or scheme.lower() != "bearer":
             raise RequestError(
                 401,
                 "the token is missing or wrong: send 'Authorization: Bearer TOKEN'",

@@ -6,28 +6,32 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import orjson
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.requests import ClientDisconnect
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 import bankgcn
 from bankgcn.serve.access import Access
 from bankgcn.serve.batcher import Batcher
 from bankgcn.serve.engine import Engine
-from bankgcn.serve.errors import RequestError
+from bankgcn.serve.errors import ClientGone, RequestError
 from bankgcn.serve.limits import Limits
-from bankgcn.serve.metrics import Metrics
-from bankgcn.serve.page import page
-from bankgcn.serve.schema import errors, json_answer, predict_operation, words_of
+from bankgcn.serve.metrics import Metrics, Outcome, Tally
+from bankgcn.serve.page import HEADERS, form_page, page
+from bankgcn.serve.protocol import PREDICT
+from bankgcn.serve.schema import errors, example_graph, json_answer, predict_operation, words_of
 
 CLIENT_GONE = 499  # in the metrics: there is nobody to send a status to
 
 
 def make_app(engine: Engine, limits: Limits | None = None, token: str | None = None) -> FastAPI:
-    """The service as an ASGI application; ``app.state.unanswered`` counts the requests that a stop cut off.
+    """The service as an ASGI application; ``app.state.tally`` counts what became of the requests.
 
     Args:
         engine: Answers the requests.
@@ -37,13 +41,13 @@ def make_app(engine: Engine, limits: Limits | None = None, token: str | None = N
     limits = limits or Limits()
     batcher = Batcher(engine.answer, limits, lambda requests, graphs: metrics.count_batch(requests, graphs))
     metrics = Metrics(lambda: batcher.waiting)
-    access = Access(token)
+    access, tally = Access(token), Tally()
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         batcher.start()
         with suppress(asyncio.CancelledError):  # a second Ctrl-C does not wait for the answers
-            yield
+            yield {"tally": tally}  # for the protocol, which knows whether clients take their answers
             await batcher.stop()
 
     app = FastAPI(
@@ -53,31 +57,11 @@ def make_app(engine: Engine, limits: Limits | None = None, token: str | None = N
         lifespan=lifespan,
         docs_url=None,  # FastAPI's pages load scripts from another server
         redoc_url=None,
+        redirect_slashes=False,  # a redirect would repeat the header Host, which anyone can forge
     )
-    app.state.unanswered = 0
-
-    async def predict(request: Request) -> Response:
-        started: float | None = None
-        try:
-            access.check(request.headers.get("authorization"))
-            body = await _read_body(request, limits)
-            started = time.perf_counter()
-            answer = await batcher.submit(body)
-            if isinstance(answer, RequestError):
-                raise answer
-            status, content, headers = 200, answer, None
-        except RequestError as error:
-            status, content, headers = error.status, error.content, error.headers
-        except ClientDisconnect:
-            status, content, headers = CLIENT_GONE, {"detail": "the client is gone"}, None
-        except asyncio.CancelledError:  # the service stops without waiting for the answer
-            app.state.unanswered += 1
-            status, content, headers = 503, {"detail": "the service is stopping"}, None
-        metrics.count_request(status, None if started is None else time.perf_counter() - started)
-        return _json(content, status, headers)
-
+    app.state.tally = tally
     # Not one of FastAPI's own routes: they take a seventh more of a request's time, for what is checked here anyway.
-    app.add_route("/predict", predict, methods=["POST"])
+    app.router.routes.append(Route(PREDICT, Predict(access, limits, batcher, metrics, tally), methods=["POST"]))
 
     @app.get("/model", summary="What the model predicts, and what it needs.", openapi_extra=_guarded("The model."))
     async def model(request: Request) -> Response:
@@ -92,15 +76,25 @@ def make_app(engine: Engine, limits: Limits | None = None, token: str | None = N
         kind = "text/plain; version=0.0.4; charset=utf-8"
         return _protected(access, request, lambda: Response(metrics.text(), media_type=kind))
 
+    form, form_headers = form_page(_example(engine), access.needs_token)
+
+    @app.get("/", include_in_schema=False)
+    async def start() -> HTMLResponse:
+        return HTMLResponse(form, headers=form_headers)
+
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(page(app.openapi(), access.needs_token), headers=PAGE_HEADERS)
+        return HTMLResponse(page(app.openapi(), access.needs_token), headers=HEADERS)
 
     _complete_document(app, predict_operation(engine.schema, engine.forms, limits), access.needs_token)
     return app
 
 
-PAGE_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+def _example(engine: Engine) -> dict[str, Any]:
+    """A request; with a token it tells nothing of the model but what the open document tells, too."""
+    if "smiles" in engine.forms:
+        return {"smiles": ["CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C"]}
+    return {"graphs": [example_graph(engine.schema)]}
 
 
 def describe(engine: Engine, limits: Limits) -> dict[str, Any]:
@@ -117,7 +111,90 @@ def describe(engine: Engine, limits: Limits) -> dict[str, Any]:
     }
 
 
-async def _read_body(request: Request, limits: Limits) -> bytes:
+class Predict:
+    """The address of predictions, as an ASGI application: so it knows when an answer is sent.
+
+    Args:
+        access: Who may ask.
+        limits: What is accepted.
+        batcher: Answers.
+        metrics: Counts requests.
+        tally: Counts what became of them.
+    """
+
+    def __init__(self, access: Access, limits: Limits, batcher: Batcher, metrics: Metrics, tally: Tally):
+        self.access, self.limits, self.batcher = access, limits, batcher
+        self.metrics, self.tally = metrics, tally
+        self.room = Room(max(limits.waiting_body, limits.body))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        request, held, started = Request(scope, receive), Held(self.room), None
+        outcome: Outcome = "answered"
+        self.tally.begin()
+        try:
+            self.access.check(request.headers.get("authorization"))
+            body = await _read_body(request, self.limits, held)
+            started = time.perf_counter()
+            answer = await self.batcher.submit(body, partial(_disconnected, request))
+            if isinstance(answer, RequestError):
+                raise answer
+            status, content, headers = 200, answer, None
+        except RequestError as error:
+            status, content, headers = error.status, error.content, error.headers
+        except (ClientDisconnect, ClientGone):
+            status, content, headers, outcome = CLIENT_GONE, {"detail": "the client is gone"}, None, "gone"
+        except asyncio.CancelledError:  # the service stops without waiting for the answer
+            status, content, headers, outcome = 503, {"detail": "the service is stopping"}, None, "cut off"
+        finally:
+            held.release()
+        self.metrics.count_request(status, None if started is None else time.perf_counter() - started)
+        try:
+            await _json(content, status, headers)(scope, receive, send)
+        except asyncio.CancelledError:  # the client does not take the answer, and the service stops
+            outcome = "cut off"
+        finally:
+            self.tally.end(outcome)
+
+
+class Room:
+    """The bytes that requests may take together while they arrive and wait."""
+
+    def __init__(self, size: int):
+        self.size, self.taken = size, 0
+
+
+class Held:
+    """The part of the room that one request takes."""
+
+    def __init__(self, room: Room):
+        self.room, self.size = room, 0
+
+    def add(self, size: int) -> None:
+        """Take more of the room.
+
+        Raises:
+            RequestError: There is no more.
+        """
+        if self.room.taken + size > self.room.size:
+            message = "the requests that are waiting are too large together: try again later"
+            raise RequestError(503, message, headers={"retry-after": "1", "connection": "close"})
+        self.room.taken += size
+        self.size += size
+
+    def release(self) -> None:
+        """Give the room back."""
+        self.room.taken -= self.size
+        self.size = 0
+
+
+async def _disconnected(request: Request) -> None:
+    """Wait until the client of a request whose body is read is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _read_body(request: Request, limits: Limits, held: Held) -> bytes:
     """The body of a request.
 
     Raises:
@@ -138,6 +215,7 @@ async def _read_body(request: Request, limits: Limits) -> bytes:
                 size += len(part)
                 if size > limits.body:
                     raise too_large
+                held.add(len(part))
                 parts.append(part)
     except TimeoutError:
         message = f"the request did not arrive within {limits.seconds:g} seconds"

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.features.scaling import SCALE
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set
-from bankgcn.data.readers.molecules import expected_features, molecule_graphs, parse_smiles
+from bankgcn.data.readers.molecules import Molecules, expected_features, molecule_graphs, parse_smiles
 from bankgcn.data.targets import Targets
 from bankgcn.data.weights import without_weights
 from bankgcn.extras import require
 from bankgcn.serve.errors import RequestError, of_graphs
+from bankgcn.serve.pictures import draw_smiles
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.training.ensemble import Ensemble, mean_and_spread
 from bankgcn.training.inference import Inference
 
 CALL_NODES = 8_192  # of the graphs in one call of the network; larger sets would be merged, which changes the rounding
+PIECE = 512  # letters of the SMILES that are read between two looks at the clients
 COLUMNS = "x"
 """Key of the nodes that holds all columns of the signal, for models whose columns have no names."""
 
 Answer = dict[str, Any] | RequestError
+
+
+class Abandoned(Exception):
+    """Nobody waits for the answers any more."""
 
 
 class Item(NamedTuple):
@@ -98,16 +106,33 @@ class Engine:
         if "smiles" in self.forms:
             require("rdkit", "a model of molecules")
         self.schema = _schema(self.expected, ensemble.first.in_channels)
+        self.task = ensemble.task
         self._inferences = [(model, Inference(model.net)) for model in ensemble.members.values()]
+        self._look: Callable[[], bool] = lambda: True
         self._read = {"graphs": self._read_graphs, "smiles": self._read_smiles}
 
-    def answer(self, requests: Sequence[PredictRequest]) -> list[Answer]:
-        """The answer to each request, which does not depend on the other requests."""
+    def answer(
+        self, requests: Sequence[PredictRequest], wanted: Callable[[int], bool] = lambda number: True
+    ) -> list[Answer]:
+        """The answer to each request, which does not depend on the other requests.
+
+        Args:
+            requests: The requests.
+            wanted: Whether someone still waits for the answer to a request. It is asked again and again, between
+                molecules and between calls of the network; what nobody waits for is left out.
+        """
         results: dict[tuple[int, int], dict[str, Any] | str] = {}
         refused = {number: error for number, one in enumerate(requests) if (error := self._refusal(one))}
         for form in self._read:
             for items in _calls(requests, form, refused):
-                results.update(self._predict(items, form, requests))
+                waiting = {number for number in {item.request for item in items} if wanted(number)}
+                refused |= {item.request: _abandoned() for item in items if item.request not in waiting}
+                kept = [item for item in items if item.request in waiting]
+                self._look = partial(_any, wanted, waiting)
+                try:
+                    results.update(self._predict(kept, form, requests) if kept else {})
+                except Abandoned:
+                    refused |= dict.fromkeys(waiting, _abandoned())
         return [refused.get(number) or _assemble(number, one, results) for number, one in enumerate(requests)]
 
     def _refusal(self, request: PredictRequest) -> RequestError | None:
@@ -138,7 +163,7 @@ class Engine:
             for row, (place, finite) in enumerate(zip(found.places, predictions.finite(), strict=True)):
                 number, index, _ = items[place]
                 results[number, index] = (
-                    self._show(predictions, row, requests[number].embeddings)
+                    self._show(predictions, row, requests[number].embeddings) | self._picture(items[place], requests)
                     if finite
                     else f"{form}[{index}]: the network has no finite output for it: its numbers are too large"
                 )
@@ -160,10 +185,13 @@ class Engine:
 
     def _show(self, predictions: Predictions, row: int, embeddings: bool) -> dict[str, Any]:
         """The prediction of one graph as JSON holds it."""
-        task, mean = self.ensemble.task, predictions.mean[row]
+        task, mean = self.task, predictions.mean[row]
         shown: dict[str, Any] = {}
         if task.kind == "classes":
-            shown["class"] = task.names[int(mean.argmax())]
+            shown["class"] = task.names[int(task.decide(torch.from_numpy(mean[None])))]
+        elif task.thresholds:
+            decided = task.decide(torch.from_numpy(mean[None]))[0].tolist()
+            shown["labels"] = dict(zip(task.names, decided, strict=True))
         name = "values" if task.kind == "values" else "probabilities"
         shown[name] = dict(zip(task.names, mean.tolist(), strict=True))
         if predictions.spread is not None:
@@ -171,6 +199,14 @@ class Engine:
         if embeddings and predictions.embeddings is not None:
             shown["embedding"] = predictions.embeddings[row]
         return shown
+
+    def _picture(self, item: Item, requests: Sequence[PredictRequest]) -> dict[str, Any]:
+        """The picture of a molecule, if the client wants it and still waits."""
+        if not requests[item.request].pictures:
+            return {}
+        if not self._look():
+            raise Abandoned
+        return {"picture": draw_smiles(item.content)}
 
     def _read_graphs(self, items: Sequence[Item]) -> Readable:
         entries = [Entry(item.content, _place(item.position)) for item in items]
@@ -189,12 +225,53 @@ class Engine:
         return Readable(graphs, places, dict(graphs.skipped))
 
     def _read_smiles(self, items: Sequence[Item]) -> Readable:
-        molecules = parse_smiles([item.content for item in items])
+        molecules = self._parse([item.content for item in items])
         reasons = {one.place: f"smiles[{items[one.place].position}]: {one.reason}" for one in molecules.unreadable}
         if not molecules.places:
             return Readable(None, [], reasons)
         graphs = molecule_graphs(molecules, Targets(), name="the request", notes=(), **expected_features(self.expected))
         return Readable(graphs, molecules.places, reasons)
+
+    def _parse(self, smiles: list[str]) -> Molecules:
+        """The molecules, read a few at a time, as long as someone waits for them."""
+        parts = []
+        for start, stop in _pieces(smiles):
+            if not self._look():
+                raise Abandoned
+            parts.append((start, parse_smiles(smiles[start:stop])))
+        return _joined(parts)
+
+
+def _pieces(smiles: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Bounds of parts of a list with about ``PIECE`` letters each."""
+    start = letters = 0
+    for place, each in enumerate(smiles):
+        if place > start and letters + len(each) > PIECE:
+            yield start, place
+            start, letters = place, 0
+        letters += len(each)
+    yield start, len(smiles)
+
+
+def _joined(parts: Sequence[tuple[int, Molecules]]) -> Molecules:
+    """Molecules that were read in parts of one list, each with the place where it begins."""
+    atoms = np.cumsum([0, *(len(part.features) for _, part in parts)])
+    return Molecules(
+        [name for _, part in parts for name in part.names],
+        [start + place for start, part in parts for place in part.places],
+        [number for _, part in parts for number in part.num_atoms],
+        np.concatenate([part.features for _, part in parts]),
+        np.concatenate([part.bonds + before for (_, part), before in zip(parts, atoms[:-1], strict=True)], axis=1),
+        [replace(one, place=start + one.place) for start, part in parts for one in part.unreadable],
+    )
+
+
+def _any(wanted: Callable[[int], bool], numbers: set[int]) -> bool:
+    return any(map(wanted, numbers))
+
+
+def _abandoned() -> RequestError:
+    return RequestError(504, "there is no answer in time")
 
 
 @cache
@@ -231,7 +308,7 @@ def _schema(expected: dict[str, Any], in_channels: int) -> NodeSchema:
 
 def _own_columns(expected: dict[str, Any]) -> dict[str, Any]:
     """The feature spec of graphs that have the expected columns as numbers."""
-    return {key: value for key, value in expected.items() if key not in ("attributes", "label_widths")} | (
+    return {key: value for key, value in expected.items() if key not in ("attributes", "label_widths", SCALE)} | (
         {"label_widths": expected["label_widths"]} if expected.get("kind") == "tu" else {}
     )
 

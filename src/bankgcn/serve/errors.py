@@ -10,6 +10,10 @@ SHOWN = 20  # graphs whose errors an answer lists
 LONGEST = 500  # characters of a message: values of a client can be long
 
 
+class ClientGone(Exception):
+    """The client has closed the connection: there is nobody to answer."""
+
+
 class RequestError(Exception):
     """A request that gets no prediction.
 

@@ -9,10 +9,13 @@ import orjson
 
 from bankgcn.serve.errors import RequestError, of_graphs
 from bankgcn.serve.limits import Limits
+from bankgcn.serve.pictures import MOST
 
 FORMS = ("graphs", "smiles")
 """The lists that a request may have; it has one of them."""
-KEYS = (*FORMS, "embeddings")
+KEYS = (*FORMS, "embeddings", "pictures")
+CONTAINER = 16  # bytes of the largest body for each object or list: an empty one takes 3 there, and 70 in memory
+GRAPH_WORK = 8  # what a graph costs without its nodes, in nodes
 
 
 @dataclass(frozen=True)
@@ -22,14 +25,21 @@ class PredictRequest:
     Args:
         form: A name in ``FORMS``.
         items: The graphs: node-link documents, or SMILES.
-        sizes: Number of nodes of each graph, or a bound of it.
+        sizes: Number of nodes and edges of each graph, or of the letters of a SMILES. Its atoms are not more.
         embeddings: Whether the client wants the vector of each graph.
+        pictures: Whether the client wants a picture of each molecule.
     """
 
     form: str
     items: list[Any]
     sizes: list[int]
     embeddings: bool = False
+    pictures: bool = False
+
+    @property
+    def work(self) -> int:
+        """Estimate of the work, in nodes."""
+        return sum(self.sizes) + GRAPH_WORK * len(self.items)
 
 
 def parse_request(body: bytes, limits: Limits) -> PredictRequest:
@@ -38,6 +48,7 @@ def parse_request(body: bytes, limits: Limits) -> PredictRequest:
     Raises:
         RequestError: It is not a request, or it is too large.
     """
+    _check_containers(body, limits.body // CONTAINER)
     try:
         content = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -50,14 +61,32 @@ def parse_request(body: bytes, limits: Limits) -> PredictRequest:
     forms = [form for form in FORMS if form in content]
     if len(forms) != 1:
         raise RequestError(422, f"the body has {' and '.join(forms) or 'no graphs'}, expected 'graphs' or 'smiles'")
-    items, embeddings = content[forms[0]], content.get("embeddings", False)
-    if not isinstance(embeddings, bool):
-        raise RequestError(422, f"'embeddings' is {_kind(embeddings)}, expected true or false")
+    items = content[forms[0]]
+    for flag in ("embeddings", "pictures"):
+        if not isinstance(content.get(flag, False), bool):
+            raise RequestError(422, f"{flag!r} is {_kind(content[flag])}, expected true or false")
     if not isinstance(items, list) or not items:
         raise RequestError(422, f"{forms[0]!r} is {_kind(items)}, expected a list with at least one entry")
     if len(items) > limits.graphs:
         raise RequestError(413, f"there are {len(items):,} graphs, and a request may have {limits.graphs:,}")
-    return PredictRequest(forms[0], items, _SIZES[forms[0]](items, limits), embeddings)
+    sizes = _SIZES[forms[0]](items, limits)
+    if sum(sizes) > limits.total:
+        what = "nodes and edges" if forms[0] == "graphs" else "letters"
+        raise RequestError(
+            413, f"there are {sum(sizes):,} {what}, and a request may have {limits.total:,}: send several"
+        )
+    pictures = content.get("pictures", False)
+    if pictures and forms[0] != "smiles":
+        raise RequestError(422, "'pictures' needs 'smiles': graphs have no structural formula")
+    if pictures and len(items) > MOST:
+        raise RequestError(413, f"there are {len(items):,} molecules, and a request with pictures may have {MOST}")
+    return PredictRequest(forms[0], items, sizes, content.get("embeddings", False), pictures)
+
+
+def _check_containers(body: bytes, limit: int) -> None:
+    """Raise if a body would take much more memory than it has bytes; brackets in texts count, too."""
+    if len(body) > limit and (count := body.count(b"{") + body.count(b"[")) > limit:
+        raise RequestError(413, f"there are {count:,} objects and lists, and a request may have {limit:,}")
 
 
 def _graph_sizes(graphs: list[Any], limits: Limits) -> list[int]:
@@ -67,7 +96,7 @@ def _graph_sizes(graphs: list[Any], limits: Limits) -> list[int]:
             raise of_graphs({index: f"graphs[{index}]: is {_kind(graph)}, expected an object"}, len(graphs))
         nodes, edges = (_length(graph, key) for key in ("nodes", "links" if "links" in graph else "edges"))
         _check_size(f"graphs[{index}]", nodes, edges, limits)
-        sizes.append(nodes)
+        sizes.append(nodes + edges)
     return sizes
 
 

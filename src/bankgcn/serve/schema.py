@@ -7,6 +7,7 @@ from typing import Any
 
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.serve.limits import Limits
+from bankgcn.serve.pictures import MOST
 
 NUMBERS = {"type": "object", "additionalProperties": {"type": "number"}}
 NUMBER = {"type": "number", "minimum": -3.4e38, "maximum": 3.4e38}
@@ -14,11 +15,13 @@ IDENTITY = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
 PREDICTION: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "class": {"type": "string", "description": "The most probable class."},
+        "class": {"type": "string", "description": "The most probable class, or what the threshold decides."},
+        "labels": {**NUMBERS, "description": "0 or 1 for each label, if the model has thresholds."},
         "probabilities": {**NUMBERS, "description": "Of each class, or of each yes/no label."},
         "values": {**NUMBERS, "description": "In the units of the training graphs."},
         "spread": {**NUMBERS, "description": "Standard deviation over several models."},
         "embedding": {"type": "array", "items": {"type": "number"}, "description": "The vector of the graph."},
+        "picture": {"type": ["string", "null"], "description": "The structure as SVG; null if it is too large."},
     },
     "additionalProperties": False,
 }
@@ -125,10 +128,16 @@ def _form(name: str, items: dict[str, Any], limits: Limits) -> dict[str, Any]:
     """A request with a list of graphs."""
     graphs = {"type": "array", "minItems": 1, "maxItems": limits.graphs, "items": items}
     embeddings = {"type": "boolean", "default": False, "description": "Whether to return the vector of each graph."}
+    pictures = {
+        "type": "boolean",
+        "default": False,
+        "description": f"Whether to return a picture of each molecule, of {MOST} at most.",
+    }
+    extra = {"pictures": pictures} if name == "smiles" else {}
     return {
         "type": "object",
         "required": [name],
-        "properties": {name: graphs, "embeddings": embeddings},
+        "properties": {name: graphs, "embeddings": embeddings, **extra},
         "additionalProperties": False,
     }
 

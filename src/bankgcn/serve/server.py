@@ -15,6 +15,7 @@ from fastapi import FastAPI
 
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.limits import Limits
+from bankgcn.serve.metrics import Tally
 from bankgcn.serve.protocol import LimitedProtocol
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.serve.schema import example_graph
@@ -30,18 +31,26 @@ class Server(uvicorn.Server):
 
     Args:
         config: Settings of uvicorn.
+        tally: Counts what became of the requests that are under way at a stop.
         on_start: Called when clients can connect.
     """
 
-    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]):
+    def __init__(self, config: uvicorn.Config, tally: Tally, on_start: Callable[[], None]):
         super().__init__(config)
-        self._on_start = on_start
+        self._tally, self._on_start = tally, on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen."""
         await super().startup(sockets)
         if not self.should_exit:
             self._on_start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop, and count what became of the requests that were under way."""
+        self._tally.restart()
+        await super().shutdown(sockets)
+        unsent = [each for each in self.server_state.connections if each.transport.get_write_buffer_size()]
+        self._tally.lose(len(unsent))
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -99,7 +108,7 @@ def make_server(app: FastAPI, limits: Limits, on_start: Callable[[], None] = lam
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=math.ceil(2 * limits.seconds) + STOP_SECONDS,  # to send a request and to answer it
     )
-    return Server(config, on_start)
+    return Server(config, app.state.tally, on_start)
 
 
 def warm_up(engine: Engine) -> None:
