@@ -11,10 +11,12 @@ import torch
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.graphs import GraphSet
 from bankgcn.explain import explain
-from bankgcn.explain.explanation import evidence
+from bankgcn.explain.exact import sum_over_parts
+from bankgcn.explain.explanation import METHODS, evidence
+from bankgcn.explain.symmetry import node_classes
 from bankgcn.explain.tables import explanation_columns, explanation_json, explanation_rows
 from bankgcn.kernels import use_kernels
-from bankgcn.nn.trace import trace
+from bankgcn.nn.trace import LayerTrace, trace
 from bankgcn.tasks import Task
 from bankgcn.training.model import ModelConfig, TrainedModel
 from bankgcn.training.objective import network_inputs
@@ -139,3 +141,75 @@ def test_the_table_of_a_graph_has_a_row_for_each_node_band_constant_and_output()
     entry = explanation_json(trained.task, 0, "first", found.method, rows)
     assert entry["output"]["1"] == pytest.approx(adds[-1])
     assert len(entry["nodes"]) == len(found.nodes)
+
+
+@pytest.mark.parametrize("readout", ["max", "mean_max"])
+def test_nodes_that_tie_but_for_rounding_share_a_maximum_and_it_stays_exact(readout: str) -> None:
+    net = model(readout=readout).net
+    x = torch.rand(5, 16, dtype=torch.float64)
+    x[1], x[3] = x[1] + 1, x[1] + 1 - 1e-7  # as far apart as rounding in single precision
+    layer = LayerTrace(x, x, x)
+    added = sum_over_parts(net, 0, layer, lambda signal: signal)
+    torch.testing.assert_close(added[1], added[3], rtol=1e-6, atol=0)
+    weight = net.predict.weight.detach().view(2, 3, len(net.readout), -1)[:, 0]
+    parts = torch.stack([x.mean(0), x.amax(0)][-len(net.readout) :])
+    torch.testing.assert_close(added.sum(0), (weight * parts).sum((1, 2)), rtol=1e-12, atol=1e-12)
+
+
+SYMMETRIC = {
+    "decachlorobiphenyl": "Clc1c(Cl)c(Cl)c(c(Cl)c1Cl)c2c(Cl)c(Cl)c(Cl)c(Cl)c2Cl",
+    "benzene": "c1ccccc1",
+    "naphthalene": "c1ccc2ccccc2c1",
+    "neopentane": "CC(C)(C)C",
+    "hexane": "CCCCCC",
+    "cubane": "C12C3C4C1C5C2C3C45",
+    "nitrobenzene": "O=[N+]([O-])c1ccccc1",
+}
+
+
+@pytest.mark.parametrize("smiles", SYMMETRIC.values(), ids=SYMMETRIC)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"readout": "mean_max"},
+        {"readout": "max", "conv": "gcn"},
+        {"head": "mlp"},
+        {"conv": "gcn", "pooling": "topk"},
+    ],
+    ids=["mean_max", "max", "mlp", "topk"],
+)
+def test_atoms_that_rdkit_ranks_alike_get_equal_contributions(smiles: str, options: dict[str, str]) -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    torch.set_default_dtype(torch.float32)  # where rounding breaks ties
+    graph = GraphSet.from_smiles([smiles])
+    config = ModelConfig(hidden_channels=32, num_layers=3, **options)  # type: ignore[arg-type]
+    ranks = np.array(chem.CanonicalRankAtoms(chem.MolFromSmiles(smiles), breakTies=False))
+    for seed in range(3):
+        torch.manual_seed(seed)
+        net = config.build(graph.num_features, 2).eval()
+        trained = TrainedModel(net, config, Task(names=("0", "1")), graph.num_features)
+        found = explain(trained, graph)
+        spread = max(np.ptp(found.nodes.numpy()[ranks == rank], axis=0).max() for rank in set(ranks.tolist()))
+        assert spread <= 1e-12
+        if found.method == "exact":
+            exact = found.nodes.sum(0) + net.predict.bias.detach().double()
+            torch.testing.assert_close(exact, logits(trained, graph).double(), rtol=1e-5, atol=1e-5)
+
+
+def test_classes_of_nodes_are_those_that_features_weights_and_neighbours_tell_apart() -> None:
+    path = [[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]]
+    plain = GraphSet.from_edges([4], path, labels=[0, 0, 0, 0], label_widths=2)
+    assert node_classes(plain).tolist() == [0, 1, 1, 0]
+    marked = GraphSet.from_edges([4], path, labels=[1, 0, 0, 0], label_widths=2)
+    assert node_classes(marked).tolist() == [0, 1, 2, 3]
+    weighted = GraphSet.from_edges([4], path, labels=[0, 0, 0, 0], label_widths=2, edge_weight=[1, 1, 2, 2, 3, 3])
+    assert node_classes(weighted).tolist() == [0, 1, 2, 3]
+    chain = np.array([[node, node + 1] for node in range(999)]).T
+    long = GraphSet.from_edges([1000], np.hstack([chain, chain[::-1]]), attributes=np.ones(1000))
+    assert len(set(node_classes(long).tolist())) == 1000  # too long for the rounds
+
+
+def test_what_methods_say_names_what_is_exact_and_what_is_shared() -> None:
+    assert "add up" in METHODS["exact"]
+    assert "0.001 %" in METHODS["exact"]
+    assert all("Shared" in words for words in METHODS.values())

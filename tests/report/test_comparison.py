@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,14 @@ def test_figures_are_those_of_the_choice_by_validation_with_the_real_share_of_te
     assert rows["BankGCN"]["p_holm"] == ""
 
 
+def test_two_runs_are_too_few_for_an_interval() -> None:
+    table = comparison_table(SPECS, runs=2, grid=GRID)
+    text = render_comparison(table, records_of(table, test_score=0.75), "text")
+    row = next(line for line in text.splitlines() if line.startswith("MLP"))
+    assert re.fullmatch(r"MLP +75\.00 ± 0\.00 +too few runs +2 .*", row)
+    assert lines(table, records_of(table))["MLP"]["interval_low"] == ""
+
+
 @pytest.mark.parametrize("form", list(WRITERS))
 def test_the_order_of_the_records_does_not_matter(form: str) -> None:
     records = records_of(TABLE)
@@ -122,3 +131,33 @@ def test_records_without_a_baseline_have_no_such_line() -> None:
     records = records_of(TABLE, assessment={})
     assert list(lines(TABLE, records)) == ["BankGCN", "GCN", "MLP"]
     assert not math.isnan(float(lines(TABLE, records)["GCN"]["p_holm"]))
+
+
+def with_targets(table: Table) -> dict[str, RunRecord]:
+    def row(name: str, score: float, constant: float) -> dict[str, Any]:
+        return {"name": name, "graphs": 20, "scores": {"roc_auc": score}, "baseline_scores": {"roc_auc": constant}}
+
+    targets = [row("NR-AR", 0.75, 0.5), row("a label with a rather long name", 0.5, 0.5)]
+    assessment = {"baseline_score": 0.5, "targets": targets}
+    return records_of(table, task={"kind": "labels"}, assessment=assessment, metric="mean_roc_auc")
+
+
+def test_each_of_several_targets_has_a_row_with_the_score_of_each_model() -> None:
+    specs = {model: BASE.with_(conv=model, task="labels") for model in ("bank", "gcn", "mlp", "gin", "sage")}
+    table = comparison_table(specs, runs=3, grid=GRID)
+    text = render_comparison(table, with_targets(table))
+    assert "Test ROC-AUC in % of each target, mean" in text
+    assert re.search(r"NR-AR +75\.00 +75\.00 +75\.00 +75\.00\n", text)  # four models abreast, the others below
+    assert re.search(r"a label with a rather\.\.\. +50\.00", text)
+    assert max(map(len, text.splitlines())) <= 80
+    rows = list(csv.DictReader(io.StringIO(render_comparison(table, with_targets(table), "csv"))))
+    own = [row for row in rows if row["target"] == "NR-AR"]
+    assert [(row["model"], row["metric"], float(row["mean"])) for row in own][-2:] == [
+        ("GraphSAGE", "roc_auc", 75.0),
+        ("label shares", "roc_auc", 50.0),
+    ]
+    assert [row["metric"] for row in rows if not row["target"]] == ["mean_roc_auc"] * 6
+
+
+def test_a_comparison_of_classes_has_no_rows_of_targets() -> None:
+    assert "of each target" not in render_comparison(TABLE, records_of(TABLE))

@@ -3,6 +3,9 @@ r"""Exact contributions: a linear head on readouts is a sum over nodes, and over
 Each part of the readout is :math:`\sum_v S_{vj} X_{vj}` with shares :math:`S` of the nodes: 1/n for the mean, 1 for the
 sum, and 1 at the winning node for the maximum. So every logit is a sum over the nodes. With the Fourier modes
 :math:`U`, the same number is :math:`\sum_k (U^\top S)_{kj} (U^\top X)_{kj}`: a sum over the frequencies of the graph.
+
+Nodes that tie for a maximum share it. Rounding must not choose one of them: values within ``TIE`` of the largest one
+count as equal to it.
 """
 
 from __future__ import annotations
@@ -15,21 +18,35 @@ from torch import Tensor
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.nn.trace import LayerTrace
 
+TIE = 1e-5
+"""Values tie with a maximum that lie below it by less than this part of the layer's largest absolute value.
 
-def _winners(x: Tensor) -> Tensor:
-    """1 at the node with the largest value of each channel; nodes that tie share it."""
+In single precision, the signals of equivalent nodes differ by less than a tenth of it.
+"""
+
+Shares = tuple[Tensor, Tensor]
+"""The share of each node in a part of a readout, and its signal: the part is the sum of their products."""
+
+
+def _mean(x: Tensor) -> Shares:
+    return torch.full_like(x, 1 / max(len(x), 1)), x  # a graph may have no nodes
+
+
+def _maximum(x: Tensor) -> Shares:
+    """Nodes that tie share the largest value of each channel, and have it: so the shares add up to it exactly."""
     if not len(x):  # there is no largest value of nothing
-        return x
-    best = (x == x.amax(0)).to(x.dtype)
-    return best / best.sum(0)
+        return x, x
+    largest = x.amax(0)
+    tied = x >= largest - TIE * x.abs().max()
+    return tied.to(x.dtype) / tied.sum(0), torch.where(tied, largest, x)
 
 
-SHARES: dict[str, Callable[[Tensor], Tensor]] = {
-    "mean": lambda x: torch.full_like(x, 1 / max(len(x), 1)),  # a graph may have no nodes
-    "max": _winners,
-    "sum": torch.ones_like,
-}
-"""The share of each node in each part of a readout, as a function of the signals of one graph."""
+def _sum(x: Tensor) -> Shares:
+    return torch.ones_like(x), x
+
+
+SHARES: dict[str, Callable[[Tensor], Shares]] = {"mean": _mean, "max": _maximum, "sum": _sum}
+"""The shares of the nodes of one graph in each part of a readout, as a function of their signals."""
 
 
 def is_exact(net: GraphNetwork) -> bool:
@@ -63,8 +80,8 @@ def sum_over_parts(net: GraphNetwork, number: int, layer: LayerTrace, transform:
     """Contributions of one layer, by node or by whatever an orthogonal transform makes of the nodes."""
     x = layer.output.double()
     weight = net.predict.weight.detach().double().view(net.predict.out_features, len(net.convs), len(net.readout), -1)
-    parts = [
-        (transform(SHARES[part](x)) * transform(x)) @ weight[:, number, place].T
-        for place, part in enumerate(net.readout)
-    ]
+    parts = []
+    for place, part in enumerate(net.readout):
+        share, signal = SHARES[part](x)
+        parts.append((transform(share) * transform(signal)) @ weight[:, number, place].T)
     return torch.stack(parts).sum(0)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.explain.exact import frequency_contributions, is_exact, node_contributions
+from bankgcn.explain.exact import TIE, frequency_contributions, is_exact, node_contributions
 from bankgcn.explain.occlusion import logits_of_graph, occlude_bands, occlude_nodes
+from bankgcn.explain.symmetry import node_classes, share_equally
 from bankgcn.nn.trace import LayerTrace, trace
 from bankgcn.spectral.fourier import Spectrum
 from bankgcn.spectral.shift import GraphShift
@@ -24,8 +25,10 @@ MAX_SPECTRUM = 1000  # nodes of a graph whose frequencies are computed, in cubic
 Method = Literal["exact", "occlusion"]
 
 METHODS: dict[str, str] = {
-    "exact": "Exact: the contributions and a constant add up to the output",
-    "occlusion": "By occlusion: how much the output falls without this part; such numbers need not add up",
+    "exact": "Exact: the contributions and a constant add up to the output. Shared: nodes that miss a maximum by at "
+    f"most {100 * TIE:g} % of the layer's largest signal share it, and equivalent nodes get their mean",
+    "occlusion": "By occlusion: how much the output falls without this part; such numbers need not add up. Shared: "
+    "equivalent nodes get their mean",
 }
 """What each method means, in words."""
 
@@ -37,7 +40,8 @@ class Explanation:
     Args:
         method: ``"exact"`` or ``"occlusion"``, see ``METHODS``.
         outputs: Logits or values, shape ``(out_channels,)``.
-        nodes: What each node adds to each output, shape ``(num_nodes, out_channels)``.
+        nodes: What each node adds to each output, shape ``(num_nodes, out_channels)``. Nodes that colour refinement
+            cannot tell apart have equal rows.
         bands: What each band of frequencies adds, in equal bands of [0, 2], shape ``(num_bands, out_channels)``;
             ``None`` for a graph that is too large for its spectrum.
         layers: The signals in the network; ``None`` if it pools nodes.
@@ -79,17 +83,17 @@ def explain(model: TrainedModel, graph: GraphSet, num_bands: int = NUM_BANDS) ->
     if len(graph) != 1:
         raise ValueError(f"there are {len(graph)} graphs, expected one")
     net, graph = model.net, model.conform(graph)
-    spectrum = spectrum_of(graph)
+    spectrum, classes = spectrum_of(graph), node_classes(graph)
     layers = None if net.pools else trace_of(model, graph)
     if layers is not None and is_exact(net):
-        nodes = node_contributions(net, layers).sum(0)
+        nodes = share_equally(node_contributions(net, layers).sum(0), classes)
         outputs = nodes.sum(0) + net.predict.bias.detach().double()
         bands = None
         if spectrum is not None:
             frequencies = frequency_contributions(net, layers, spectrum.modes).sum(0)
             bands = frequencies.new_zeros(num_bands, len(outputs)).index_add(0, spectrum.bands(num_bands), frequencies)
         return _in_units(model.task, Explanation("exact", outputs, nodes, bands, layers, spectrum))
-    nodes, outputs = occlude_nodes(net, graph), logits_of_graph(net, graph)
+    nodes, outputs = share_equally(occlude_nodes(net, graph), classes), logits_of_graph(net, graph)
     bands = None if spectrum is None else occlude_bands(net, graph, spectrum, num_bands)
     return _in_units(model.task, Explanation("occlusion", outputs, nodes, bands, layers, spectrum))
 

@@ -30,27 +30,34 @@ def explanation_rows(found: Explanation, words: Sequence[str] | None) -> Iterato
     yield "output", None, found.method, found.outputs
 
 
-def explanation_columns(task: Task, explained: Iterable[tuple[int, str, Iterable[Row]]]) -> Columns:
+def explanation_columns(
+    task: Task, explained: Iterable[tuple[int, str, Iterable[Row]]], outputs: Sequence[int] | None = None
+) -> Columns:
     """The table of explanations.
 
     Args:
         task: What was learned.
         explained: Number and name of each graph, with :func:`explanation_rows` of it.
+        outputs: Numbers of the classes, values or labels that have a column; by default all.
     """
-    header = ("graph", "name", "kind", "number", "label", *(f"adds_to_{name}" for name in task.names))
+    chosen = range(len(task.names)) if outputs is None else outputs
+    header = ("graph", "name", "kind", "number", "label", *(f"adds_to_{task.names[output]}" for output in chosen))
     lines = [
-        (graph, name, kind, number, label, *contribution.tolist())
+        (graph, name, kind, number, label, *contribution[list(chosen)].tolist())
         for graph, name, rows in explained
         for kind, number, label, contribution in rows
     ]
     return [(name, [line[place] for line in lines]) for place, name in enumerate(header)]
 
 
-def explanation_json(task: Task, graph: int, name: str, method: str, rows: Iterable[Row]) -> dict[str, Any]:
-    """One graph as JSON holds it."""
+def explanation_json(
+    task: Task, graph: int, name: str, method: str, rows: Iterable[Row], outputs: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """One graph as JSON holds it; the arguments are those of :func:`explanation_columns`."""
+    chosen = range(len(task.names)) if outputs is None else outputs
     found: dict[str, Any] = {"graph": graph, "name": name, "method": method, "nodes": [], "bands": []}
     for kind, _, label, contribution in rows:
-        adds = dict(zip(task.names, contribution.tolist(), strict=True))
+        adds = {task.names[output]: contribution[output].item() for output in chosen}
         if kind in ("node", "band"):
             found[f"{kind}s"].append({"label": label, "adds": adds})
         else:

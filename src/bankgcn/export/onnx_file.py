@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -59,7 +58,7 @@ def export_onnx(
         model: The model.
         graphs: Graphs with the features of the model, to compare the predictions for, beside generated ones.
         calibrated: Whether the probabilities contain the temperature.
-        weighted: Whether edge weights are an optional input, if the model takes them.
+        weighted: Whether edge weights are an input, if the model takes them: one for each edge, or one for all.
 
     Raises:
         ImportError: A library is not installed.
@@ -115,8 +114,6 @@ class PredictingNetwork(nn.Module):
 
 def _converted(net: PredictingNetwork) -> onnx.ModelProto:
     """The network in ONNX's format, for any number of nodes, edges and graphs."""
-    import onnx
-
     example = (
         torch.zeros(6, net.in_channels),
         torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]]),
@@ -137,8 +134,6 @@ def _converted(net: PredictingNetwork) -> onnx.ModelProto:
     assert converted is not None
     file = converted.model_proto
     _name_sizes(file)
-    if net.weighted:  # the value of an input that is not given
-        file.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(1, np.float32), "edge_weight"))
     return file
 
 
@@ -176,6 +171,7 @@ def _metadata(model: TrainedModel, calibrated: bool) -> dict[str, str]:
         "columns": json.dumps(column_names(spec, model.in_channels)),
         "features": json.dumps(spec),
         "temperature": repr(model.temperature),
+        **({"thresholds": json.dumps(model.task.thresholds)} if model.task.thresholds else {}),
         "calibrated": json.dumps(calibrated and model.task.kind != "values"),
     }
 

@@ -93,6 +93,33 @@ class ComparedModels:
         kinds = (record.task.get("kind") for cell in self.cells for record in cell.records if record is not None)
         return next((kind for kind in kinds if kind in BASELINES), None)
 
+    @cached_property
+    def target_lines(self) -> dict[str, list[Line]]:
+        """The models and the constant prediction by the score of each value or label alone; empty for one target."""
+        records = [record for cell in self.cells for record in cell.records if record is not None]
+        tables = (record.assessment.get("targets", ()) for record in records)
+        names = next(([row["name"] for row in table] for table in tables if len(table) > 1), [])
+        return {name: self._lines_of_target(name) for name in names}
+
+    def _lines_of_target(self, target: str) -> list[Line]:
+        lines = [
+            Line(label=cell.row.label, scores=self._of_target(cell, target, "scores"), cell=cell, versus=None)
+            for cell in self.cells
+        ]
+        constant = self._of_target(self.reference, target, "baseline_scores")
+        return [*lines, Line(label=BASELINES[self.task or "labels"][0], scores=constant, cell=None, versus=None)]
+
+    def _of_target(self, cell: Result, target: str, kind: str) -> tuple[float, ...]:
+        """The score of one target in each run of a cell, or that of the constant prediction; NaN if it is unknown."""
+        name = self.metric.of_one or self.column.metric
+        factor = 100 if self.metric.percent else 1
+        scores = []
+        for record in cell.records:
+            rows = record.assessment.get("targets", ()) if record is not None else ()
+            found = next((row[kind].get(name) for row in rows if row["name"] == target), None)
+            scores.append(math.nan if found is None else factor * found)
+        return tuple(scores)
+
     def _baseline(self) -> Iterator[Line]:
         """The constant prediction of each split, which every record of the split knows."""
         factor = 100 if self.metric.percent else 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from bankgcn.choices import pick
 from bankgcn.experiments.paper.layout import Table
-from bankgcn.experiments.significance import corrected_interval
-from bankgcn.metrics import Metric
+from bankgcn.experiments.significance import FEWEST, corrected_interval
+from bankgcn.metrics import METRICS, Metric
 from bankgcn.report.cells import choice, runs, score
 from bankgcn.report.compared import ComparedModels, Line
 from bankgcn.report.comparison_notes import footer, notes_of
@@ -21,7 +21,10 @@ LONG_HEADER = (
     *("dataset", "metric", "unit", "model", "mean", "std", "interval_low", "interval_high"),
     *("runs", "runs_wanted", "diverged", "weight_decay", "gamma", "layer_parameters"),
     *("reference", "difference", "p_holm", "p_t_test", "p_wilcoxon", "wins", "ties", "losses"),
+    "target",
 )
+MODELS_ABREAST = 4  # columns of models in the table of targets
+TARGET_WIDTH = 24  # characters of the name of a target
 
 
 def render_comparison(table: Table, records: Records, form: str = "text", notes: bool = False) -> str:
@@ -52,18 +55,39 @@ def sheet(compared: ComparedModels) -> Sheet:
     header = ("", "score", "95 % interval", "runs", "difference", "p")
     return Sheet(
         title=compared.results.table.title,
-        blocks=(Block(title=title, header=header, rows=tuple(rows)),),
+        blocks=(Block(title=title, header=header, rows=tuple(rows)), *_target_blocks(compared)),
         footer=tuple(footer(compared)),
         details=(_details(compared),),
         notes=tuple(notes_of(compared)),
     )
 
 
+def _target_blocks(compared: ComparedModels) -> Iterator[Block]:
+    """A row for each value or label, with the mean score of each model, in blocks that fit 80 columns."""
+    if not compared.target_lines:
+        return
+    metric = METRICS[compared.metric.of_one or compared.column.metric]
+    labels = [line.label for line in next(iter(compared.target_lines.values()))]
+    for first in range(0, len(labels), MODELS_ABREAST):
+        part = slice(first, first + MODELS_ABREAST)
+        rows = []
+        for target, lines in compared.target_lines.items():
+            name = target if len(target) <= TARGET_WIDTH else f"{target[: TARGET_WIDTH - 3]}..."
+            rows.append((Cell(name), *(Cell(number(line.spread.mean, metric)) for line in lines[part])))
+        title = f"Test {metric.label}{unit(metric)} of each target, mean"
+        yield Block(title=title, header=("", *labels[part]), rows=tuple(rows))
+
+
 def long(compared: ComparedModels) -> Sheet:
-    """One line for each model, in full precision."""
+    """One line for each model, in full precision; below them, one for each model and target of several."""
     rows = []
     for line, p in zip(compared.lines, compared.adjusted, strict=True):
-        rows.append(tuple(Cell(exact(value)) for value in _long_line(compared, line, p)))
+        rows.append(tuple(Cell(exact(value)) for value in (*_long_line(compared, line, p), None)))
+    for target, lines in compared.target_lines.items():
+        for line in lines:
+            values = _long_line(compared, line, math.nan)
+            values[1] = compared.metric.of_one or compared.column.metric
+            rows.append(tuple(Cell(exact(value)) for value in (*values, target)))
     block = Block(title="", header=LONG_HEADER, rows=tuple(rows))
     return Sheet(title="", blocks=(block,), footer=tuple(footer(compared)), notes=tuple(notes_of(compared)))
 
@@ -90,12 +114,14 @@ def _score(line: Line, metric: Metric) -> str:
 def _interval(line: Line, compared: ComparedModels) -> str:
     low, high = _bounds(line, compared)
     if math.isnan(low):
-        return MISSING
+        return "too few runs" if 0 < line.spread.count < FEWEST else MISSING
     return f"{number(low, compared.metric)} to {number(high, compared.metric)}"
 
 
 def _bounds(line: Line, compared: ComparedModels) -> tuple[float, float]:
-    """The interval of the mean; that of a percentage stays between 0 and 100."""
+    """The interval of the mean, NaN for too few runs; that of a percentage stays between 0 and 100."""
+    if line.spread.count < FEWEST:
+        return math.nan, math.nan
     low, high = corrected_interval(line.scores, compared.column.overlap)
     return (max(0.0, low), min(100.0, high)) if compared.metric.percent and not math.isnan(low) else (low, high)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from bankgcn.data.builtin.digits import images_as_grids
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.graphs import GraphSet
-from bankgcn.report.page.drawing import draw_graph, layout
+from bankgcn.report.page.drawing import draw_graph, layout, smallest_gap
 from bankgcn.report.page.node_words import node_signal, node_words
 
 
@@ -16,7 +17,8 @@ def test_a_molecule_is_drawn_as_a_structure_with_its_bonds() -> None:
     drawing = draw_graph(graph, "OC(=O)c1ccccc1")
     assert drawing is not None
     assert list(drawing.elements) == ["O", "C", "O"] + ["C"] * 6
-    assert sorted(drawing.orders) == [1, 1, 2, 4, 4, 4, 4, 4, 4]
+    assert sorted(drawing.orders) == [1] * 5 + [2] * 4  # the rings of chemists have double bonds
+    assert list(drawing.labels) == ["OH", "", "O"] + [""] * 6
     ring = drawing.places[3:]
     sides = np.linalg.norm(ring - np.roll(ring, 1, axis=0), axis=1)
     np.testing.assert_allclose(sides, sides[0], rtol=1e-3)  # a regular hexagon
@@ -64,3 +66,39 @@ def test_nodes_are_named_by_their_categories() -> None:
     plain = GraphSet.from_edges([2], [[0, 1], [1, 0]], attributes=[3.0, 4.0])
     assert node_words(plain) is None
     assert node_signal(plain, plain)["levels"] == [3.0, 4.0]
+
+
+STEROID = "CC34CC(O)C1(F)C(CCC2=CC(=O)C=CC12C)C3CC(O)C4(O)C(=O)CO"
+CAMPHENE_OXIDE = "CC12CCC(CC1)C(C)(C)O2"
+
+
+@pytest.mark.parametrize("smiles", [STEROID, CAMPHENE_OXIDE, "c1ccc2c(c1)ccc1ccccc12"])
+def test_atoms_of_fused_rings_do_not_lie_on_each_other(smiles: str) -> None:
+    drawing = draw_graph(GraphSet.from_smiles([smiles]), smiles)
+    assert drawing is not None
+    assert smallest_gap(drawing.places, drawing.edges) > 0.5
+
+
+def test_atoms_are_labelled_as_chemists_write_them() -> None:
+    smiles = "NCC(=O)[O-].[NH4+].C.[13CH3]S.[Fe+2]"
+    drawing = draw_graph(GraphSet.from_smiles([smiles]), smiles)
+    assert drawing is not None
+    assert list(drawing.labels) == ["NH2", "", "", "O", "O-", "NH4+", "CH4", "13CH3", "SH", "Fe+2"]
+    assert list(drawing.elements)[4:6] == ["O-", "N+"]
+
+
+def test_the_second_line_of_a_bond_lies_inside_its_ring() -> None:
+    smiles = "c1ccc2ccccc2c1"
+    drawing = draw_graph(GraphSet.from_smiles([smiles]), smiles)
+    assert drawing is not None
+    rings = ((0, 1, 2, 3, 8, 9), (3, 4, 5, 6, 7, 8))
+    double = [place for place, order in enumerate(drawing.orders) if order == 2]
+    assert len(double) == 5
+    for place in double:
+        begin, end = drawing.places[drawing.edges[place]]
+        right = np.array([begin[1] - end[1], end[0] - begin[0]]) * drawing.sides[place]  # downwards as on a screen
+        centers = [drawing.places[list(ring)].mean(0) for ring in rings if set(drawing.edges[place]) <= set(ring)]
+        assert any(right @ (center - begin) > 0 for center in centers)
+    carbonyl = draw_graph(GraphSet.from_smiles(["CC(C)=O"]), "CC(C)=O")
+    assert carbonyl is not None
+    assert list(carbonyl.sides) == [0, 0, 0]  # both lines beside the axis

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from sklearn.metrics import auc, confusion_matrix, roc_auc_score, roc_curve
 
 from bankgcn.report.page import quality
+from bankgcn.report.page.paint import DASHES, styled
 from bankgcn.tasks import Task
+from bankgcn.training.assessment import assess
 
 RNG = np.random.default_rng(0)
 VALUES = Task(kind="values", names=("u", "v"), center=(0.0, 0.0), scale=(1.0, 1.0))
@@ -63,3 +66,46 @@ def test_figures_name_the_graphs_that_they_show() -> None:
 
 def test_a_class_that_no_graph_has_gets_no_roc_curve() -> None:
     assert names(Task(names=("a", "b")), np.array([[0.4, 0.6]] * 3), np.ones(3, int)) == ["confusion", "calibration"]
+
+
+def test_curves_stand_in_the_order_of_their_areas_and_charts_with_equal_axes_are_square() -> None:
+    y = np.repeat([[0.0, 0.0], [1.0, 1.0]], 10, axis=0)
+    predictions = np.stack([np.linspace(1, 0, 20), np.linspace(0, 1, 20)], axis=1)
+    roc, calibration = quality.quality_figures(Task(kind="labels", names=("bad", "good")), predictions, y, "graphs")
+    assert [s.name for s in roc.charts[0].series] == ["1.000 good", "0.000 bad", "0.500 guessing"]
+    (truth,) = quality.quality_figures(VALUES, RNG.random((4, 2)), 9 * RNG.random((4, 2)), "graphs")
+    for chart in (*roc.charts, *calibration.charts, *truth.charts):
+        assert chart.square
+    assert all(chart.x.limits == chart.y.limits for chart in truth.charts)
+
+
+def test_styles_of_lines_do_not_repeat_within_a_colour() -> None:
+    assert len({styled(DASHES, number) for number in range(16)}) == 16
+    assert len({(number % 8, styled(DASHES, number)) for number in range(128)}) == 128
+
+
+def test_several_targets_have_a_table_of_their_own_scores() -> None:
+    labels = Task(kind="labels", names=("x", "y"), thresholds=(0.4, 0.6))
+    y, p = RNG.integers(2, size=(40, 2)).astype(float), RNG.random((40, 2))
+    (table,) = quality.target_table(assess(labels, torch.from_numpy(p), y))
+    assert table.header[:4] == ("target", "graphs", "positive", "ROC-AUC")
+    assert table.header[-1] == "threshold"
+    for column, row in enumerate(table.rows):
+        assert row[:4] == (
+            "xy"[column],
+            "40",
+            f"{y[:, column].sum():.0f}",
+            f"{roc_auc_score(y[:, column], p[:, column]):.4f}",
+        )
+        assert row[-1] == f"{labels.thresholds[column]}"
+        assert len(row) == len(table.header)
+    (table,) = quality.target_table(assess(VALUES, torch.from_numpy(p), y))
+    assert table.header == ("target", "graphs", "MAE", "RMSE", "R2", "MAE of a constant", "RMSE of a constant")
+    assert list(quality.target_table(assess(Task(names=("a", "b")), torch.from_numpy(p), y[:, 0].astype(int)))) == []
+
+
+def test_the_confusion_matrix_follows_the_threshold() -> None:
+    rare = Task(names=("a", "b"), thresholds=(0.1,))
+    p = np.array([[0.95, 0.05], [0.8, 0.2], [0.7, 0.3]])
+    figure = next(iter(quality.quality_figures(rare, p, np.array([0, 0, 1]), "test graphs")))
+    assert [list(row) for row in figure.charts[0].series[0].text] == [["1", "1"], ["0", "1"]]

@@ -10,7 +10,7 @@ from bankgcn.experiments.selection import by_model, select
 from bankgcn.report.page.chart import Figure, Table
 from bankgcn.report.page.hyper_curves import best_by_value, hyper_figures
 from bankgcn.report.page.page import write_html
-from bankgcn.report.page.store_cells import Cell
+from bankgcn.report.page.store_cells import Cell, duration, short_names
 from bankgcn.report.page.store_page import store_page
 from fake_records import fake_record
 
@@ -109,3 +109,20 @@ def test_a_store_without_finished_runs_is_refused_and_one_run_is_enough() -> Non
     page = store_page(RECORDS[:1], "")
     assert all(isinstance(item, Figure | Table) or item.rows for section in page.sections for item in section.items)
     assert b"MUTAG" in write_html(page)
+
+
+def test_datasets_of_files_have_short_names_and_times_have_the_unit_that_fits() -> None:
+    assert short_names(["/data/long/a/mols.csv", "MUTAG"]) == {"/data/long/a/mols.csv": "mols", "MUTAG": "MUTAG"}
+    assert short_names(["/d/a/x.csv", "/d/b/x.csv", "/d/x.smi"]) == {
+        "/d/a/x.csv": "a/x.csv",
+        "/d/b/x.csv": "b/x.csv",
+        "/d/x.smi": "x.smi",
+    }
+    assert short_names(["C:\\mine\\set.csv"]) == {"C:\\mine\\set.csv": "set"}
+    assert [duration(s) for s in (0.34, 37.2, 600, 5400, 154800)] == ["0.3 s", "37 s", "10 min", "1.5 h", "43.0 h"]
+    long = "/a/very/long/path/to/mols.csv"
+    runs = [fake_record(RunSpec(dataset=long).with_(seed=seed), seconds=4.0) for seed in range(2)]
+    page = store_page(runs, "")
+    assert {tile.label: tile.value for tile in page.tiles}["time of training"] == "8.0 s"
+    assert page.subtitle == "2 runs of 1 model on 1 dataset"
+    assert long.encode() not in write_html(page)

@@ -16,6 +16,7 @@ from bankgcn.explain.explanation import METHODS, Explanation, evidence, explain
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.report.page.drawing import draw_graph
 from bankgcn.report.page.node_words import node_signal
+from bankgcn.report.page.page import Graphs
 from bankgcn.spectral.fourier import Spectrum
 from bankgcn.tasks import Task
 from bankgcn.training.model import TrainedModel
@@ -23,7 +24,9 @@ from bankgcn.training.model import TrainedModel
 LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"
 """A level from 0 to 1 as one character."""
 MAX_OUTPUTS = 12  # filters of a layer whose outputs are shown
-OUTPUTS_SHOWN = 6  # classes, values or labels that are listed with a graph
+CLASSES_SHOWN = 6  # that are listed with a graph
+MAX_EXPLAINED = 24  # classes, values or labels that a reader can choose
+SATURATED = 0.95  # share of the nodes whose contributions the scale of colours holds
 SIDE = 1000  # of the drawing, in units
 
 Progress = Callable[[int, int], None]
@@ -37,7 +40,7 @@ class Examined:
         graphs: The graphs.
         predictions: Probabilities or values, shape ``(num_graphs, out_channels)``.
         y: Targets in the order of the outputs, if they are known.
-        names: Name of each graph.
+        names: Id of each graph, or its number.
         smiles: The molecule of each graph, if there may be one.
         voters: Which models predict each graph, of shape ``(num_graphs, models)``; by default all of them.
     """
@@ -85,45 +88,83 @@ def worst_first(task: Task, predictions: NDArray[np.float64], y: NDArray | None,
 
 
 def browse(
-    models: Sequence[TrainedModel], found: Examined, chosen: Sequence[int], progress: Progress | None = None
-) -> list[Any]:
+    models: Sequence[TrainedModel],
+    found: Examined,
+    chosen: Sequence[int],
+    caption: str = "",
+    label: int | None = None,
+    progress: Progress | None = None,
+) -> Graphs:
     """What a page holds of each chosen graph, in their order.
 
     Args:
         models: The models that predict.
         found: Graphs with predictions.
         chosen: Numbers of the chosen graphs.
+        caption: What a reader must know.
+        label: Number of the output that is explained at first; by default, for each graph the predicted class, the
+            label that is most wrong, or the first value.
         progress: Is told how many of the graphs are done.
     """
+    task = models[0].task
+    explained = explainable(task, label)
     entries = []
     for place, number in enumerate(chosen):
-        entries.append(_entry(found.explainer(models, number), found, int(number)))
+        entries.append(_entry(found.explainer(models, number), found, int(number), explained))
         if progress is not None:
             progress(place + 1, len(chosen))
-    return entries
+    first = 0 if label is None and task.kind == "values" else label
+    return Graphs(
+        caption=caption,
+        entries=entries,
+        kind=task.kind,
+        outputs=tuple((output, task.names[output]) for output in explained),
+        scales=color_scales(task, entries),
+        label=first,
+    )
 
 
-def _entry(model: TrainedModel, found: Examined, number: int) -> dict[str, Any]:
+def explainable(task: Task, label: int | None = None) -> list[int]:
+    """Numbers of the outputs that a reader can choose: the first ones, and the one that is asked for."""
+    numbers = list(range(min(len(task.names), MAX_EXPLAINED)))
+    return numbers if label is None or label in numbers else [*numbers[:-1], label]
+
+
+def color_scales(task: Task, entries: Sequence[dict[str, Any]]) -> tuple[float, ...]:
+    """The contribution that has the full colour, for each output: the same for all graphs, so that they compare.
+
+    It is exceeded by a few nodes only. Classes and labels are measured in logits, and have one scale; values have
+    units of their own.
+    """
+    found: list[list[float]] = [[] for _ in task.names]
+    for entry in entries:
+        for output, values in entry.get("evidence", {}).items():
+            found[int(output)] += values
+    if task.kind != "values":
+        found = [[value for values in found for value in values]] * len(found)
+    return tuple(float(np.quantile(np.abs(values), SATURATED)) if values else 0.0 for values in found)
+
+
+def _entry(model: TrainedModel, found: Examined, number: int, outputs: Sequence[int]) -> dict[str, Any]:
     graph = found.graphs[[number]]
     about: dict[str, Any] = {"name": found.names[number], "kind": model.task.kind, "nodes": graph.largest}
     about["edges"] = int(graph.num_edges[0])
+    about |= {"smiles": found.smiles[number]} if found.smiles[number] is not None else {}
     about |= _outcome(model.task, found.predictions[number], None if found.y is None else found.y[number])
     if not graph.largest:
         return about
     explanation = explain(model, graph)
-    output = about.pop("explained")
-    about["explainedName"] = f"{'class ' if model.task.kind == 'classes' else ''}{model.task.names[output]}"
-    less = ", less the mean over the classes" if model.task.kind == "classes" else ""
-    about["method"] = f"Shown: what each node adds to {about['explainedName']}{less}. {METHODS[explanation.method]}."
-    about["nodes_evidence"] = evidence(model.task, explanation.nodes, output).tolist()
+    chosen = sorted({*outputs, about["explained"]})
+    about["method"] = METHODS[explanation.method]
+    about["evidence"] = {str(c): evidence(model.task, explanation.nodes, c).tolist() for c in chosen}
     if explanation.bands is not None:
-        about["bands_evidence"] = evidence(model.task, explanation.bands, output).tolist()
+        about["bands"] = {str(c): evidence(model.task, explanation.bands, c).tolist() for c in chosen}
     drawing = draw_graph(graph, found.smiles[number])
     if drawing is not None:
         about["places"] = np.round(drawing.places * SIDE).astype(int).ravel().tolist()
         about["lines"] = drawing.edges.ravel().tolist()
-        about |= {"orders": list(drawing.orders)} if drawing.orders else {}
-        about |= {"elements": list(drawing.elements)} if drawing.elements else {}
+        own = {name: list(getattr(drawing, name)) for name in ("orders", "sides", "elements", "labels")}
+        about |= {name: values for name, values in own.items() if values}
     about["signal"] = node_signal(model.conform(graph), graph)
     if explanation.spectrum is not None and explanation.layers is not None:
         about["spectrum"] = _spectrum(explanation.spectrum, explanation.layers[0].input.double())
@@ -132,27 +173,27 @@ def _entry(model: TrainedModel, found: Examined, number: int) -> dict[str, Any]:
 
 
 def _outcome(task: Task, prediction: NDArray[np.float64], y: Any) -> dict[str, Any]:
-    """Truth, prediction, what is explained, and whether it is a mistake."""
+    """Truth, prediction, what is explained, and whether it is a mistake. Rows: output, name, prediction, truth."""
     names = task.names
     if task.kind == "classes":
-        order = np.argsort(-prediction)[:OUTPUTS_SHOWN]
-        best = int(order[0])
+        order = np.argsort(-prediction)[:CLASSES_SHOWN]
+        best = int(task.decide(torch.from_numpy(prediction[None])))
         listed = order if y is None or int(y) in order else np.append(order[:-1], int(y))
-        rows = [[names[c], float(prediction[c])] for c in listed]
+        rows = [[int(c), names[c], float(prediction[c]), None if y is None else int(c == y)] for c in listed]
         true = None if y is None else names[int(y)]
         wrong = y is not None and best != int(y)
         return {"rows": rows, "predicted": names[best], "true": true, "wrong": wrong, "explained": best}
     truth = np.full(len(names), np.nan) if y is None else np.asarray(y, float)
-    order = np.arange(len(names))[:OUTPUTS_SHOWN]
-    rows = [[names[c], float(prediction[c]), None if np.isnan(truth[c]) else float(truth[c])] for c in order]
+    known = ~np.isnan(truth)
+    rows = [[c, name, float(prediction[c]), float(truth[c]) if known[c] else None] for c, name in enumerate(names)]
     if task.kind == "values":
-        shown = (f"{names[0]} {prediction[0]:.4g}", None if np.isnan(truth[0]) else f"{truth[0]:.4g}")
+        shown = (f"{names[0]} {prediction[0]:.4g}", f"{truth[0]:.4g}" if known[0] else None)
         return {"rows": rows, "predicted": shown[0], "true": shown[1], "wrong": None, "explained": 0}
-    mistakes = int(((prediction >= 0.5) != (truth == 1))[~np.isnan(truth)].sum())
-    far = np.nan_to_num(np.abs(prediction - truth))
-    explained = int(far.argmax())
-    word = f"{mistakes} of {int((~np.isnan(truth)).sum())} labels wrong" if y is not None else "labels"
-    return {"rows": rows, "predicted": word, "true": None, "wrong": mistakes > 0, "explained": explained}
+    decided = task.decide(torch.from_numpy(prediction[None]))[0].numpy()
+    mistakes = int((decided != truth)[known].sum())
+    far = np.where(known, np.abs(prediction - truth), -1.0) if known.any() else prediction
+    word = f"{mistakes} of {int(known.sum())} labels wrong" if known.any() else "labels"
+    return {"rows": rows, "predicted": word, "true": None, "wrong": mistakes > 0, "explained": int(far.argmax())}
 
 
 def _spectrum(spectrum: Spectrum, x: Tensor) -> dict[str, Any]:

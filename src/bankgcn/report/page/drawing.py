@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ STEPS = 120  # of the layout by distances
 MAX_BONDS = 4  # of an atom, in graphs that look like molecules
 ORDERS = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 4}
 """How a bond is drawn; 4 is aromatic."""
+NEAR = 0.6  # bond lengths: atoms that are nearer to each other cannot be read
 
 Floats = NDArray[np.float64]
 
@@ -30,14 +31,19 @@ class Drawing:
     Args:
         places: Position of each node, shape ``(num_nodes, 2)``, in [0, 1], downwards as on a screen.
         edges: The two nodes of each edge, shape ``(num_edges, 2)``.
-        orders: Number of lines of each edge, for molecules.
-        elements: Symbol of each atom, for molecules.
+        orders: Number of lines of each edge, for molecules; see ``ORDERS``.
+        sides: Where the second line of each edge lies: 1 and -1 are right and left on the way to its second node, 0 is
+            both sides alike.
+        elements: Symbol and charge of each atom, for molecules.
+        labels: What a chemist writes at each atom, such as ``"OH"`` or ``"NH3+"``; mostly nothing for carbon.
     """
 
     places: Floats
     edges: NDArray[np.int64]
     orders: Sequence[int] = ()
+    sides: Sequence[int] = ()
     elements: Sequence[str] = ()
+    labels: Sequence[str] = ()
 
 
 def draw_graph(graph: GraphSet, smiles: str | None = None) -> Drawing | None:
@@ -60,11 +66,25 @@ def draw_graph(graph: GraphSet, smiles: str | None = None) -> Drawing | None:
     places = _known_places(graph)
     if places is not None:
         return Drawing(_scaled(places), edges[once])
+    rings: Sequence[Sequence[int]] = ()
     if chemistry and int(graph.degree.max(initial=0)) <= MAX_BONDS:
-        places = _as_molecule(graph.largest, edges[once])
+        molecule = _as_molecule(graph.largest, edges[once])
+        places, rings = _coordinates(molecule), molecule.GetRingInfo().AtomRings()
     if places is None:
-        places = layout(graph.largest, edges[once])
-    return Drawing(_fitted(places), edges[once], **_atoms(graph, once))
+        places = _across(layout(graph.largest, edges[once]))
+    places = _scaled(places)
+    atoms = _atoms(graph, once)
+    if "orders" in atoms:
+        atoms["sides"] = second_lines(places, edges[once], atoms["orders"], rings)
+    return Drawing(places, edges[once], **atoms)
+
+
+def is_molecule(graph: GraphSet, smiles: str) -> bool:
+    """Whether one graph has the atoms and bonds of a molecule; false without RDKit."""
+    if not is_installed("rdkit"):
+        return False
+    molecule, edges = _molecule(smiles), graph.batch().edge_index.numpy().T
+    return molecule is not None and _same(molecule, graph.largest, edges[edges[:, 0] < edges[:, 1]])
 
 
 def layout(num_nodes: int, edges: NDArray[np.int64]) -> Floats:
@@ -112,13 +132,15 @@ def _known_places(graph: GraphSet) -> Floats | None:
 
 def _atoms(graph: GraphSet, once: NDArray[np.bool_]) -> dict[str, Any]:
     """Symbols of the atoms of molecules; of MUTAG, whose labels are known, also the bonds."""
+    elements = node_words(graph) or []
+    atoms = {"elements": elements, "labels": ["" if element == "C" else element for element in elements]}
     if graph.feature_spec.get("kind") == "atoms":
-        return {"elements": node_words(graph) or ()}
+        return atoms
     kinds = graph.batch().edge_labels
     if graph.name != "MUTAG" or graph.label_widths != (len(ATOMS),) or kinds is None:
         return {}
     orders = [ORDERS[bond.upper()] for bond in BONDS]
-    return {"elements": node_words(graph), "orders": [orders[kind] for kind in kinds[:, 0].numpy()[once].tolist()]}
+    return {**atoms, "orders": [orders[kind] for kind in kinds[:, 0].numpy()[once].tolist()]}
 
 
 def _molecule(smiles: str) -> Any:
@@ -135,18 +157,58 @@ def _same(molecule: Any, num_nodes: int, edges: NDArray[np.int64]) -> bool:
 
 
 def _structure(molecule: Any) -> Drawing:
-    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
-    orders = [ORDERS.get(bond.GetBondType().name, 1) for bond in molecule.GetBonds()]
-    elements = [atom.GetSymbol() + _charge(atom.GetFormalCharge()) for atom in molecule.GetAtoms()]
-    return Drawing(_fitted(_coordinates(molecule)), np.array(bonds, np.int64).reshape(-1, 2), orders, elements)
+    from rdkit import Chem
+
+    places = _scaled(_coordinates(molecule))
+    rings = molecule.GetRingInfo().AtomRings()
+    elements = [atom.GetSymbol() + _charge(atom) for atom in molecule.GetAtoms()]
+    labels = [_label(atom) for atom in molecule.GetAtoms()]
+    drawn = Chem.Mol(molecule)
+    Chem.KekulizeIfPossible(drawn, clearAromaticFlags=True)
+    bonds = np.array([(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in drawn.GetBonds()], np.int64).reshape(-1, 2)
+    orders = [ORDERS.get(bond.GetBondType().name, 1) for bond in drawn.GetBonds()]
+    return Drawing(places, bonds, orders, second_lines(places, bonds, orders, rings), elements, labels)
 
 
-def _charge(charge: int) -> str:
-    return "" if charge == 0 else ("+" if charge > 0 else "-") * abs(charge)
+def _charge(atom: Any) -> str:
+    charge = atom.GetFormalCharge()
+    return "" if charge == 0 else ("+" if charge > 0 else "-") + (str(abs(charge)) if abs(charge) > 1 else "")
 
 
-def _as_molecule(num_nodes: int, edges: NDArray[np.int64]) -> Floats:
-    """Places as RDKit gives the atoms of a molecule with these bonds: rings become regular polygons."""
+def _label(atom: Any) -> str:
+    """The symbol with hydrogens and charge; nothing for a carbon that its bonds describe."""
+    isotope, charge = atom.GetIsotope(), _charge(atom)
+    if atom.GetSymbol() == "C" and atom.GetDegree() and not (isotope or charge or atom.GetNumRadicalElectrons()):
+        return ""
+    hydrogens = atom.GetTotalNumHs()
+    written = "" if not hydrogens else "H" if hydrogens == 1 else f"H{hydrogens}"
+    return f"{isotope or ''}{atom.GetSymbol()}{written}{charge}"
+
+
+def second_lines(
+    places: Floats, edges: NDArray[np.int64], orders: Sequence[int], rings: Sequence[Sequence[int]]
+) -> list[int]:
+    """The side of the second line of each double or aromatic bond: inside its smallest ring, or by its substituents."""
+    neighbors: list[list[int]] = [[] for _ in places]
+    for begin, end in edges.tolist():
+        neighbors[begin].append(end)
+        neighbors[end].append(begin)
+    sides = []
+    for (begin, end), order in zip(edges.tolist(), orders, strict=True):
+        around = [ring for ring in rings if begin in ring and end in ring]
+        terminal = min(len(neighbors[begin]), len(neighbors[end])) == 1
+        if order not in (2, 4) or (terminal and not around):
+            sides.append(0)
+            continue
+        others = min(around, key=len) if around else {*neighbors[begin], *neighbors[end]} - {begin, end}
+        (x, y), toward = places[end] - places[begin], places[list(others)] - places[begin]
+        across = x * toward[:, 1] - y * toward[:, 0]  # downwards as on a screen: positive is right
+        sides.append(1 if (across.sum() if around else np.sign(across.round(6)).sum()) >= 0 else -1)
+    return sides
+
+
+def _as_molecule(num_nodes: int, edges: NDArray[np.int64]) -> Any:
+    """A molecule with these bonds, by which RDKit places atoms: rings become regular polygons."""
     from rdkit import Chem
 
     editable = Chem.RWMol()
@@ -156,22 +218,45 @@ def _as_molecule(num_nodes: int, edges: NDArray[np.int64]) -> Floats:
         editable.AddBond(begin, end, Chem.BondType.SINGLE)
     molecule = editable.GetMol()
     Chem.FastFindRings(molecule)
-    return _coordinates(molecule)
+    return molecule
 
 
 def _coordinates(molecule: Any) -> Floats:
-    from rdkit.Chem import rdDepictor
+    """RDKit's places, cleaned and straightened; CoordGen's where some atoms lie on each other."""
+    from rdkit import Chem
+    from rdkit.Chem import rdCoordGen, rdDepictor
 
-    rdDepictor.Compute2DCoords(molecule)
-    places = molecule.GetConformer().GetPositions()[:, :2]
-    return places * [1, -1]
+    def cleaned(compute: Callable[[Any], object]) -> Floats:
+        drawn = Chem.Mol(molecule)
+        compute(drawn)
+        rdDepictor.NormalizeDepiction(drawn)
+        rdDepictor.StraightenDepiction(drawn)
+        return drawn.GetConformer().GetPositions()[:, :2] * [1, -1]
+
+    def with_templates(drawn: Any) -> None:
+        rdDepictor.Compute2DCoords(drawn, useRingTemplates=True)
+
+    bonds = np.array([(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds()], np.int64).reshape(-1, 2)
+    places = cleaned(with_templates)
+    if smallest_gap(places, bonds) >= NEAR:
+        return places
+    return max(places, cleaned(rdCoordGen.AddCoords), key=lambda found: smallest_gap(found, bonds))
 
 
-def _fitted(places: Floats) -> Floats:
-    """The places in the unit square, the longer side across."""
-    tall = np.ptp(places[:, 1]) > np.ptp(places[:, 0])
-    return _scaled(places[:, ::-1] if tall else places)
+def smallest_gap(places: Floats, bonds: NDArray[np.int64]) -> float:
+    """The smallest distance between two atoms, in lengths of a typical bond; infinite without bonds."""
+    if not len(bonds):
+        return np.inf
+    gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
+    length = float(np.median(gaps[bonds[:, 0], bonds[:, 1]]))
+    return float(gaps[np.triu_indices(len(places), 1)].min()) / max(length, 1e-9)
+
+
+def _across(places: Floats) -> Floats:
+    """The places with the longer side across."""
+    return places[:, ::-1] if np.ptp(places[:, 1]) > np.ptp(places[:, 0]) else places
 
 
 def _scaled(places: Floats) -> Floats:
+    """The places in the unit square."""
     return (places - places.min(0)) / max(np.ptp(places, axis=0).max(), 1e-9)

@@ -12,7 +12,7 @@ from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import CONVS
 from bankgcn.report.fields import unit
 from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series
-from bankgcn.report.page.store_cells import column_label, grouped
+from bankgcn.report.page.store_cells import column_labels, grouped
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
@@ -60,21 +60,23 @@ def best_by_value(records: list[RunRecord], name: str) -> dict[Any, tuple[float,
 def hyper_figures(records: Iterable[RunRecord]) -> Iterator[Figure]:
     """A figure for each setting that varies, with a chart for each dataset on which it does."""
     charts: defaultdict[str, dict[str, Chart]] = defaultdict(dict)
-    for column, runs in grouped(records).items():
+    by_column = grouped(records)
+    labels = column_labels(by_column)
+    for column, runs in by_column.items():
         by_conv: defaultdict[str, list[RunRecord]] = defaultdict(list)
         for record in runs:
             by_conv[record.config.model.conv].append(record)
         for name in _varying(by_conv):
-            charts[name][column_label(column)] = _chart(name, by_conv)
-    for name, by_column in charts.items():
-        columns = tuple(sorted(by_column))
+            charts[name][labels[column]] = _chart(name, by_conv)
+    for name, found in charts.items():
+        columns = tuple(sorted(found))
         word = WORDS.get(name, name.replace("_", " "))
         yield Figure(
             name=f"over-{name}",
             title=f"Over the {word}" if name in WORDS else f"Over {word}",
             caption="The validation score at each value, all other settings at their best for this value; a bar is the "
             "standard deviation over the runs. A flat curve means that the choice matters little.",
-            charts=tuple(by_column[column] for column in columns),
+            charts=tuple(found[column] for column in columns),
             choices=(Choice(name="dataset", labels=columns),) if len(columns) > 1 else (),
         )
 

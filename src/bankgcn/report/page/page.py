@@ -42,21 +42,30 @@ class Graphs:
 
     Args:
         caption: What it shows, and how to read it.
-        entries: What :func:`~bankgcn.report.page.browser.browse` returns.
+        entries: The graphs.
+        kind: What was learned: ``"classes"``, ``"values"`` or ``"labels"``.
+        outputs: Number and name of each output that can be explained.
+        scales: The contribution that has the full colour, for each output of the model.
+        label: Number of the output that is explained at first; ``None`` for each graph its own.
     """
 
     caption: str
     entries: list[Any]
+    kind: str = "classes"
+    outputs: tuple[tuple[int, str], ...] = ()
+    scales: tuple[float, ...] = ()
+    label: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of a page: its name in addresses, title, a sentence, and what it shows."""
+    """A part of a page: its name in addresses, title, a sentence, what it shows, and whether a reader must open it."""
 
     name: str
     title: str
     text: str
     items: tuple[Figure | Table | Facts | Graphs, ...]
+    folded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +94,14 @@ class Page:
         return tuple(item for section in self.sections for item in section.items if isinstance(item, Figure))
 
 
-def check_available() -> None:
-    """Raise if a library that pages need is missing; call it before any work starts."""
+def check_available(purpose: str = "bankgcn report") -> None:
+    """Raise if a library that pages need is missing; call it before any work starts.
+
+    Args:
+        purpose: What needs the page, for the message.
+    """
     for module in REQUIRED:
-        require(module, "bankgcn report")
+        require(module, purpose)
 
 
 def write_html(page: Page) -> bytes:
@@ -100,7 +113,12 @@ def write_html(page: Page) -> bytes:
     environment.tests["of_kind"] = lambda item, kind: type(item).__name__ == kind
     template = environment.from_string(_asset("page.html"))
     figures = {figure.name: {"charts": figure.charts, "facts": figure.facts} for figure in page.figures}
-    graphs = [item.entries for section in page.sections for item in section.items if isinstance(item, Graphs)]
+    graphs = [
+        {"entries": item.entries, "kind": item.kind, "outputs": item.outputs, "scales": item.scales}
+        for section in page.sections
+        for item in section.items
+        if isinstance(item, Graphs)
+    ]
     return template.render(
         page=page,
         style=_asset("page.css"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 GREY = "#777777"
-DASHES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (8, 2)), (0, (8, 2, 2, 2)), (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
-MARKERS = "osD^Xp*v"
-MAX_LEGEND = 10  # names
+DASHES: tuple[Any, ...] = (
+    "-", "--", ":", "-.", (0, (8, 2)), (0, (8, 2, 2, 2)), (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 1.5)),
+    (0, (2, 1)), (0, (8, 2, 2, 2, 2, 2)), (0, (1, 1.5, 3, 1.5)), (0, (5, 4)), (0, (10, 1.5, 1, 1.5)),
+    (0, (3, 1, 1, 3)), (0, (1.5, 1.5, 4.5, 1.5)),
+)  # fmt: skip
+MARKERS = "osD^Xp*v<>hHPd8x"
+MAX_LEGEND = 13  # names
 
 
 def paint_figure(figure: Figure, form: str) -> bytes:
@@ -69,7 +74,14 @@ def _paint_chart(chart: Chart, axis: Axes) -> None:
         axis.set_xlim(*chart.x.limits)
     if chart.y.limits:
         axis.set_ylim(*chart.y.limits)
+    if chart.square:
+        axis.set_aspect("equal", adjustable="box")
     axis.spines[["top"]].set_visible(False)
+
+
+def styled(styles: Sequence[Any], number: int) -> Any:
+    """The style of a number; after the last one, each colour meets another style."""
+    return styles[(number + number // len(styles)) % len(styles)]
 
 
 def _paint_series(series: Series, axis: Axes, bars: list[Series]) -> None:
@@ -92,8 +104,8 @@ def _paint_series(series: Series, axis: Axes, bars: list[Series]) -> None:
         axis.bar(at, y, width, color=color, hatch="//" if series.dash else "", edgecolor="white", **name)
         axis.set_xticks(range(len(x)), x, rotation=45)
     elif series.kind == "points":
-        axis.scatter(x, y, color=color, s=14, marker=MARKERS[series.dash % len(MARKERS)], alpha=0.7, **name)
+        axis.scatter(x, y, color=color, s=14, marker=styled(MARKERS, series.dash), alpha=0.7, **name)
     else:
-        axis.plot(x, y, color=color, linestyle=DASHES[series.dash % len(DASHES)], **name)
+        axis.plot(x, y, color=color, linestyle=styled(DASHES, series.dash), **name)
     if series.error and series.kind != "heat":
         axis.errorbar(x, y, series.error, fmt="none", color=color, capsize=2)  # type: ignore[arg-type]

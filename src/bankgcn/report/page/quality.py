@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series
+from bankgcn.metrics import METRICS
+from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series, Table
 from bankgcn.tasks import Task
+from bankgcn.training.assessment import Assessment
 
 BINS = 10
 MAX_POINTS = 2000  # of a cloud of points
 MAX_ROC = 200  # points of a curve
 MAX_CURVES = 12  # classes or labels with a curve of their own
+MAX_NAME = 40  # characters of a name in a legend
+LARGE = 480  # height of a chart that stands alone, in pixels
 
 Floats = NDArray[np.float64]
 
@@ -75,8 +80,37 @@ def quality_figures(task: Task, predictions: Floats, y: NDArray, part: str) -> I
     yield _calibration(*sure, part, of_classes=task.kind == "classes")
 
 
+def target_table(assessment: Assessment) -> Iterator[Table]:
+    """The scores of each of several values or labels, beside those of a prediction that does not look at the graphs."""
+    targets = assessment.targets
+    if len(targets) < 2:
+        return
+    names = list(targets[0].scores)
+    labels = targets[0].positive is not None
+    compared = ["average_precision"] if labels else ["mae", "rmse"]  # of a constant, the others are always the same
+    header = ["target", "graphs", *(["positive"] if labels else []), *(METRICS[name].label for name in names)]
+    header += [f"{METRICS[name].label} of a constant" for name in compared]
+    rows = []
+    for row in targets:
+        cells = [row.name, f"{row.graphs:,}", *([f"{row.positive:,}"] if labels else [])]
+        cells += [METRICS[name].text(row.scores.get(name)) for name in names]
+        cells += [METRICS[name].text(row.baseline_scores.get(name)) for name in compared]
+        rows.append((*cells, *([f"{row.threshold:.4g}"] if row.threshold is not None else [])))
+    guessing = " Its ROC-AUC is 0.5." if labels else ""
+    yield Table(
+        caption="Each target by itself; the score of the page is the mean of theirs. A constant does not look at the "
+        f"graphs: it is the mean of the training graphs.{guessing}",
+        header=(*header, *(["threshold"] if labels else [])),
+        rows=tuple(rows),
+    )
+
+
+def _decided(task: Task, predictions: Floats) -> NDArray[np.int64]:
+    return task.decide(torch.from_numpy(predictions)).numpy()
+
+
 def _confusion(task: Task, predictions: Floats, y: NDArray[np.int64], part: str) -> Figure:
-    counts = confusion_counts(predictions.argmax(1), y, len(task.names))
+    counts = confusion_counts(_decided(task, predictions), y, len(task.names))
     share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     cells = Series(
         kind="heat", x=task.names, y=task.names, z=share.tolist(), text=[[f"{n:,}" for n in row] for row in counts]
@@ -93,27 +127,35 @@ def _confusion(task: Task, predictions: Floats, y: NDArray[np.int64], part: str)
 
 
 def _roc(answers: dict[str, tuple[Floats, NDArray[np.bool_]]]) -> Figure:
-    curves = []
-    for number, (name, (score, positive)) in enumerate(answers.items()):
-        false, true = _thinned(*roc_curve(score, positive))
-        area = float((np.diff(false) * (true[1:] + true[:-1])).sum() / 2)
-        label = f"{name} (area {area:.3f})"
-        curves.append(
-            Series(
-                name=label, x=false.tolist(), y=true.tolist(), color=number, dash=number, hidden=number >= MAX_CURVES
-            )
+    found = []
+    for name, (score, positive) in answers.items():
+        false, true = roc_curve(score, positive)
+        found.append((float((np.diff(false) * (true[1:] + true[:-1])).sum() / 2), name, *_thinned(false, true)))
+    found.sort(key=lambda one: -one[0])  # the legend stands in the order of the curves
+    curves = [
+        Series(
+            name=f"{area:.3f} {name if len(name) <= MAX_NAME else name[: MAX_NAME - 3] + '...'}",
+            x=false.tolist(),
+            y=true.tolist(),
+            color=number,
+            dash=number,
+            hidden=number >= MAX_CURVES,
         )
-    chance = Series(name="chance", x=(0, 1), y=(0, 1), color=None, dash=2)
+        for number, (area, name, false, true) in enumerate(found)
+    ]
+    chance = Series(name="0.500 guessing", x=(0, 1), y=(0, 1), color=None, dash=2)
     chart = Chart(
         x=Axis(title="false positive rate", limits=(0, 1)),
         y=Axis(title="true positive rate", limits=(0, 1.01)),
         series=(*curves, chance),
+        square=True,
     )
     return Figure(
         name="roc",
         title="ROC curve",
         caption="As the threshold falls, more graphs of a class are found (up), and more others are wrongly called so "
-        "(right). The nearer to the upper left corner, the better; the grey line is guessing.",
+        "(right). The nearer to the upper left corner, the better; the grey line is guessing. The legend has the area "
+        "under each curve, the best first.",
         charts=(chart,),
     )
 
@@ -135,6 +177,7 @@ def _calibration(probability: Floats, happened: NDArray[np.bool_], part: str, of
         x=Axis(title=f"predicted probability of {what}", limits=(0, 1)),
         y=Axis(title="observed share", limits=(0, 1.02)),
         series=(ideal, line, points),
+        square=True,
     )
     return Figure(
         name="calibration",
@@ -157,7 +200,10 @@ def _truth(task: Task, predictions: Floats, y: NDArray, part: str) -> Figure:
             Series(name="perfect", x=ends, y=ends, color=None, dash=2),
             Series(kind="points", name=part, x=true.tolist(), y=found.tolist()),
         )
-        charts.append(Chart(x=Axis(title=f"true {name}"), y=Axis(title=f"predicted {name}"), series=series))
+        margin = 0.03 * (ends[1] - ends[0]) or 0.5
+        limits = (ends[0] - margin, ends[1] + margin)
+        axes = [Axis(title=f"{word} {name}", limits=limits) for word in ("true", "predicted")]
+        charts.append(Chart(x=axes[0], y=axes[1], series=series, height=LARGE, square=True))
         error = np.abs(predictions[known, column] - y[known, column]).mean() if len(known) else float("nan")
         facts.append(f"mean absolute error of {name}: {error:.4g} ({len(known):,} graphs)")
     return Figure(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,9 @@ from bankgcn.report.page.chart import Figure
 from bankgcn.report.page.energy import energy_figure
 from bankgcn.report.page.filters import filter_figures
 from bankgcn.report.page.history import learning_figures
-from bankgcn.report.page.page import Facts, Graphs, Page, Section, Tile
-from bankgcn.report.page.quality import quality_figures
+from bankgcn.report.page.page import Facts, Page, Section, Tile
+from bankgcn.report.page.quality import quality_figures, target_table
+from bankgcn.tasks import Task
 from bankgcn.training.assessment import Assessment, assess
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.model import TrainedModel
@@ -29,9 +32,11 @@ from bankgcn.training.run_folder import RunFolder
 WORST = "The worst mistakes come first; some that are better follow. "
 UNSURE = "The least certain predictions come first; some that are more certain follow. "
 READING = (
-    "Choose a graph to see it. What decided: a node in orange speaks for the prediction, one in blue against it. "
-    "Filter outputs: the stronger the colour of a node, the stronger the output of the filter there."
+    "Choose a graph to see it. What decided: a node in orange speaks for what is explained, one in blue against it. "
+    "All graphs have one scale of colours."
 )
+NAMED = 3  # targets in a title
+LONGEST = 40  # characters of a name in a title
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +74,18 @@ class RunEvidence:
         """Whether the targets are known."""
         return self.found.y is not None and len(self.found.y) > 0
 
+    @cached_property
+    def assessment(self) -> Assessment | None:
+        """How good the predictions are: for the test graphs of one run, what was scored at its end."""
+        found, record = self.found, self.record
+        if found.y is None or not self.known:
+            return None
+        one = len(self.ensemble.members) == 1
+        same = one and record is not None and record.assessment and record.assessment["graphs"] == len(found.y)
+        if same and record is not None and self.part == "test graphs":
+            return Assessment.from_dict(record.assessment)
+        return assess(self.ensemble.task, torch.from_numpy(found.predictions), found.y, self.model.constant)
+
 
 def ensemble_path(ensemble: Ensemble) -> Path:
     """The folder of the first run."""
@@ -89,7 +106,7 @@ def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
     quality: tuple[Figure, ...] = ()
     if evidence.known:
         assert found.y is not None
-        quality = tuple(quality_figures(model.task, found.predictions, found.y, evidence.part))
+        quality = tuple(quality_figures(evidence.ensemble.task, found.predictions, found.y, evidence.part))
     return {
         "quality": quality,
         "filters": (*filter_figures(net, degree), *energy_figure(model, found.graphs)),
@@ -97,7 +114,9 @@ def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
     }
 
 
-def run_page(evidence: RunEvidence, shown: int, origin: str, progress: Progress | None = None) -> Page:
+def run_page(
+    evidence: RunEvidence, shown: int, origin: str, progress: Progress | None = None, label: int | None = None
+) -> Page:
     """The page of a run.
 
     Args:
@@ -105,48 +124,79 @@ def run_page(evidence: RunEvidence, shown: int, origin: str, progress: Progress 
         shown: Number of single graphs.
         origin: The command that makes it.
         progress: Is told how many of the graphs are done.
+        label: Number of the output that is explained at first; by default, for each graph its own.
     """
     figures = run_figures(evidence)
-    conv = CONVS[evidence.model.config.conv].label
-    spec = evidence.ensemble.spec
-    data = evidence.found.graphs.name or (spec.dataset if spec else "graphs")
+    sections = _sections(evidence, figures, _graphs_section(evidence, shown, progress, label))
     return Page(
-        title=f"{conv} on {data}",
+        title=page_title(evidence.ensemble, evidence.found.graphs.name),
         subtitle=_subtitle(evidence),
         tiles=tuple(_tiles(evidence)),
         notes=tuple(_notes(evidence)),
-        sections=tuple(section for section in _sections(evidence, figures, shown, progress) if section.items),
+        sections=tuple(section for section in sections if section.items),
         origin=origin,
     )
 
 
-def _sections(
-    evidence: RunEvidence, figures: dict[str, tuple[Figure, ...]], shown: int, progress: Progress | None
-) -> Iterator[Section]:
+def page_title(ensemble: Ensemble, data: str) -> str:
+    """The model, the graphs, the target, and the day of the training, which is that of its file.
+
+    The day on which the page is made is left out: the same run has the same page.
+    """
+    spec = ensemble.spec
+    conv = CONVS[ensemble.first.config.conv].label
+    column = spec.reader.target if spec is not None and ensemble.task.kind == "classes" else None
+    what = _shortened(column) if column else target_words(ensemble.task)
+    folder = RunFolder(ensemble_path(ensemble))
+    written = next((file for file in (folder.record, folder.model) if file.exists()), None)
+    day = "" if written is None else f", trained {datetime.fromtimestamp(written.stat().st_mtime, UTC):%Y-%m-%d}"
+    return f"{conv} on {data or (spec.dataset if spec else 'graphs')}: {what}{day}"
+
+
+def target_words(task: Task) -> str:
+    """What is predicted, in a few words: the names of values and labels, or of the classes."""
+    names = [_shortened(name) for name in task.names]
+    if len(names) > NAMED:
+        more = f"{len(names) - 2} more {task.kind}"
+        return f"{len(names)} classes" if task.kind == "classes" else f"{', '.join(names[:2])} and {more}"
+    joined = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f"classes {joined}" if task.kind == "classes" else joined
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+
+
+def _graphs_section(evidence: RunEvidence, shown: int, progress: Progress | None, label: int | None) -> Section:
+    found, task = evidence.found, evidence.model.task
+    chosen = worst_first(task, found.predictions, found.y, shown)
+    unsure = "" if task.kind == "values" else UNSURE  # values have no probabilities
+    caption = f"{unsure if found.y is None else WORST}{READING}"
+    graphs = browse(list(evidence.ensemble.members.values()), found, chosen.tolist(), caption, label, progress)
+    return Section(
+        name="graphs",
+        title="Single graphs",
+        text=f"{len(chosen):,} of the {len(found.graphs):,} {evidence.part}, each with what decided its prediction.",
+        items=(graphs,) if len(chosen) else (),
+    )
+
+
+def _sections(evidence: RunEvidence, figures: dict[str, tuple[Figure, ...]], graphs: Section) -> Iterator[Section]:
     part = evidence.part
     yield Section(
         name="quality",
         title="How good is it?",
         text=f"Predictions for the {len(evidence.found.graphs):,} {part}.",
-        items=figures["quality"],
+        items=(*(target_table(evidence.assessment) if evidence.assessment else ()), *figures["quality"]),
     )
+    yield graphs
     yield Section(
         name="filters",
         title="Which frequencies matter?",
         text="A signal on a graph has frequencies as a sound has: low ones change little from a node to its "
         "neighbours, high ones change much. The network learns filters that keep some of them and drop others.",
         items=figures["filters"],
-    )
-    found = evidence.found
-    chosen = worst_first(evidence.model.task, found.predictions, found.y, shown)
-    entries = browse(list(evidence.ensemble.members.values()), found, chosen.tolist(), progress)
-    unsure = "" if evidence.model.task.kind == "values" else UNSURE  # values have no probabilities
-    graphs = Graphs(caption=f"{unsure if found.y is None else WORST}{READING}", entries=entries)
-    yield Section(
-        name="graphs",
-        title="Single graphs",
-        text=f"{len(entries):,} of the {len(found.graphs):,} {part}, each with what decided its prediction.",
-        items=(graphs,) if entries else (),
+        folded=True,
     )
     yield Section(name="learning", title="How it learned", text="", items=figures["learning"])
     yield Section(name="protocol", title="Protocol and settings", text="", items=tuple(_facts(evidence)))
@@ -162,16 +212,8 @@ def _subtitle(evidence: RunEvidence) -> str:
 
 
 def _tiles(evidence: RunEvidence) -> Iterator[Tile]:
-    record, found, task = evidence.record, evidence.found, evidence.model.task
-    if evidence.known:
-        assert found.y is not None
-        one = len(evidence.ensemble.members) == 1
-        same = one and record is not None and record.assessment and record.assessment["graphs"] == len(found.y)
-        assessment = (
-            Assessment.from_dict(record.assessment)  # scored once, at the end of the run
-            if same and record is not None and evidence.part == "test graphs"
-            else assess(task, torch.from_numpy(found.predictions), found.y, evidence.model.constant)
-        )
+    record, assessment = evidence.record, evidence.assessment
+    if assessment is not None:
         metric = METRICS[assessment.metric]
         interval = assessment.interval
         note = f"95 % interval {metric.text(interval[0])} to {metric.text(interval[1])}" if interval else ""
@@ -181,8 +223,7 @@ def _tiles(evidence: RunEvidence) -> Iterator[Tile]:
             value=metric.text(assessment.baseline_score),
             note="a prediction that does not look at the graphs",
         )
-        others = [name for name in assessment.scores if name != assessment.metric][:1]
-        for name in others:
+        for name in assessment.others[:1]:
             yield Tile(label=METRICS[name].label, value=METRICS[name].text(assessment.scores[name]))
     if record is not None:
         metric = METRICS[record.metric]
@@ -197,7 +238,11 @@ def _tiles(evidence: RunEvidence) -> Iterator[Tile]:
 
 
 def _notes(evidence: RunEvidence) -> Iterator[str]:
-    members = evidence.ensemble.members
+    members, spec = evidence.ensemble.members, evidence.ensemble.spec
+    balanced = spec is not None and spec.train.class_weight is not None
+    warnings = evidence.assessment.warnings(balanced) if evidence.assessment else []
+    for warning in (*(evidence.record.warnings if evidence.record else ()), *warnings):
+        yield f"Warning: {warning}."
     first = ensemble_path(evidence.ensemble).name
     if evidence.found.voters is not None:
         yield (
@@ -230,16 +275,28 @@ def _facts(evidence: RunEvidence) -> Iterator[Facts]:
             ("where the split comes from", record.split_from),
             ("why training ended", record.ended),
             ("temperature of the probabilities", f"{record.temperature:.3f}"),
+            ("threshold, chosen on the validation graphs", _thresholds(evidence.ensemble.task)),
             ("graphs (fingerprint)", record.fingerprint),
             ("split (hash)", record.split_hash),
             *(("note on the graphs", note) for note in record.notes),
         ]
         yield Facts(rows=tuple((name, value) for name, value in rows if value))
-        settings = _flat(record.config.to_dict())
+        settings = [
+            (name, record.metric if name == "train.metric" else value)  # the default stands for that of the task
+            for name, value in _flat(record.config.to_dict())
+        ]
         yield Facts(title="All settings", rows=tuple(settings), folded=True)
         yield Facts(title="Versions", rows=tuple((k, str(v)) for k, v in record.versions.items()), folded=True)
     else:
         yield Facts(title="Model", rows=tuple(_flat(model.config.to_dict())))
+
+
+def _thresholds(task: Task) -> str:
+    """From which probability on each label, or the second class, is decided; empty if no threshold was chosen."""
+    names = task.names[1:] if task.kind == "classes" else task.names
+    if not task.thresholds:
+        return ""
+    return ", ".join(f"{name}: {value:.4g}" for name, value in zip(names, task.thresholds, strict=True))
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:

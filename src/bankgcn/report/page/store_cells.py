@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from bankgcn.experiments.comparison import draws_splits
 from bankgcn.experiments.selection import Selection
-from bankgcn.experiments.significance import Comparison, Spread, compare, corrected_interval
+from bankgcn.experiments.significance import FEWEST, Comparison, Spread, compare, corrected_interval
 from bankgcn.metrics import METRICS, Metric
 from bankgcn.nn.convs import CONVS
 from bankgcn.training.record import RunRecord
@@ -40,10 +42,34 @@ def row_label(row: RowKey) -> str:
     return " ".join([CONVS[conv].label, *options])
 
 
-def column_label(column: ColumnKey) -> str:
-    """The name of a column."""
-    dataset, per_class = column
-    return dataset if per_class is None else f"{dataset} ({per_class} a class)"
+def column_labels(columns: Iterable[ColumnKey]) -> dict[ColumnKey, str]:
+    """The name of each column: of a file, its name, with as many folders before it as tell it from the others."""
+    found = list(columns)
+    shown = short_names(dict.fromkeys(dataset for dataset, _ in found))
+    return {
+        (dataset, number): shown[dataset] if number is None else f"{shown[dataset]} ({number} a class)"
+        for dataset, number in found
+    }
+
+
+def short_names(datasets: Iterable[str]) -> dict[str, str]:
+    """The shortest ends of paths that differ; endings of files are left out where they tell nothing."""
+    found = list(datasets)
+    parts = {name: [part for part in re.split(r"[/\\]", name) if part] or [name] for name in found}
+    short = {name: Path(parts[name][-1]).stem if len(parts[name]) > 1 else name for name in found}
+    depth = 1
+    while len(set(short.values())) < len(found) and depth <= max(map(len, parts.values())):
+        same = {word for word in short.values() if list(short.values()).count(word) > 1}
+        short = {name: "/".join(parts[name][-depth:]) if word in same else word for name, word in short.items()}
+        depth += 1
+    return short
+
+
+def duration(seconds: float) -> str:
+    """A time as a reader says it: seconds, minutes or hours, whichever is near."""
+    if seconds < 90:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +108,9 @@ class Cell:
 
     @cached_property
     def half(self) -> float:
-        """Half of the 95 % interval of the mean."""
+        """Half of the 95 % interval of the mean; NaN for too few runs."""
+        if self.spread.count < FEWEST:
+            return math.nan
         low, high = corrected_interval(list(self.scores.values()), self.test_to_train)
         return (high - low) / 2
 

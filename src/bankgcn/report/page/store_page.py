@@ -14,7 +14,16 @@ from bankgcn.report.fields import difference, number, p_value, unit
 from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series, Table
 from bankgcn.report.page.hyper_curves import hyper_figures
 from bankgcn.report.page.page import Facts, Page, Section, Tile
-from bankgcn.report.page.store_cells import Cell, ColumnKey, RowKey, column_label, column_of, row_label, row_of
+from bankgcn.report.page.store_cells import (
+    Cell,
+    ColumnKey,
+    RowKey,
+    column_labels,
+    column_of,
+    duration,
+    row_label,
+    row_of,
+)
 from bankgcn.training.record import RunRecord
 
 LEVEL = 0.05
@@ -41,19 +50,23 @@ def store_page(records: Iterable[RunRecord], origin: str) -> Page:
     reference = PREFERRED if PREFERRED in rows else rows[0]
     return Page(
         title="Models by datasets",
-        subtitle=f"{len(ended):,} runs of {len(rows)} models on {len(columns)} datasets",
+        subtitle=f"{counted(len(ended), 'run')} of {counted(len(rows), 'model')} on {counted(len(columns), 'dataset')}",
         tiles=tuple(_tiles(ended, rows, columns)),
         sections=tuple(section for section in _sections(ended, cells, rows, columns, reference) if section.items),
         origin=origin,
     )
 
 
+def counted(number: int, word: str) -> str:
+    """A number of things, in words."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def _tiles(records: list[RunRecord], rows: list[RowKey], columns: list[ColumnKey]) -> Iterator[Tile]:
     yield Tile(label="runs", value=f"{len(records):,}")
     yield Tile(label="models", value=str(len(rows)))
     yield Tile(label="datasets", value=str(len(columns)))
-    hours = sum(record.seconds for record in records) / 3600
-    yield Tile(label="hours of training", value=f"{hours:.1f}")
+    yield Tile(label="time of training", value=duration(sum(record.seconds for record in records)))
     yield Tile(label="diverged", value=f"{sum(record.status == 'diverged' for record in records):,}")
 
 
@@ -103,7 +116,7 @@ def _dots(cells: Cells, rows: list[RowKey], columns: list[ColumnKey]) -> Figure:
         caption="A point is the mean over the runs of a model, the bar its 95 % interval, which allows for the overlap "
         "of random splits. Bars may overlap although the paired difference is certain: see the tests.",
         charts=tuple(charts),
-        choices=(Choice(name="dataset", labels=tuple(map(column_label, columns))),) if len(columns) > 1 else (),
+        choices=(Choice(name="dataset", labels=tuple(column_labels(columns).values())),) if len(columns) > 1 else (),
         wide=True,
     )
 
@@ -119,7 +132,8 @@ def _scores(cells: Cells, rows: list[RowKey], columns: list[ColumnKey]) -> Table
             if cell is not None and _is_best(cell, [cells[k] for k in cells if k[1] == column]):
                 marks[r, c] = "best"
         lines.append(tuple(line))
-    header = ("", *(f"{column_label(column)}, {_first(cells, column).metric.label}" for column in columns))
+    labels = column_labels(columns)
+    header = ("", *(f"{labels[column]}, {_first(cells, column).metric.label}" for column in columns))
     return Table(
         caption="Mean test score ± half of its 95 % interval (number of runs). The best of each dataset is marked.",
         header=header,
@@ -163,7 +177,7 @@ def _tests(cells: Cells, rows: list[RowKey], columns: list[ColumnKey], reference
         caption=f"Mean difference to {row_label(reference)}, with the p-value of the corrected paired t-test, and on "
         f"how many splits the model is better / equal / worse. p-values are adjusted for the number of models of a "
         f"dataset by Holm's method; ↑ and ↓ mark p < {LEVEL:g}.",
-        header=("", *map(column_label, columns)),
+        header=("", *column_labels(columns).values()),
         rows=tuple(map(tuple, lines)),
         marks=marks,
     )
@@ -179,7 +193,7 @@ def _cost(cells: Cells, rows: list[RowKey], columns: list[ColumnKey]) -> Table:
         times = [
             NONE
             if (row, column) not in cells
-            else f"{median(r.seconds for r in cells[row, column].chosen.records):.1f}"
+            else duration(median(r.seconds for r in cells[row, column].chosen.records))
             for column in columns
         ]
         parameters = {
@@ -187,19 +201,20 @@ def _cost(cells: Cells, rows: list[RowKey], columns: list[ColumnKey]) -> Table:
         }
         lines.append((row_label(row), *times, " / ".join(f"{n:,}" for n in sorted(parameters) if n) or NONE))
     return Table(
-        caption="Median seconds of a run, and number of parameters of the network.",
-        header=("", *map(column_label, columns), "parameters"),
+        caption="Median time of a run, and number of parameters of the network.",
+        header=("", *column_labels(columns).values(), "parameters"),
         rows=tuple(lines),
     )
 
 
 def _choices(cells: Cells) -> Facts:
     rows = []
+    labels = column_labels(dict.fromkeys(column for _, column in cells))
     for (row, column), cell in cells.items():
         config = cell.chosen.config
         train, place = config.train, config.model.normalize
         chosen = f"weight decay {train.weight_decay:g}, gamma {train.gamma:g}, normalisation: {place}"
         rows.append(
-            (f"{row_label(row)}, {column_label(column)}", f"{chosen}; of {cell.chosen.candidates} complete candidates")
+            (f"{row_label(row)}, {labels[column]}", f"{chosen}; of {cell.chosen.candidates} complete candidates")
         )
     return Facts(title="Chosen hyper-parameters", rows=tuple(rows), folded=True)
