@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from bankgcn.cli.assessment_lines import assessment_lines, assessment_warnings
+from bankgcn.cli.assessment_lines import assessment_lines
 from bankgcn.tasks import Task
 from bankgcn.training.assessment import assess
 
@@ -44,8 +44,10 @@ def test_many_classes_are_cut_and_lines_fit_80_columns() -> None:
 def test_a_model_that_predicts_one_class_gets_a_warning() -> None:
     task = Task(names=("a", "b"))
     y = np.array([0] * 9 + [1])
-    (warning,) = assessment_warnings(assess(task, torch.eye(2)[[0] * 10], y))
+    (warning,) = assess(task, torch.eye(2)[[0] * 10], y).warnings()
     assert warning.startswith("the model predicts 'a' for all 10 graphs; if one class is rare, --class-weight balanced")
-    (warning,) = assessment_warnings(assess(task, torch.eye(2)[[1, 1, 0, 0, 0, 0, 0, 0, 0, 0]], y))
+    (warning,) = assess(task, torch.eye(2)[[0] * 10], y).warnings(balanced=True)
+    assert warning == "the model predicts 'a' for all 10 graphs"
+    (warning,) = assess(task, torch.eye(2)[[1, 1, 0, 0, 0, 0, 0, 0, 0, 0]], y).warnings()
     assert warning == "the accuracy is not better than that of always 'a'"
-    assert assessment_warnings(assess(task, torch.eye(2)[y], y)) == []
+    assert assess(task, torch.eye(2)[y], y).warnings() == []

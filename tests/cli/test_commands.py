@@ -75,3 +75,49 @@ def test_the_help_of_a_command_fits_the_terminal(width: int) -> None:
     assert out.count("Usage: ") == len(HELP)
     assert max(map(len, out.splitlines())) <= width
     assert "…" not in out  # nothing is cut off
+
+
+def test_all_help_has_one_style(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, commands = run_each(HELP)
+    for text in (command("--help")[1], command("data", "--help")[1], commands):
+        assert text.startswith("Usage: ")
+        assert not set(text) & set("│╭╰─"), "no boxes"
+        assert "\nOptions:\n" in text
+    assert "[default: " not in commands
+    assert "x>=" not in commands
+    assert "(default: 1; at least 1)" in " ".join(commands.split())
+    code, _, err = command("train", "--nonsense")
+    assert (code, err.splitlines()[-1]) == (2, "Error: No such option: --nonsense")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("--lr", "--learning-rate"), ("--wd", "--weight-decay"), ("--learning_rate", "--learning-rate")],
+)
+def test_an_unknown_option_names_the_one_that_was_meant(command: Command, typed: str, meant: str) -> None:
+    code, _, err = command("train", typed, "0.1")
+    assert code == 2
+    assert f"No such option: {typed} (Possible options: {meant})" in err
+
+
+@pytest.mark.parametrize(
+    ("shell", "variables"),
+    [
+        ("bash", {"COMP_WORDS": "bankgcn {}", "COMP_CWORD": "{place}"}),
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "bankgcn {}"}),
+        ("fish", {"_TYPER_COMPLETE_ARGS": "bankgcn {}", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+    ],
+)
+def test_shells_complete_commands_and_their_options(shell: str, variables: dict[str, str]) -> None:
+    for line, found in (("expl", "explain"), ("data desc", "describe"), ("train --learn", "--learning-rate")):
+        place = str(len(line.split()))
+        own = {name: value.format(line, place=place) for name, value in variables.items()}
+        environment = {**os.environ, **own, "_BANKGCN_COMPLETE": f"complete_{shell}"}
+        words = [sys.executable, "-m", "bankgcn"]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
+        assert found in done.stdout
+
+
+def test_completion_can_be_installed_and_shown(command: Command) -> None:
+    assert all(option in command("--help")[1] for option in ("--install-completion", "--show-completion"))

@@ -62,6 +62,7 @@ def test_describe_flags_what_differs_from_the_paper(root: Path) -> None:
     assert "fingerprint  2-3-1-" in out
 
 
+@pytest.mark.datasets("TU/ENZYMES.zip")
 def test_describe_shows_the_paper_beside_real_data(data_root: Path) -> None:
     code, out, _ = run("describe", "ENZYMES", "--data-root", data_root)
     assert code == 0

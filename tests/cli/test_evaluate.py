@@ -130,3 +130,60 @@ def test_graphs_with_other_features_are_refused_with_both(command: Command, fold
     code, _, err = command("evaluate", "r", "MUTAG")
     assert code == 1
     assert "the model was trained on the nine features of atoms (raw), but MUTAG has the node labels" in err
+
+
+def test_training_graphs_in_an_evaluation_are_counted_and_left_out_once(
+    command: Command, folder: Path, table: Path
+) -> None:
+    assert command("train", table, "--target", "active", *QUICK, "--out", "r")[0] == 0
+    header, *rows = table.read_text().splitlines()
+    (folder / "copy.csv").write_text("\n".join([header, *rows]).replace(",", ";"))
+    code, out, err = command("evaluate", "r", "copy.csv", "--json", "figures.json")
+    assert code == 0, err
+    learned = "27 of 30 graphs are equal to graphs that the model was trained or selected on"
+    assert f"warning: {learned}, so the score above flatters" in err
+    figures = json.loads((folder / "figures.json").read_text())
+    record = json.loads((folder / "r" / "record.json").read_text())
+    assert figures["unseen"]["seen_graphs"] == 27
+    assert figures["unseen"]["without_them"] == record["assessment"]  # the others are the test graphs
+    assert out.splitlines()[-1].startswith("without them: accuracy  ")
+    assert "(3 graphs)" in out.splitlines()[-1]
+
+
+def test_an_evaluation_on_training_graphs_alone_says_so(command: Command, folder: Path, table: Path) -> None:
+    assert command("train", table, "--target", "active", "--ratios", "8:1:0", *QUICK, "--out", "r")[0] == 0
+    header, *rows = table.read_text().splitlines()
+    (folder / "cut.csv").write_text("\n".join([header, *rows[5:15]]))
+    code, out, err = command("evaluate", "r", "cut.csv")
+    assert code == 0, err
+    assert "10 of 10 graphs are equal to graphs that the model was trained or selected on: this score says" in err
+    assert "without them" not in out
+
+
+def test_new_graphs_bring_no_warning(command: Command, folder: Path, table: Path) -> None:
+    assert command("train", table, "--target", "active", *QUICK, "--out", "r")[0] == 0
+    (folder / "new.csv").write_text("smiles,active\nCCN,no\nc1ccccc1N,yes\n")
+    code, _, err = command("evaluate", "r", "new.csv")
+    assert code == 0
+    assert "equal to graphs" not in err
+
+
+def test_a_changed_list_of_seen_graphs_is_refused(command: Command, folder: Path, table: Path) -> None:
+    assert command("train", table, "--target", "active", *QUICK, "--out", "r")[0] == 0
+    split = json.loads((folder / "r" / "split.json").read_text())
+    split["seen"]["graphs"][0] = "0" * 16
+    (folder / "r" / "split.json").write_text(json.dumps(split))
+    code, _, err = command("evaluate", "r", table)
+    assert code == 1
+    assert "split.json: is damaged: its hashes of graphs cannot be read" in err
+
+
+def test_merged_graphs_are_merged_again_for_a_part(command: Command, folder: Path) -> None:
+    lines = [f"{text},{n % 2}" for n in range(1, 31) for text in (f"{'C' * n}O", f"O{'C' * n}")]
+    (folder / "twice.csv").write_text("\n".join(["smiles,odd", *lines]))
+    assert command("train", "twice.csv", "--duplicates", "merge", *QUICK, "--out", "r")[0] == 0
+    code, out, err = command("evaluate", "r", "--part", "test", "--json", "figures.json")
+    assert code == 0, err
+    record = json.loads((folder / "r" / "record.json").read_text())
+    assert json.loads((folder / "figures.json").read_text()) == record["assessment"]
+    assert "(3 graphs)" in out

@@ -35,6 +35,11 @@ def _no_optional_library(monkeypatch: pytest.MonkeyPatch) -> None:
         (("tune", "MUTAG"), "bankgcn tune needs Optuna: pip install 'bankgcn[tune]'"),
         (("figure", "figure3", "--out", "f.png"), "bankgcn figure needs Matplotlib: pip install 'bankgcn[plot]'"),
         (("train", "--tensorboard", "log"), "--tensorboard needs TensorBoard: pip install 'bankgcn[tensorboard]'"),
+        (
+            ("explain", "run", "MUTAG", "--out", "e.html"),
+            "the page of bankgcn explain needs Plotly: pip install 'bankgcn[report]'",
+        ),
+        (("report", "run"), "bankgcn report needs Plotly: pip install 'bankgcn[report]'"),
         (("bench", "--cases", "ENZYMES"), "bankgcn bench needs PyTorch Geometric: pip install 'bankgcn[pyg]'"),
     ],
 )

@@ -57,7 +57,8 @@ def test_predictions_are_those_of_the_model(command: Command, folder: Path, muta
     assert [row["predicted"] for row in table] == [("-1", "1")[k] for k in probabilities.argmax(1)]
     accuracy = np.mean([row["predicted"] == row["class"] for row in table])
     assert out.splitlines()[:2] == ["188 predictions are in p.csv", f"accuracy  {accuracy:.4f}  (188 graphs)"]
-    assert [line.split("  ")[0] for line in out.splitlines()[2:]] == ["ROC-AUC", "macro F1", "balanced accuracy"]
+    others = ["ROC-AUC", "average precision", "macro F1", "balanced accuracy", "MCC"]
+    assert [line.split("  ")[0] for line in out.splitlines()[2:]] == others
     assert "these are the graphs of training; --part test" in err
 
 
@@ -169,14 +170,16 @@ def test_molecules_from_table_to_table(command: Command, folder: Path, features:
     code, _, err = command("train", "train.csv", *options, *QUICK, "--metric", "roc_auc", "--out", "r")
     assert code == 0, err
     (folder / "new.csv").write_text("price,mol,active\n3,CCO,\n4,c1ccccc1C,1\n5,oops,0\n")
-    code, _, err = command("predict", "r", "new.csv")
+    code, _, err = command("predict", "r", "new.csv", "--strict")
     assert code == 1
-    assert "(--skip-unreadable goes on without them): line 4, 'oops'" in err
-    code, out, err = command("predict", "r", "new.csv", "--skip-unreadable")
+    assert "new.csv:4: 1 of 3 molecules cannot be read: line 4, 'oops'" in err
+    code, _, err = command("predict", "r", "new.csv", "--strict", "--skip-unreadable")
+    assert (code, "contradict each other" in err) == (1, True)
+    code, out, err = command("predict", "r", "new.csv")
     assert code == 0, err
-    assert out.startswith("2 predictions are in predictions.csv; 1 row could not be read\naccuracy  ")
+    assert out.startswith("2 predictions are in predictions.csv\naccuracy  ")
     assert "(1 graphs)" in out  # one target is empty, one molecule cannot be read
-    assert "line 4, 'oops'" in err
+    assert err == 'note: 1 of 3 rows could not be read; they are empty, and the column "unreadable" says why\n'
     table = rows(folder / "predictions.csv")
     assert [[row["price"], row["mol"], row["active"]] for row in table] == [
         ["3", "CCO", ""],
@@ -198,6 +201,22 @@ def test_molecules_from_table_to_table(command: Command, folder: Path, features:
     code, out, _ = command("predict", "r", "known.csv", "--target", "active")
     assert "accuracy  " in out
     assert "ROC-AUC  " in out
+
+
+def test_training_writes_the_reasons_to_a_file_and_prints_their_number(command: Command, folder: Path) -> None:
+    lines = [f"{'C' * n}O,0\nc1ccccc1{'C' * n},1" for n in range(1, 16)]
+    (folder / "train.csv").write_text("\n".join(["smiles,active", *lines, *(f"C{'(' * n},1" for n in range(1, 8))]))
+    code, _, err = command("train", "train.csv", *QUICK, "--out", "r")
+    assert (code, "--skip-unreadable" in err) == (1, True)  # training stays strict
+    code, _, err = command("train", "train.csv", "--skip-unreadable", *QUICK, "--out", "r")
+    assert code == 0, err
+    assert "note: the target is column 'active': no other was named" in err
+    assert "note: 7 of 37 molecules could not be read and are left out; the first: line 32, 'C(': " in err
+    assert err.count("'C(") == 1
+    assert "note: 7 rows without a graph, with the reasons: r/skipped.csv" in err
+    assert [row["graph"] for row in rows(folder / "r" / "skipped.csv")] == [str(row) for row in range(30, 37)]
+    assert all(row["reason"] for row in rows(folder / "r" / "skipped.csv"))
+    assert command("train", "--config", "r/config.toml", "--out", "r", "--overwrite")[0] == 0
 
 
 def test_predict_reads_as_the_training_did(command: Command, folder: Path) -> None:
@@ -235,11 +254,15 @@ def test_a_source_without_a_readable_row_still_gives_a_table_with_the_reasons(co
     assert command("train", "own.csv", *QUICK, "--out", "r")[0] == 0
     (folder / "bad.csv").write_text("smiles,active\noops,1\n")
     code, out, err = command("predict", "r", "bad.csv", "--skip-unreadable")
-    assert (code, out) == (0, "0 predictions are in predictions.csv; 1 row could not be read\n"), err
+    assert (code, out) == (0, "0 predictions are in predictions.csv\n"), err
     (row,) = rows(folder / "predictions.csv")
     assert [row["smiles"], row["predicted"], bool(row["unreadable"])] == ["oops", "", True]
-    code, _, err = command("embed", "r", "bad.csv", "--skip-unreadable", "--out", "e.npy")
+    code, _, err = command("embed", "r", "bad.csv", "--out", "e.npy")
     assert code == 0, err
+    assert "note: 1 of 1 rows could not be read; the numbers of these rows are NaN" in err
+    assert command("embed", "r", "bad.csv", "--strict")[0] == 1
+    assert command("embed", "r", "bad.csv", "--out", "e.csv")[0] == 0
+    assert bool(rows(folder / "e.csv")[0]["unreadable"])
     assert np.isnan(np.load(folder / "e.npy")).all(axis=1).tolist() == [True]
     code, _, err = command("evaluate", "r", "bad.csv", "--skip-unreadable")
     assert (code, err.splitlines()[-1]) == (1, "error: there are no graphs to score in bad.csv")
@@ -300,7 +323,7 @@ def test_graphs_in_json_are_scored_where_their_targets_are_known(command: Comman
     code, out, err = command("predict", "r", new)
     assert code == 0, err
     table = rows(folder / "predictions.csv")
-    assert list(table[0]) == ["graph", "height_true", "predicted_height"]
+    assert list(table[0]) == ["graph", "height_true", "predicted_height", "unreadable"]
     assert [row["height_true"] for row in table] == ["1.5", "", "2.5"]
     errors = [abs(float(row["predicted_height"]) - float(row["height_true"])) for row in (table[0], table[2])]
     assert f"MAE  {np.mean(errors):.5g}  (2 graphs)" in out
@@ -404,9 +427,14 @@ def test_only_options_that_a_command_has_are_suggested(command: Command, folder:
     (folder / "own.jsonl").write_text((line % (', "x": 1', "a") + line % (', "x": 2', "b")) * 10)
     (folder / "new.jsonl").write_text(line % (', "x": 1', "a") + line % ("", "b"))
     assert command("train", "own.jsonl", *QUICK, "--out", "r")[0] == 0
-    code, _, err = command("predict", "r", "new.jsonl")
+    code, _, err = command("evaluate", "r", "new.jsonl")
     assert code == 1
     assert "(--skip-unreadable leaves such graphs out, --fill-missing VALUE sets missing entries)" in err
+    code, _, err = command("predict", "r", "new.jsonl", "--strict")
+    assert code == 1
+    assert "(--fill-missing VALUE sets missing entries)" in err
+    assert command("predict", "r", "new.jsonl")[0] == 0
+    assert [bool(row["predicted"]) for row in rows(folder / "predictions.csv")] == [True, False]
     code, _, err = command("data", "describe", "new.csv")
     advice = "(--skip-missing leaves them out, --fill-missing VALUE sets them, --ignore-targets reads no targets)"
     assert advice in err
@@ -464,3 +492,26 @@ def test_a_run_of_version_0_1_0_still_predicts_and_shows_its_results(command: Co
     assert code == 0, err
     assert "this run is finished already" in err
     assert out.startswith("test accuracy  0.6667  (18 graphs)\nvalidation accuracy  0.6842  (19 graphs)\n")
+
+
+def test_the_scale_of_the_training_graphs_is_kept_with_the_model(command: Command, folder: Path) -> None:
+    documents = [
+        {"nodes": [{"id": k, "mass": 1000 + k * (1 + number % 2)} for k in range(4)], "target": "ab"[number % 2]}
+        for number in range(40)
+    ]
+    for document in documents:
+        document["edges"] = [{"source": k, "target": k + 1} for k in range(3)]
+    (folder / "graphs.jsonl").write_text("\n".join(map(json.dumps, documents)))
+    code, _, err = command("train", "graphs.jsonl", *QUICK, "--scale", "standard", "--out", "run")
+    assert code == 0, err
+    scale = TrainedModel.load(folder / "run" / "model.safetensors").feature_spec["scale"]
+    assert 1000 < scale["center"][0] < 1005
+    command("predict", "run", "graphs.jsonl", "--out", "all.csv")
+    (folder / "one.jsonl").write_text(json.dumps(documents[7]))
+    command("predict", "run", "one.jsonl", "--out", "one.csv")
+    assert rows(folder / "one.csv")[0]["p_a"] == rows(folder / "all.csv")[7]["p_a"]
+    code, out, err = command("predict", "run", "--part", "test", "--out", "part.csv")
+    assert code == 0, err
+    assert "4 predictions" in out
+    code, _, err = command("train", "MUTAG", "--scale", "standard")
+    assert (code, "scale=standard is for numbers of nodes" in err) == (1, True)

@@ -41,6 +41,14 @@ def test_the_time_left_lies_between_patience_and_the_last_epoch(
     assert last.endswith("best epoch 2, 0:00:12 to 0:03:08 left")  # 10 - 4 or 94 epochs of two seconds
 
 
+def test_equal_times_left_are_one_time(clock: list[float], capsys: pytest.CaptureFixture) -> None:
+    progress = TrainingProgress(TrainConfig(max_epochs=11, patience=50))
+    for number in (1, 6):  # the last line of a log, 10 s after the first
+        clock[0] = 2.0 * number
+        progress.on_epoch_end(epoch(number, 1 / number))
+    assert capsys.readouterr().err.splitlines()[-1].endswith("best epoch 6, 0:00:10 left")
+
+
 def test_the_best_epoch_may_lie_before_an_interruption(clock: list[float], capsys: pytest.CaptureFixture) -> None:
     progress = TrainingProgress(CONFIG, [epoch(1, 0.2), epoch(2, 0.3)])
     progress.on_epoch_end(epoch(3, 0.4))
@@ -77,7 +85,7 @@ def test_a_terminal_of_80_columns_shows_epoch_bar_time_left_and_all_figures(
     with terminal.capture() as shown:
         terminal.print(progress.display)
     bar, figures = (line.rstrip() for line in shown.get().splitlines())
-    assert re.fullmatch(r"epoch 500/500 ━{20} 0:00:00 to 0:00:00 left", bar)
+    assert re.fullmatch(r"epoch 500/500 ━{20} 0:00:00 left", bar)
     assert figures == f"loss 1, validation 0.002, {METRICS[metric].label} 0.5000, best epoch 499"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -28,8 +29,8 @@ def run(*arguments: object) -> tuple[int, str]:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with runs: classes, an ensemble, values and labels."""
     folder = tmp_path_factory.mktemp("runs")
-    lines = [f"{s},{len(s)}.5,{int('O' in s)},{int(len(s) > 4)}" for s in SMILES]
-    (folder / "mols.csv").write_text("\n".join(["smiles,size,o,long", *lines]))
+    lines = [f"{s},{len(s)}.5,{int('O' in s)},{int(len(s) > 4)},CMP-{n}" for n, s in enumerate(SMILES)]
+    (folder / "mols.csv").write_text("\n".join(["smiles,size,o,long,id", *lines]))
     short = ("--epochs", 1, "--hidden", 16, "--layers", 2)
     torch.set_default_dtype(torch.float32)
     with pytest.MonkeyPatch.context() as patch:
@@ -158,13 +159,27 @@ def test_explanations_of_a_part_have_the_rows_of_the_source(runs: Path, tmp_path
     assert sorted({int(row["graph"]) for row in found}) == sorted(split["test"])
 
 
+def test_graphs_are_rows_and_ranges_of_them(runs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "e.csv"
+    code, output = run("explain", runs / "classes", "MUTAG", "--graphs", "0-3, 2-4,9", "--out", out)
+    assert code == 0, output
+    assert [row["graph"] for row in rows(out) if row["kind"] == "output"] == ["0", "1", "2", "3", "4", "9"]
+    split = json.loads((runs / "values" / "split.json").read_text(encoding="utf-8"))
+    last = max(split["test"])
+    assert run("explain", runs / "values", "--part", "test", "--graphs", f"0-{last}", "--out", out)[0] == 0
+    assert {int(row["graph"]) for row in rows(out)} == set(split["test"])  # a range may span rows of other parts
+    for wrong in ("3-0", "0-188", "1-2-3", "-1", "0-"):
+        code, output = run("explain", runs / "classes", "MUTAG", f"--graphs={wrong}", "--out", out)
+        assert (code, f"'{wrong}' is no id and no row with a graph" in " ".join(output.split())) == (1, True), wrong
+
+
 def test_unknown_graphs_and_formats_are_refused(runs: Path, tmp_path: Path) -> None:
     code, output = run("explain", runs / "classes", "MUTAG", "--graphs", "3,999", "--out", tmp_path / "e.csv")
     assert code == 1
-    assert "'999' is no row with a graph; there are rows from 0 to 187" in output
+    assert "'999' is no id and no row with a graph; there are rows from 0 to 187" in output
     code, output = run("explain", runs / "classes", "MUTAG", "--graphs", "3,²", "--out", tmp_path / "e.csv")
     assert code == 1
-    assert "'²' is no row with a graph" in output
+    assert "'²' is no id and no row with a graph" in output
     code, output = run("explain", runs / "classes", "MUTAG", "--out", tmp_path / "e.pdf")
     assert code == 1
     assert "expected a name that ends in .csv, .json, .html" in output
@@ -184,3 +199,68 @@ def test_figures_of_a_run_are_images(runs: Path, tmp_path: Path, monkeypatch: py
     code, output = run("figure", runs / "classes", "--out", tmp_path / "x.svg", "--picture", "nothing")
     assert code == 1
     assert "expected one of confusion" in output
+
+
+def test_graphs_are_named_and_chosen_by_their_ids_or_by_ranges_of_rows(runs: Path, tmp_path: Path) -> None:
+    source = runs / "mols.csv"
+    code, output = run("explain", runs / "values", source, "--graphs", "CMP-3,0-2", "--out", tmp_path / "e.csv")
+    assert code == 0, output
+    outputs = [row for row in rows(tmp_path / "e.csv") if row["kind"] == "output"]
+    assert [(row["graph"], row["name"]) for row in outputs] == [(str(n), f"CMP-{n}") for n in (3, 0, 1, 2)]
+    code, output = run("explain", runs / "values", source, "--graphs", "CMP-99", "--out", tmp_path / "e.csv")
+    assert (code, "'CMP-99' is no id and no row with a graph" in output) == (1, True)
+    page = tmp_path / "page.html"
+    assert run("report", runs / "values", source, "--graphs", 2, "--out", page)[0] == 0
+    assert '"name":"CMP-' in page.read_text(encoding="utf-8")
+
+
+def test_a_molecule_without_an_id_is_named_by_its_row_on_a_page_and_by_its_smiles_in_a_table(
+    runs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "plain.csv").write_text("smiles\nCCO\nCCN\n")
+    assert run("explain", runs / "values", tmp_path / "plain.csv", "--out", tmp_path / "e.html")[0] == 0
+    assert '"name":"graph 1"' in (tmp_path / "e.html").read_text(encoding="utf-8")
+    assert run("explain", runs / "values", tmp_path / "plain.csv", "--out", tmp_path / "e.csv")[0] == 0
+    assert {row["name"] for row in rows(tmp_path / "e.csv")} == {"CCO", "CCN"}
+
+
+def test_the_label_that_is_explained_can_be_chosen(runs: Path, tmp_path: Path) -> None:
+    chosen = ("--graphs", "0", "--label", "long")
+    source = runs / "mols.csv"
+    assert run("explain", runs / "labels", source, *chosen, "--out", tmp_path / "e.csv")[0] == 0
+    assert [name for name in rows(tmp_path / "e.csv")[0] if name.startswith("adds")] == ["adds_to_long"]
+    assert run("explain", runs / "labels", source, *chosen, "--out", tmp_path / "e.json")[0] == 0
+    (entry,) = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))
+    assert list(entry["output"]) == ["long"]
+    for command in ("explain", "report"):
+        page = tmp_path / f"{command}.html"
+        code, output = run(command, runs / "labels", source, "--label", "long", "--graphs", 2, "--out", page)
+        assert code == 0, output
+        assert '<option value="1" selected>long</option>' in page.read_text(encoding="utf-8")
+        code, output = run(command, runs / "labels", source, "--label", "lonk", "--graphs", 2, "--out", page)
+        assert (code, "unknown label 'lonk', expected one of o, long; did you mean 'long'?" in output) == (1, True)
+
+
+def test_the_title_names_the_target_and_the_day_and_the_settings_have_the_metric_that_was_used(
+    runs: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(runs / "values", tmp_path / "mine")
+    for file in ("record.json", "model.safetensors"):
+        os.utime(tmp_path / "mine" / file, (1_700_000_000, 1_700_000_000))
+    pages = []
+    for name in ("one.html", "two.html"):
+        assert run("report", tmp_path / "mine", "--graphs", 0, "--out", tmp_path / name)[0] == 0
+        pages.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert "<h1>BankGCN on mols: size, trained 2023-11-14</h1>" in pages[0]
+    assert "<dt>train.metric</dt><dd>mae</dd>" in pages[0]
+    assert pages[0] == pages[1]  # the day on which a page is made is no part of it
+
+
+def test_explanations_as_a_page_name_what_needs_a_missing_library(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bankgcn.extras.is_installed", lambda module: module != "plotly")
+    code, output = run("explain", runs / "classes", "MUTAG", "--out", tmp_path / "e.html")
+    assert code == 1
+    assert "the page of bankgcn explain needs" in output
+    assert "bankgcn report needs" not in output

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.table_output import check_output, write_columns
+from bankgcn.cli.table_output import check_output, check_spreadsheet_safe, safe_cell, write_columns
 from bankgcn.files.tables import Columns
 
 COLUMNS: Columns = [("id", ["x", "ü,\n"]), ("predicted", ["a", None]), ("p_a", [1 / 3, None])]
@@ -69,3 +69,26 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="two columns 'predicted': choose the columns of the input to keep by --keep"):
         write_columns(tmp_path / "t.csv", [("predicted", ["a"]), ("predicted", ["b"])])
     assert not (tmp_path / "t.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-", "+", "--1", "-1e"]
+)
+def test_text_that_would_be_a_formula_gets_an_apostrophe(text: str) -> None:
+    assert safe_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("cell", ["-1.5", "+3", "-.5e-3", "CCO", "a=b", "", "'=1", -1.5, 0, None])
+def test_numbers_and_other_text_stay(cell: str | float | None) -> None:
+    assert safe_cell(cell) is cell
+
+
+def test_names_and_cells_of_a_table_are_made_safe_on_request(tmp_path: Path) -> None:
+    columns: Columns = [("=id", ["=1+1", "-7"]), ("p_a", [-0.5, None])]
+    write_columns(tmp_path / "t.csv", columns)
+    assert (tmp_path / "t.csv").read_text() == "=id,p_a\n=1+1,-0.5\n-7,\n"
+    write_columns(tmp_path / "t.csv", columns, spreadsheet_safe=True)
+    assert (tmp_path / "t.csv").read_text() == "'=id,p_a\n'=1+1,-0.5\n-7,\n"
+    check_spreadsheet_safe(Path("-"), True)
+    with pytest.raises(ValueError, match="--spreadsheet-safe is for CSV"):
+        check_spreadsheet_safe(tmp_path / "t.parquet", True)

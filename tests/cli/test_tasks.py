@@ -93,7 +93,7 @@ def test_several_values_have_a_column_each(command: Command, folder: Path, table
     code, out, err = command("predict", "r", table, "--target", "charge,price", "--out", "p.csv")
     assert code == 0, err
     first = rows(folder / "p.csv")[0]
-    assert list(first)[5:] == ["predicted_price", "predicted_charge"]
+    assert list(first)[5:] == ["predicted_price", "predicted_charge", "unreadable"]
     assert (first["charge"], first["price"]) == ("-1", "10.0")
     assert "R2  " in out
 
@@ -107,7 +107,7 @@ def test_labels_may_be_missing_and_are_predicted_as_probabilities(command: Comma
     assert code == 0, err
     assert "average precision  " in out
     predicted = rows(folder / "p.csv")
-    assert list(predicted[0]) == ["smiles", "price", "charge", "ring", "odd", "p_ring", "p_odd"]
+    assert list(predicted[0]) == ["smiles", "price", "charge", "ring", "odd", "p_ring", "p_odd", "unreadable"]
     assert all(0 <= float(row[name]) <= 1 for row in predicted for name in ("p_ring", "p_odd"))
     assert sum(row["odd"] == "" for row in predicted) == 5
     code, out, err = command("predict", "r", table, "--target", "ring", "--out", "p.csv")

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +101,29 @@ def test_ctrl_c_says_how_to_resume(command: Command, monkeypatch: pytest.MonkeyP
     code, _, err = command("tune", "MUTAG", "--out", "s", "--trials", 4)
     assert code == 130
     assert "interrupted after 0 of 4 trials; to resume: bankgcn tune --out s --workers 1" in err
+
+
+def test_after_ctrl_c_the_bar_is_gone_before_anything_is_printed(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bankgcn.cli import tune
+    from bankgcn.experiments.tuning import study
+
+    class Bar(tune.TuneProgress):
+        def __exit__(self, *error: Any) -> None:
+            super().__exit__(*error)
+            events.append("bar ends")
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    events: list[str] = []
+    monkeypatch.setattr(study, "run_trials", interrupted)
+    monkeypatch.setattr(tune, "TuneProgress", Bar)
+    monkeypatch.setattr(tune, "say", lambda message, **_: events.append(message))
+    assert command("tune", "MUTAG", "--out", "s", "--trials", 4)[0] == 130
+    assert events[-2] == "bar ends"
+    assert events[-1].startswith("interrupted after 0 of 4 trials")
 
 
 @pytest.mark.slow

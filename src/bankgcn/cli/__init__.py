@@ -12,13 +12,16 @@ import typer
 from bankgcn import __version__
 from bankgcn.cli.commands import COMMANDS, LazyGroup
 
+PROGRAM = "bankgcn"
+"""What messages call the program, also if it was started by ``python -m bankgcn``."""
+
 app = typer.Typer(
-    name="bankgcn",
+    name=PROGRAM,
     help="Learn a spectral filter bank for your graphs.",
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
-    add_completion=False,
+    rich_markup_mode=None,  # errors as plain text, as the help is
     pretty_exceptions_enable=False,
 )
 
@@ -49,7 +52,7 @@ def _root(
 def main() -> None:
     """Run the command line."""
     try:
-        app()
+        app(prog_name=PROGRAM)
     except SystemExit as end:
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
             # A gloo thread that outlives its process group can abort Python during shutdown, after all work is done.

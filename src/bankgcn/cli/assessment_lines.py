@@ -2,45 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bankgcn.metrics import METRICS
-from bankgcn.training.assessment import Assessment, ClassAssessment
+from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment
 
 CLASSES_SHOWN = 20
+TARGETS_SHOWN = 40
+LABEL_COLUMNS = (*(("graphs", 6), ("positive", 8), ("ROC-AUC", 7), ("avg. prec.", 10), ("MCC", 7), ("threshold", 9)),)
+VALUE_COLUMNS = (("graphs", 6), ("MAE", 10), ("RMSE", 10), ("R2", 9), ("MAE of mean", 11))
 NAME_WIDTH = 24  # characters of the name of a class
 LINE_WIDTH = 80
 
 
 def assessment_lines(assessment: Assessment) -> list[str]:
-    """The interval of the score, the score of a constant prediction, further scores, and the recall of each class."""
+    """The interval of the score, the score of a constant prediction, further scores, and a row of each class or target.
+
+    A single value has no row: its scores are those of the task.
+    """
     metric = METRICS[assessment.metric]
     lines = []
     if assessment.interval is not None:
         low, high = map(metric.text, assessment.interval)
         lines.append(f"95 % interval of the {metric.label}  {low} to {high}")
     lines.append(f"{metric.label} of {assessment.baseline}  {metric.text(assessment.baseline_score)}")
-    others = [name for name in assessment.scores if name != assessment.metric]
-    lines += [f"{METRICS[name].label}  {METRICS[name].text(assessment.scores[name])}" for name in others]
-    return [*lines, *_class_lines(assessment.classes)]
-
-
-def assessment_warnings(assessment: Assessment) -> list[str]:
-    """What a reader of the score must know: the model is not better than a constant prediction."""
-    warnings = []
-    predicted = _predicted_classes(assessment)
-    label = METRICS[assessment.metric].label
-    if len(predicted) == 1 and len(assessment.classes) > 1:
-        warnings.append(
-            f"the model predicts {predicted.pop()!r} for all {assessment.graphs:,} graphs; if one class is rare, "
-            "--class-weight balanced gives it more weight"
+    for name in assessment.others:
+        lines.append(
+            f"{METRICS[name].label}{_of_rarer(name, assessment)}  {METRICS[name].text(assessment.scores[name])}"
         )
-    elif not assessment.beats_baseline:
-        warnings.append(f"the {label} is not better than that of {assessment.baseline}")
-    return warnings
+    if assessment.threshold is not None:
+        name = assessment.classes[1].name
+        lines.append(f"threshold of {name!r}, chosen on the validation graphs  {assessment.threshold:.4g}")
+    rows = assessment.targets if len(assessment.targets) > 1 else ()
+    return [*lines, *_class_lines(assessment.classes), *_target_lines(rows)]
 
 
-def _predicted_classes(assessment: Assessment) -> set[str]:
-    correct = {row.name for row in assessment.classes if row.recall}
-    return correct.union(*(row.mistaken_for for row in assessment.classes))
+def _of_rarer(name: str, assessment: Assessment) -> str:
+    """Which of two classes an average precision is about, and what guessing gives: the share of the class."""
+    if name != "average_precision" or len(assessment.classes) != 2:
+        return ""
+    first, second = assessment.classes
+    rarer = second if second.graphs <= first.graphs else first
+    return f" of {rarer.name!r} (guessing: {rarer.graphs / max(assessment.graphs, 1):.4f})"
+
+
+def _target_lines(targets: Sequence[TargetAssessment]) -> list[str]:
+    """A row for each value or label, with its own scores."""
+    if not targets:
+        return []
+    width = min(NAME_WIDTH, max(len("target"), *(len(row.name) for row in targets)))
+    labels = targets[0].positive is not None
+    columns = LABEL_COLUMNS if labels else VALUE_COLUMNS
+    lines = [f"{'label' if labels else 'target':<{width}}  " + "  ".join(f"{title:>{size}}" for title, size in columns)]
+    for row in targets[:TARGETS_SHOWN]:
+        cells = _label_cells(row) if labels else _value_cells(row)
+        sizes = (size for _, size in columns)
+        lines.append(f"{_cut(row.name):<{width}}  " + "  ".join(f"{c:>{s}}" for c, s in zip(cells, sizes, strict=True)))
+    more = len(targets) - TARGETS_SHOWN
+    return [*lines, f"and {more:,} more targets"] if more > 0 else lines
+
+
+def _label_cells(row: TargetAssessment) -> list[str]:
+    threshold = "-" if row.threshold is None else f"{row.threshold:.4f}"
+    scores = [METRICS[name].text(row.scores.get(name)) for name in ("roc_auc", "average_precision", "mcc")]
+    return [f"{row.graphs:,}", f"{row.positive:,}", *scores, threshold]
+
+
+def _value_cells(row: TargetAssessment) -> list[str]:
+    scores = [METRICS[name].text(row.scores.get(name)) for name in ("mae", "rmse", "r2")]
+    return [f"{row.graphs:,}", *scores, METRICS["mae"].text(row.baseline_scores.get("mae"))]
 
 
 def _class_lines(classes: tuple[ClassAssessment, ...]) -> list[str]:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from bankgcn.choices import pick
 from bankgcn.cli.bench_progress import BenchProgress
 from bankgcn.cli.bench_table import case_table, case_title, introduction, thread_lines
+from bankgcn.cli.messages import terminal_text
 from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
 from bankgcn.cli.paper_options import names_in
@@ -80,7 +80,7 @@ def bench(
     torch.set_num_threads(1)
     console = Console(highlight=False, stderr=is_standard_output(json_file))
     results: dict[str, Any] = {"cases": [], "growth": {}, "machine": _machine(), "protocol": asdict(protocol)}
-    console.print(Text(introduction(protocol)))
+    console.print(terminal_text(introduction(protocol), lines=True))
     with BenchProgress(protocol.estimate()) as progress:
         for name in protocol.cases:
             results["cases"].append(_bench_case(console, progress, name, protocol, data_root))
@@ -89,11 +89,11 @@ def bench(
             results["growth"] = growth(max_edges=protocol.max_edges)
     if results["growth"]:
         exponents = ", ".join(f"{name} {fit['exponent']:.2f}" for name, fit in results["growth"].items())
-        console.print(Text(f"exponents of the time of a filter: {exponents}"))
+        console.print(terminal_text(f"exponents of the time of a filter: {exponents}"))
     if json_file is not None:
         with open_output(json_file) as file:
             file.write(json.dumps(results, indent=1).encode() + b"\n")
-        console.print(Text(f"all figures: {named(json_file)}"), soft_wrap=True)
+        console.print(terminal_text(f"all figures: {named(json_file)}"), soft_wrap=True)
 
 
 def _protocol(cases: str | None, models: str | None, quick: bool, numbers: dict[str, int | None]) -> Protocol:
@@ -136,14 +136,14 @@ def _bench_case(
     batching = batching_seconds(graphs, case.batch_size)
     medians = {contender: median(times) for contender, times in batching.items()}
     with progress.hidden():
-        console.print(Text(case_title(result, protocol)))
+        console.print(terminal_text(case_title(result, protocol)))
         console.print(case_table(result, protocol))
         for line in thread_lines(threads):
-            console.print(Text(line), soft_wrap=True)
+            console.print(terminal_text(line), soft_wrap=True)
         for note in result.notes:
-            console.print(Text(f"note: {note}"), soft_wrap=True)
+            console.print(terminal_text(f"note: {note}"), soft_wrap=True)
         times = ", ".join(f"{contender} {1000 * seconds:.1f} ms" for contender, seconds in medians.items())
-        console.print(Text(f"loading {loading:.3f} s; batches of an epoch: {times}\n"))
+        console.print(terminal_text(f"loading {loading:.3f} s; batches of an epoch: {times}\n", lines=True))
     values = result.to_dict() | {"load_s": loading, "batching_s": medians}
     return values if threads is None else values | {"threads": threads}
 

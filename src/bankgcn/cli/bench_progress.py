@@ -10,7 +10,8 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.text import Text
+
+from bankgcn.cli.messages import terminal_text
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -72,7 +73,7 @@ class BenchProgress:
         self.bar.update(self.task, completed=self.done, description=description, left=left, refresh=True)
         if self.bar.disable and now - self.printed >= SECONDS_BETWEEN_LINES:
             self.printed = now
-            self.console.print(Text(", ".join(filter(None, (description, left)))), soft_wrap=True)
+            self.console.print(terminal_text(", ".join(filter(None, (description, left)))), soft_wrap=True)
 
     def _time_left(self, now: float) -> str:
         """Empty before the second step is done."""

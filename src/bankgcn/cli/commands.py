@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import typer
 
 from bankgcn.cli.errors import ReportingGroup
-from bankgcn.cli.help_text import HelpCommand
+from bankgcn.cli.help_text import HelpCommand, HelpGroup, PlainHelp
 
 
 class Row(NamedTuple):
@@ -97,7 +97,7 @@ COMMANDS: dict[str, Row] = {
 }
 
 
-class LazyGroup(ReportingGroup):
+class LazyGroup(PlainHelp, ReportingGroup):
     """A group that loads a command when it is run; the list of commands needs the rows alone."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -114,6 +114,7 @@ def load_command(name: str) -> Any:
     if isinstance(found, typer.Typer):
         for command in found.registered_commands:
             command.cls = HelpCommand
+        found.info.cls = HelpGroup
         return typer.main.get_command(found)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single.command(name, cls=HelpCommand)(found)

@@ -12,7 +12,7 @@ from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import FILE, GRAPHS, OFFERED, PROTOCOL, ComparisonSettings, stored_comparison
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, with_settings
-from bankgcn.cli.output import print_text
+from bankgcn.cli.output import check_not_input, print_text
 from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
 from bankgcn.cli.settings import DATA_ROOT, SOURCE, translate_option_names
 from bankgcn.cli.stored import check_store
@@ -82,6 +82,7 @@ def compare(
     from bankgcn.nn.network import check_available  # with PyTorch, which --help does not need
 
     pick(WRITERS, form, "format")
+    check_not_input(out, sources=(source, flags.get("test")), store=store, data_root=data_root)
     if engine == "ray":
         require("ray", "--engine ray")
     flags |= {SOURCE: source, DATA_ROOT: None if data_root is None else str(data_root), "models": models}
@@ -137,10 +138,10 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
 
     Returns:
         The settings with the fingerprint of the graphs; and with the task that the targets look like, if its metric is
-        not the default.
+        not the default; and with the metric and the threshold that skewed targets call for.
     """
     from bankgcn.cli.reading import load_graphs
-    from bankgcn.cli.run_report import show_graphs
+    from bankgcn.cli.run_report import choose_by_data, show_graphs
     from bankgcn.training.prepare import Loader, prepare
 
     _check_records(settings, folder)
@@ -149,10 +150,13 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
         prepared = [prepare(spec, load) for spec in settings.specs.values()]
     run = prepared[0]
     show_graphs(run)
+    free = [] if settings[GRAPHS] else [name for name in ("metric", "threshold") if name not in settings.given]
+    chosen = choose_by_data(run, free)
     if not len(run.split.test):
         raise ValueError("the split leaves no test graphs, so that models cannot be compared (--ratios)")
     settings = settings.with_(**{GRAPHS: run.fingerprint})
-    return settings if run.task.metric == run.spec.train.metric else settings.with_(task=run.task.kind)
+    settings = settings if run.task.metric == run.spec.train.metric else settings.with_(task=run.task.kind)
+    return settings.with_(**chosen)
 
 
 def _check_records(settings: ComparisonSettings, folder: Path) -> None:

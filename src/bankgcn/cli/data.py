@@ -11,12 +11,14 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table as RichTable
-from rich.text import Text
 
+from bankgcn.cli.messages import terminal_text
 from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
 from bankgcn.cli.settings import READING
+from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Dataset
+from bankgcn.data.edge_data import BONDS, edge_note
 from bankgcn.data.statistics import Statistics
 from bankgcn.training.setting_names import PLACES
 from bankgcn.training.spec import ReaderOptions
@@ -36,16 +38,23 @@ def list_datasets(data_root: DataRoot = None) -> None:
     """List the datasets of the catalogue, and whether they are on this machine."""
     table = RichTable("dataset", "here", "content", box=None, pad_edge=False)
     for entry in CATALOG.values():
-        table.add_row(Text(entry.name), _presence(entry, data_root), Text(entry.summary))
+        table.add_row(terminal_text(entry.name), _presence(entry, data_root), terminal_text(entry.summary))
     console = Console(highlight=False)
     console.print(table)
-    console.print(Text(f"searched: {', '.join(map(str, data_roots(data_root)))}"), soft_wrap=True)
+    console.print(terminal_text(f"searched: {', '.join(map(str, data_roots(data_root)))}"), soft_wrap=True)
 
 
 @app.command()
 @with_settings({"task": PLACES["task"], **{name: READING[name] for name in READING if name != "ignore_weights"}})
 def describe(
-    source: Annotated[str, typer.Argument(help="Name of a dataset, or path of a file or folder.", metavar="NAME")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help=f"Name of a dataset, or path of a file or folder. {FROM_STANDARD_INPUT}",
+            metavar="NAME",
+            callback=source_argument,
+        ),
+    ],
     data_root: DataRoot = None,
     ignore_targets: IgnoreTargets = False,
     task: str | None = None,
@@ -62,12 +71,12 @@ def describe(
     console = Console(highlight=False)
     entry = found.entry
     title = f"{entry.name}: {entry.summary}" if entry else graphs.name or found.name
-    console.print(Text(title, style="bold"), soft_wrap=True)
+    console.print(terminal_text(title, style="bold"), soft_wrap=True)
     for note in graphs.notes:
-        console.print(Text(f"note: {note}", style="yellow"), soft_wrap=True)
+        console.print(terminal_text(f"note: {note}", style="yellow"), soft_wrap=True)
     console.print(_statistics(Statistics.of(graphs), entry.published if entry else None))
     for name, value in _facts(found, graphs).items():
-        console.print(Text(f"{name:<12} {value}"), soft_wrap=True)
+        console.print(terminal_text(f"{name:<12} {value}", lines=name == "cite"), soft_wrap=True)
 
 
 @app.command("fetch")
@@ -84,7 +93,7 @@ def fetch_by_name(
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task(name, total=None)
         path = fetch_dataset(name, data_root, lambda done, total: bar.update(task, completed=done, total=total))
-    Console().print(Text(f"{name} is at {path}"), soft_wrap=True)
+    Console().print(terminal_text(f"{name} is at {path}"), soft_wrap=True)
 
 
 def _presence(entry: Dataset, data_root: Path | None) -> str:
@@ -110,7 +119,7 @@ def _statistics(ours: Statistics, published: Statistics | None) -> RichTable:
     differing = ours.differing(published)
     for field in fields(ours):
         figures = (_figure(getattr(statistics, field.name)) for statistics in (ours, published))
-        flag = Text("differs", style="bold red") if field.name in differing else ""
+        flag = terminal_text("differs", style="bold red") if field.name in differing else ""
         table.add_row(TITLES.get(field.name, field.name), *figures, flag)
     return table
 
@@ -127,15 +136,27 @@ def _facts(found: Source, graphs: GraphSet) -> dict[str, str]:
     else:
         labels = sum(graphs.label_widths)
         facts |= {"features": f"{graphs.num_attributes} numbers and {labels} one-hot columns per node"}
+    if found.entry is not None and (carried := _edge_data(found, graphs)):
+        facts["edges"] = carried[0]
     facts["found"] = str(found.path) if found.path else "comes with the package"
     if found.path:
         facts["read as"] = found.kind
     if found.entry is not None and found.entry.sha256 and found.path and found.path.is_file():
         facts["checksum"] = _checksum(found.path, found.entry.sha256)
+    from bankgcn.data.duplicates import Duplicates
+
+    facts["duplicates"] = Duplicates.of(graphs).summary() or "none: all graphs differ"
     facts["fingerprint"] = graphs.fingerprint
     if found.entry is not None and found.entry.citation:
         facts["cite"] = found.entry.citation.replace("\n", "\n" + " " * 13)
     return facts
+
+
+def _edge_data(found: Source, graphs: GraphSet) -> tuple[str, ...]:
+    """What the edges of a dataset of the catalogue carry; those of other sets have a note."""
+    if found.holds_molecules:
+        return edge_note(BONDS, "bonds")
+    return edge_note(() if graphs.edge_labels is None else ["labels"])
 
 
 def _checksum(path: Path, expected: str) -> str:

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
+from bankgcn.cli.messages import say
+from bankgcn.cli.output import VERIFIED, check_not_input
 from bankgcn.cli.stored import read_records
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
-
-VERIFIED = "verify.json"
-"""The file of ``bankgcn verify --json`` in a packed folder; the page shows it if it is there."""
 
 
 def write_page(
@@ -30,6 +29,7 @@ def write_page(
     from bankgcn.experiments.verify import read_verification
     from bankgcn.report.document import FOLDER, write_document
 
+    check_not_input(out, store=folder)
     records = read_records(folder)
     verified = folder / VERIFIED
     document = write_document(records, search_runs, read_verification(verified) if verified.exists() else None)
@@ -39,4 +39,4 @@ def write_page(
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as file:
             file.write(content)
-    typer.echo(f"{len(records):,} records; written to {out} with {len(document.pictures)} pictures")
+    say(f"{len(records):,} records; written to {out} with {len(document.pictures)} pictures")

@@ -15,6 +15,7 @@ FAILED, INTERRUPTED = 1, 130
 
 OPTION_OF_KEYWORD = {
     'unreadable="skip"': "--skip-unreadable",
+    'missing_words="WORD"': "--missing-words WORD",
     'missing="skip"': "--skip-missing",
     'fill_missing="VALUE"': "--fill-missing VALUE",
     'asymmetric="symmetrise"': "--symmetrise",
@@ -45,6 +46,11 @@ class ReportingGroup(TyperGroup):
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             _print_error(f"error: {where}{error.strerror or error}")
+            raise typer.Exit(FAILED) from error
+        except RuntimeError as error:
+            if not str(error).startswith("Symlink loop"):  # Path.resolve has no error of its own for them
+                raise
+            _print_error(f"error: {str(error).removeprefix('Symlink loop from ')}: the symbolic link leads to itself")
             raise typer.Exit(FAILED) from error
         except (ValueError, ImportError) as error:
             _print_error(f"error: {_translate_keywords(self.commands[ctx.invoked_subcommand], str(error))}")
@@ -78,6 +84,6 @@ def _translate_keywords(command: Any, message: str) -> str:
 
 
 def _options(command: Any) -> set[str]:
-    """The options of a command, or of all commands in a group."""
-    own = {name for parameter in command.params for name in parameter.opts}
+    """The options that a command lists, or all commands in a group."""
+    own = {name for row in command.params if not getattr(row, "hidden", False) for name in row.opts}
     return own.union(*(_options(inner) for inner in getattr(command, "commands", {}).values()))

@@ -10,7 +10,7 @@ import typer
 
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, Threads, with_settings
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output
 from bankgcn.cli.predict import APPLYING, Part, RunArgument, SourceArgument
 from bankgcn.metrics import METRICS
 
@@ -43,15 +43,45 @@ def evaluate(
 
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
+    check_not_input(json_file, run=run, sources=(source, *ensemble.sources), data_root=data_root)
     found = read_input(ensemble, source, data_root, flags, part=part, need_targets=True)
     if not len(found.graphs):
         where = source if part is None else f"the part {part!r} of {run}"
         raise ValueError(f"there are no graphs to score in {where}")
-    assessment = show_assessment(ensemble, found, to_stderr=is_standard_output(json_file))
+    to_stderr = is_standard_output(json_file)
+    assessment = show_assessment(ensemble, found, to_stderr=to_stderr)
+    figures = assessment.to_dict()
+    if part is None:
+        figures["unseen"] = _show_unseen(ensemble, found, to_stderr)
     if json_file is not None:
         with open_output(json_file) as file:
-            file.write(json.dumps(assessment.to_dict(), indent=2, allow_nan=False).encode() + b"\n")
+            file.write(json.dumps(figures, indent=2, allow_nan=False).encode() + b"\n")
         say(f"the figures are in {named(json_file)}", stderr=True)
+
+
+def _show_unseen(ensemble: Ensemble, found: ModelInput, to_stderr: bool) -> dict[str, Any]:
+    """Print the score without the graphs that are equal to training or validation graphs, if there are any.
+
+    Returns:
+        The number of seen graphs, and the same figures without them; ``None`` if all graphs are seen, or none is.
+    """
+    from bankgcn.training.assessment import assess
+
+    known, y = found.truth(ensemble.task)
+    seen = ensemble.seen(found.graphs[known])
+    count, total = int(seen.sum()), len(seen)
+    if not count:
+        return {"seen_graphs": 0, "without_them": None}
+    learned = f"{count:,} of {total:,} graphs are equal to graphs that the model was trained or selected on"
+    if count == total:
+        say(f"warning: {learned}: this score says nothing about new graphs", stderr=True)
+        return {"seen_graphs": count, "without_them": None}
+    mean, _ = found.take(known[~seen]).predictions(ensemble)
+    without = assess(ensemble.task, mean, y[~seen], ensemble.first.constant)
+    say(f"warning: {learned}, so the score above flatters", stderr=True)
+    metric = METRICS[without.metric]
+    say(f"without them: {metric.label}  {metric.text(without.score)}  ({total - count:,} graphs)", stderr=to_stderr)
+    return {"seen_graphs": count, "without_them": without.to_dict()}
 
 
 def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_stderr: bool = False) -> Assessment:
@@ -66,7 +96,7 @@ def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_
     Raises:
         ValueError: No target is known, or targets do not fit the models.
     """
-    from bankgcn.cli.assessment_lines import assessment_lines, assessment_warnings
+    from bankgcn.cli.assessment_lines import assessment_lines
     from bankgcn.training.assessment import assess
 
     known, y = found.truth(ensemble.task)
@@ -81,6 +111,7 @@ def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_
     say(f"{prefix}{metric.label}  {score}  ({assessment.graphs:,} graphs)", stderr=to_stderr)
     for line in assessment_lines(assessment):
         say(line, stderr=to_stderr)
-    for warning in assessment_warnings(assessment):
+    balanced = ensemble.spec is not None and ensemble.spec.train.class_weight is not None
+    for warning in assessment.warnings(balanced):
         say(f"warning: {warning}", stderr=True)
     return assessment

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from bankgcn.choices import pick
 from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import ModelInput, read_input
 from bankgcn.report.page.browser import Examined
 from bankgcn.report.page.run_page import RunEvidence
+from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble
 
 PARTS = {"test": "test graphs", "valid": "validation graphs", "train": "training graphs"}
@@ -35,16 +37,29 @@ def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -
         say(f"note: {total - len(known):,} of {total:,} graphs have no target: left out", stderr=True)
         found = found.take(known)
     graphs, (mean, _) = found.graphs, found.predictions(ensemble)
-    names = graphs.names or tuple(f"graph {row}" for row in found.source_rows.tolist())
-    molecules = graphs.feature_spec.get("kind") == "atoms" and graphs.names is not None
+    smiles = graphs.names if graphs.feature_spec.get("kind") == "atoms" else None
+    names = graphs.ids or (graphs.names if smiles is None else None)
     return Examined(
         graphs,
         mean.numpy(),
         y if len(known) == len(graphs) and len(graphs) else None,
-        names,
-        names if molecules else (None,) * len(graphs),
+        names or tuple(numbered(row) for row in found.source_rows.tolist()),
+        smiles or (None,) * len(graphs),
         found.voters,
     )
+
+
+def output_number(task: Task, label: str | None) -> int | None:
+    """The number of the class, value or label of this name."""
+    kinds = {"classes": "class", "values": "value", "labels": "label"}
+    return (
+        None if label is None else pick({name: place for place, name in enumerate(task.names)}, label, kinds[task.kind])
+    )
+
+
+def numbered(row: int) -> str:
+    """What a graph without an id is called."""
+    return f"graph {row}"
 
 
 def examine_run(

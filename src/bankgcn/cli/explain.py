@@ -10,10 +10,20 @@ import typer
 from bankgcn.cli.options import DataRoot, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_ending, is_standard_output
 from bankgcn.cli.predict import APPLYING, Part, SourceArgument
-from bankgcn.cli.table_output import ending_of
+from bankgcn.cli.table_output import SpreadsheetSafe, check_spreadsheet_safe, ending_of
 from bankgcn.report.page.page import check_available
 
 FORMS = (".csv", ".json", ".html")
+
+LabelOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Explain this class, value or label. By default a page starts with the predicted class, the label that "
+        "is most wrong, or the first value, and a table has all of them.",
+        show_default=False,
+    ),
+]
 
 
 @with_settings(APPLYING)
@@ -30,15 +40,17 @@ def explain(
     graphs: Annotated[
         str | None,
         typer.Option(
-            metavar="NUMBERS",
-            help="Graphs by their rows in the source, from 0, such as 0,5,7; by default all.",
+            metavar="IDS",
+            help="Graphs by their ids, or by their rows in the source, from 0, such as 0-3,7; by default all.",
             show_default=False,
         ),
     ] = None,
+    label: LabelOption = None,
     out: Annotated[Path, typer.Option(help=f"File to write: {', '.join(FORMS)}; {OR_STANDARD_OUTPUT}")] = Path(
         "explanations.csv"
     ),
     part: Part = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
     data_root: DataRoot = None,
     threads: Threads = 1,
     **flags: Any,
@@ -50,12 +62,13 @@ def explain(
     """
     if not is_standard_output(out):
         check_ending(out, *FORMS)
+    check_spreadsheet_safe(out, spreadsheet_safe)
     form = ending_of(out)
     if form == ".html":
-        check_available()
+        check_available("the page of bankgcn explain")
     import torch
 
     from bankgcn.cli.explanations import explain_run
 
     torch.set_num_threads(threads)
-    explain_run(run, source, graphs, out, form, part, data_root, flags)
+    explain_run(run, source, graphs, label, out, form, part, data_root, flags, spreadsheet_safe)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bankgcn.cli.counting import counting
-from bankgcn.cli.examined import examine
+from bankgcn.cli.examined import examine, numbered, output_number
 from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import read_input
-from bankgcn.cli.output import is_standard_output, named, open_output
+from bankgcn.cli.output import check_not_input, is_standard_output, named, open_output
 from bankgcn.cli.table_output import write_columns
 from bankgcn.explain.explanation import METHODS, explain
 from bankgcn.explain.tables import explanation_columns, explanation_json, explanation_rows
 from bankgcn.report.page.browser import Examined, browse
 from bankgcn.report.page.node_words import node_words
-from bankgcn.report.page.page import Graphs, Page, Section, write_html
+from bankgcn.report.page.page import Page, Section, write_html
+from bankgcn.report.page.run_page import READING, page_title
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.model import TrainedModel
 
@@ -27,14 +29,18 @@ def explain_run(
     run: Path,
     source: str | None,
     graphs: str | None,
+    label: str | None,
     out: Path,
     form: str,
     part: str | None,
     data_root: Path | None,
     flags: dict[str, Any],
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Explain graphs and write the file; the arguments are those of the command, and the ending of the file."""
     ensemble = Ensemble.load(run)
+    check_not_input(out, run=run, sources=(source, *ensemble.sources), data_root=data_root)
+    output = output_number(ensemble.task, label)
     found = read_input(ensemble, source, data_root, flags, part=part)
     if len(ensemble.members) > 1 and found.voters is None:
         first, model = next(iter(ensemble.members.items()))
@@ -42,14 +48,14 @@ def explain_run(
         ensemble = Ensemble({first: model})
     models = list(ensemble.members.values())
     rows = found.source_rows.tolist()
-    chosen = _chosen(graphs, rows)
     examined = examine(ensemble, found)
+    chosen = _chosen(graphs, rows, examined.names)
     if form == ".html":
-        content = _page(models, examined, chosen, f"bankgcn explain {shlex.quote(str(run))}")
+        content = _page(ensemble, examined, chosen, output, f"bankgcn explain {shlex.quote(str(run))}")
         with open_output(out) as file:
             file.write(content)
     else:
-        _write(out, form, models, examined, chosen, rows)
+        _write(out, form, models, examined, chosen, rows, output, spreadsheet_safe)
     say(f"{len(chosen):,} explanations are in {named(out)}", stderr=is_standard_output(out))
 
 
@@ -60,18 +66,23 @@ def _write(
     examined: Examined,
     chosen: Sequence[int],
     numbers: Sequence[int],
+    output: int | None,
+    spreadsheet_safe: bool,
 ) -> None:
     """Explain the graphs one after another, and write them as a table or as JSON."""
     task = models[0].task
+    outputs = range(len(task.names)) if output is None else [output]
     table, entries, method = [], [], ""
     with counting("explaining graphs") as show:
         for done, place in enumerate(chosen):
             graph = examined.graphs[[place]]
             found = explain(examined.explainer(models, place), graph)
             number, name, method = numbers[place], examined.names[place], found.method
+            if name == numbered(number):  # it has no id: a molecule says more than its row
+                name = examined.smiles[place] or name
             rows = list(explanation_rows(found, node_words(graph)))
             if form == ".json":
-                entries.append(explanation_json(task, number, name, method, rows))
+                entries.append(explanation_json(task, number, name, method, rows, outputs))
             else:
                 table.append((number, name, rows))
             show(done + 1, len(chosen))
@@ -79,34 +90,45 @@ def _write(
         with open_output(out) as file:
             file.write(json.dumps(entries, indent=1, allow_nan=False).encode() + b"\n")
     else:
-        write_columns(out, explanation_columns(task, table))
+        write_columns(out, explanation_columns(task, table, outputs), spreadsheet_safe)
     if method:
         say(METHODS[method], stderr=True)
 
 
-def _page(models: Sequence[TrainedModel], examined: Examined, chosen: Sequence[int], origin: str) -> bytes:
+def _page(ensemble: Ensemble, examined: Examined, chosen: Sequence[int], output: int | None, origin: str) -> bytes:
     with counting("explaining graphs") as show:
-        entries = browse(models, examined, chosen, show)
-    caption = (
-        "Choose a graph. What decided: a node in orange speaks for the prediction, one in blue against it. Filter "
-        "outputs: the stronger the colour of a node, the stronger the output there."
-    )
-    section = Section(name="graphs", title="Single graphs", text="", items=(Graphs(caption=caption, entries=entries),))
-    title = f"Explanations: {examined.graphs.name or 'graphs'}"
+        graphs = browse(list(ensemble.members.values()), examined, chosen, READING, output, show)
+    section = Section(name="graphs", title="Single graphs", text="", items=(graphs,))
+    title = f"Explanations: {page_title(ensemble, examined.graphs.name)}"
     return write_html(
-        Page(title=title, subtitle=f"{len(entries):,} graphs", tiles=(), sections=(section,), origin=origin)
+        Page(title=title, subtitle=f"{len(chosen):,} graphs", tiles=(), sections=(section,), origin=origin)
     )
 
 
-def _chosen(graphs: str | None, rows: Sequence[int]) -> list[int]:
-    """Places of the graphs with these rows; all of them by default."""
+def _chosen(graphs: str | None, rows: Sequence[int], ids: Sequence[str]) -> list[int]:
+    """Places of the graphs with these ids or rows; all of them by default."""
     if graphs is None:
         return list(range(len(rows)))
-    place = {row: number for number, row in enumerate(rows)}
-    chosen = []
-    for word in graphs.split(","):
-        if not word.strip().isdecimal() or int(word) not in place:
+    by_id: dict[str, list[int]] = {}
+    for place, name in enumerate(ids):
+        by_id.setdefault(name, []).append(place)
+    chosen: list[int] = []
+    for word in [graphs] if graphs in by_id else map(str.strip, graphs.split(",")):
+        numbers = _rows_of(word)
+        found = [place for place, row in enumerate(rows) if row in numbers]  # rows without a graph have no place
+        if word in by_id:  # an id comes first: it may look like a number
+            chosen += by_id[word]
+        elif found and numbers[-1] <= max(rows):
+            chosen += found
+        else:
             known = f"rows from {min(rows)} to {max(rows)}" if rows else "no graphs"
-            raise ValueError(f"--graphs {graphs}: {word.strip()!r} is no row with a graph; there are {known}")
-        chosen.append(place[int(word)])
+            raise ValueError(
+                f"--graphs {graphs}: {word!r} is no id and no row with a graph; there are {known} (0-3 is a range)"
+            )
     return list(dict.fromkeys(chosen))
+
+
+def _rows_of(word: str) -> range:
+    """The rows that a number, or a range such as 3-5, stands for; none if it is neither."""
+    found = re.fullmatch(r"([0-9]{1,15})(?:-([0-9]{1,15}))?", word)
+    return range(0) if found is None else range(int(found[1]), int(found[2] or found[1]) + 1)

@@ -10,7 +10,7 @@ import typer
 
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import check_ending
+from bankgcn.cli.output import check_ending, check_not_input
 from bankgcn.files.atomic import atomic_write
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
@@ -40,6 +40,7 @@ def export(
 
     check_ending(onnx, ".onnx")
     ensemble = Ensemble.load(run)
+    check_not_input(onnx, run=run, sources=ensemble.sources, data_root=data_root)
     if len(ensemble.members) > 1:
         raise ValueError(
             f"{run} holds {len(ensemble.members)} models, and a file holds one: "
@@ -76,13 +77,12 @@ def _describe(exported: ExportedModel, path: Path, own: int) -> None:
     say(f"{path}  {len(exported.content) / 1e6:.1f} MB")
     say(f"difference from the model  at most {exported.difference:.0e} (limit {TOLERANCE:.0e})")
     say(f"compared on  {GENERATED}{f' and {own} test graphs' if own else ''}")
-    optional = " (optional)" if "edge_weight" in exported.inputs else ""
-    say(f"inputs       {', '.join(exported.inputs)}{optional}")
+    say(f"inputs       {', '.join(exported.inputs)}")
     say(f"columns of x {_shortened(columns)}")
     say(f"predictions  {about['task']}: {_shortened(names)}{_calibration(about)}")
-    say("\nTo use it with numpy and onnxruntime alone; x holds the features of the nodes,")
-    say("batch the number of the graph that each of them belongs to:\n")
-    say(consumer(str(path)))
+    say("\nTo use it with numpy and onnxruntime alone; x holds the features of the nodes,", lines=True)
+    say("batch the number of the graph that each of them belongs to:\n", lines=True)
+    say(consumer(str(path), weighted="edge_weight" in exported.inputs), lines=True)
 
 
 def _calibration(about: dict[str, str]) -> str:

@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 from bankgcn.choices import pick
+from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot
+from bankgcn.cli.output import check_not_input
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
     StoreFolder,
@@ -76,6 +78,7 @@ def draw_figure(
     form = out.suffix.lower().removeprefix(".")
     if form not in IMAGES:
         raise ValueError(f"{out}: expected the name of an image that ends in .{', .'.join(IMAGES)}")
+    check_not_input(out, store=store)
     require("matplotlib", "bankgcn figure")
     table, paint = PICTURES.get(what, ("figure3", None))
     experiment, records = stored_part(table, selection, store)
@@ -86,4 +89,4 @@ def draw_figure(
         image = paint(collect(experiment, records), form)
     with atomic_write(out) as file:
         file.write(image)
-    typer.echo(f"written to {out}")
+    say(f"written to {out}")

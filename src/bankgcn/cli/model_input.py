@@ -16,7 +16,11 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.table_targets import table_targets, target_columns_of
 from bankgcn.data.concatenate import concatenate
+from bankgcn.data.duplicates import merge_duplicates
+from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.readers.molecule_table import clean_targets
+from bankgcn.data.readers.policy import LEFT_OUT
 from bankgcn.data.sources import Source, find_source
 from bankgcn.data.targets import Targets
 from bankgcn.data.weights import without_weights
@@ -42,6 +46,7 @@ class ModelInput:
         read_targets: Reads the targets of the graphs that have one, where the source is no table and may lack some: the
             rows of these graphs, and their targets.
         kept_rows: Row of each graph in the whole source, where these are the graphs of a part of it.
+        may_lack_graphs: Whether a row that cannot be read stays, without a graph.
         voters: Which models predict each graph, if the models were trained with different splits; see
             :meth:`~bankgcn.training.ensemble.Ensemble.part`.
     """
@@ -55,6 +60,7 @@ class ModelInput:
     fill_missing: str | None = None
     read_targets: Callable[[], tuple[list[int], Targets]] | None = None
     kept_rows: NDArray[np.int64] | None = None
+    may_lack_graphs: bool = False
     voters: NDArray[np.bool_] | None = None
 
     @property
@@ -138,6 +144,7 @@ def read_input(
     part: str | None = None,
     ignore_targets: bool = False,
     need_targets: bool = False,
+    keep_unreadable: bool | None = None,
     notes: bool = True,
 ) -> ModelInput:
     """Read graphs for trained models, and print the notes on them.
@@ -150,6 +157,8 @@ def read_input(
         part: The part of the training graphs to take, if these are the training graphs.
         ignore_targets: Whether to read no targets.
         need_targets: Whether to look for the targets as for training, if no option names them.
+        keep_unreadable: Whether rows that cannot be read stay, without a graph; by default as in the training. Those
+            of the training graphs were left out before their split was drawn.
         notes: Whether to print notes.
     """
     if name is None and part is None:
@@ -163,22 +172,30 @@ def read_input(
     typed = {key: value for key, value in flags.items() if value is not None}
     reader = replace(ensemble.reader, features=None, **typed)
     table = source.table()
+    if table is not None and reader.id not in table.header and "id" not in typed:
+        reader = replace(reader, id=None)  # other tables may have other ids, or none
+    if keep_unreadable is not None and part is None:
+        reader = replace(reader, skip_unreadable=keep_unreadable)
     targets = (
         [] if table is None or ignore_targets else target_columns_of(source, table, reader, typed, part, need_targets)
     )
     options = _keywords(source, reader, typed, ensemble.task.kind)
     read_targets = None
     if part is None and not ignore_targets:
-        read_targets = source.target_reader(reader.target, ensemble.task.kind, need_targets or "target" in typed)
+        read_targets = source.target_reader(
+            reader.target, ensemble.task.kind, need_targets or "target" in typed, reader.words
+        )
     if ignore_targets or (part is None and (table is not None or read_targets is not None)):
         options["has_target"] = False  # targets are read apart: graphs without any stay
         options.pop("missing", None)
     graphs = load_graphs(source, {"expected": ensemble.feature_spec, **options})
+    if part is not None and ensemble.spec is not None and ensemble.spec.split.duplicates == "merge":
+        graphs = merge_duplicates(graphs)
     if part is not None and ensemble.spec is not None and ensemble.spec.split.test is not None:
         graphs, table = _with_test_graphs(ensemble, ensemble.spec.split.test, data_root, options, graphs, table)
     graphs = without_weights(graphs) if reader.ignore_weights else graphs
     if notes:
-        _print_notes(ensemble, graphs)
+        _print_notes(ensemble, graphs, counted=bool(keep_unreadable) and part is None)
     if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
         say("note: these are the graphs of training; --part test selects those it did not learn from", stderr=True)
     found = ModelInput(
@@ -186,10 +203,11 @@ def read_input(
         graphs.rows,
         _columns(graphs, table),
         dict(graphs.skipped),
-        table,
+        None if table is None else clean_targets(table, targets, ensemble.task.kind, reader.words),
         targets,
         reader.fill_missing,
         None if read_targets is None else partial(read_targets, graphs.rows.tolist()),
+        may_lack_graphs=reader.skip_unreadable and "unreadable" in source.options,
     )
     if part is None:
         return found
@@ -250,8 +268,10 @@ def _is_training_source(ensemble: Ensemble, source: Source) -> bool:
     return ensemble.spec is not None and source.path is not None and ensemble.spec.dataset == str(source.path.resolve())
 
 
-def _print_notes(ensemble: Ensemble, graphs: GraphSet) -> None:
+def _print_notes(ensemble: Ensemble, graphs: GraphSet, counted: bool) -> None:
+    """Print the notes on models and graphs, without those on unreadable rows if the command counts them itself."""
     for run in ensemble.without_model:
         say(f"note: {run} has no model, and so no vote", stderr=True)
     for note in graphs.notes:
-        say(f"note: {note}", stderr=True)
+        if not (is_edge_note(note) or (counted and LEFT_OUT in note)):  # the training said what edges carry
+            say(f"note: {note}", stderr=True)

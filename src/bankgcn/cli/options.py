@@ -5,7 +5,7 @@ They are ``None`` unless they are typed: what is typed overrides a file, and wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,13 +33,20 @@ Threads = Annotated[
 ]
 
 
-def with_settings(places: Mapping[str, Place]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command that takes ``**flags`` an option for each of these settings."""
+def with_settings(
+    places: Mapping[str, Place], hidden: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command that takes ``**flags`` an option for each of these settings.
+
+    Args:
+        places: The settings.
+        hidden: Those that the help does not list.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = signature(command, eval_str=True).parameters.values()
         options = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, place))
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, place, name in hidden))
             for name, place in places.items()
         ]
         kept = [item for item in own if item.kind is not Parameter.VAR_KEYWORD and item.name not in places]
@@ -49,12 +56,15 @@ def with_settings(places: Mapping[str, Place]) -> Callable[[Callable[..., None]]
     return decorate
 
 
-def _option(name: str, place: Place) -> Any:
+def _option(name: str, place: Place, hidden: bool) -> Any:
     row = place.setting
     flag = f"--{name.replace('_', '-')}"
     names = (f"{flag}/--no-{flag[2:]}",) if row.kind is bool else (flag,)
     help = " ".join(filter(None, [row.help, _choices(place), _models(name, place), _defaults(name)]))
-    return Annotated[row.kind | None, typer.Option(*names, help=help, show_default=False, rich_help_panel=row.panel)]
+    return Annotated[
+        row.kind | None,
+        typer.Option(*names, help=help, show_default=False, rich_help_panel=row.panel, hidden=hidden),
+    ]
 
 
 def _choices(place: Place) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.cli.counting import counting
-from bankgcn.cli.examined import examine_run
+from bankgcn.cli.examined import examine_run, output_number
 from bankgcn.cli.stored import read_records
 from bankgcn.report.page.page import Page
 from bankgcn.report.page.run_page import run_page
@@ -15,12 +15,19 @@ from bankgcn.report.page.store_page import store_page
 
 
 def page_of_run(
-    run: Path, source: str | None, part: str | None, data_root: Path | None, shown: int, flags: dict[str, Any]
+    run: Path,
+    source: str | None,
+    part: str | None,
+    data_root: Path | None,
+    shown: int,
+    label: str | None,
+    flags: dict[str, Any],
 ) -> Page:
     """The page of a run, or of several in a folder; the arguments are those of the command."""
     evidence = examine_run(run, source, part, data_root, flags)
+    number = output_number(evidence.ensemble.task, label)
     with counting("explaining graphs") as show:
-        return run_page(evidence, shown, f"bankgcn report {shlex.quote(str(run))}", show)
+        return run_page(evidence, shown, f"bankgcn report {shlex.quote(str(run))}", show, number)
 
 
 def page_of_store(store: Path) -> Page:

@@ -9,18 +9,25 @@ import typer
 
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, IgnoreTargets, Threads, with_settings
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output
 from bankgcn.cli.settings import READING
-from bankgcn.cli.table_output import FORMATS, check_output, ending_of, write_columns
+from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
+from bankgcn.cli.table_output import (
+    FORMATS,
+    SpreadsheetSafe,
+    check_output,
+    check_spreadsheet_safe,
+    ending_of,
+    write_columns,
+)
 from bankgcn.files.tables import Columns, number_cells
 from bankgcn.metrics import METRICS
-from bankgcn.tasks import TASKS
 
 if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from torch import Tensor
 
     from bankgcn.cli.model_input import ModelInput
-    from bankgcn.training.ensemble import Ensemble
+    from bankgcn.tasks import Task
 
 RunArgument = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, or a folder of several, whose predictions are averaged.")
@@ -29,7 +36,10 @@ OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 SourceArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="SOURCE", help="The graphs: whatever bankgcn train takes. Not needed with --part.", show_default=False
+        metavar="SOURCE",
+        help=f"The graphs: whatever bankgcn train takes. Not needed with --part. {FROM_STANDARD_INPUT}",
+        show_default=False,
+        callback=source_argument,
     ),
 ]
 Part = Annotated[
@@ -46,11 +56,16 @@ Calibrate = Annotated[
     bool, typer.Option(help="Apply the temperature that was fitted to the validation graphs to the probabilities.")
 ]
 
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse a source with a graph that cannot be read.", rich_help_panel="Data"),
+]
+
 APPLYING = {name: place for name, place in READING.items() if name != "skip_missing"}
 """The settings of commands that apply a model: rows without a target stay."""
 
 
-@with_settings(APPLYING)
+@with_settings(APPLYING, hidden=("skip_unreadable",))
 def predict(
     run: RunArgument,
     source: SourceArgument = None,
@@ -60,15 +75,18 @@ def predict(
     part: Part = None,
     keep: Keep = None,
     calibrate: Calibrate = True,
+    spreadsheet_safe: SpreadsheetSafe = False,
     data_root: DataRoot = None,
     ignore_targets: IgnoreTargets = False,
+    strict: Strict = False,
     threads: Threads = 1,
     **flags: Any,
 ) -> None:
     """Predict the classes, values or labels of graphs: one row for each row of the input, in its order.
 
     Graphs are read as for training, with the same columns and options, unless other options are given. They need no
-    targets. Rows that cannot be read stay empty with --skip-unreadable, and the column "unreadable" holds the reason.
+    targets. Rows that cannot be read stay, without a prediction, and the column "unreadable" holds the reason; --strict
+    refuses them.
     """
     import torch
 
@@ -78,20 +96,25 @@ def predict(
 
     torch.set_num_threads(threads)
     check_output(out)
+    check_spreadsheet_safe(out, spreadsheet_safe)
     ensemble = Ensemble.load(run)
-    found = read_input(ensemble, source, data_root, flags, part=part, ignore_targets=ignore_targets)
+    check_not_input(out, run=run, sources=(source, *ensemble.sources), data_root=data_root)
+    keep_rows = _keeps_unreadable(flags, strict)
+    found = read_input(
+        ensemble, source, data_root, flags, part=part, ignore_targets=ignore_targets, keep_unreadable=keep_rows
+    )
     mean, spread = found.predictions(ensemble, calibrate)
-    columns = [*found.truth_columns(ensemble.task), *found.line_up(prediction_columns(ensemble.task, mean, spread))]
-    write_columns(out, [*_kept(found, keep), *columns, *_reasons(found, ensemble, flags)])
+    task = ensemble.deciding(calibrate)
+    columns = [*found.truth_columns(task), *found.line_up(prediction_columns(task, mean, spread))]
+    write_columns(out, [*_kept(found, keep), *columns, *_reasons(found)], spreadsheet_safe)
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
-    unread = len(found.reasons)
-    empty = f"; {unread:,} row{'s' if unread > 1 else ''} could not be read" if unread else ""
     to_stderr = is_standard_output(out)
-    say(f"{len(found.graphs):,} predictions{models} are in {named(out)}{empty}", stderr=to_stderr)
-    _show_scores(found, ensemble, mean, to_stderr)
+    say(f"{len(found.graphs):,} predictions{models} are in {named(out)}", stderr=to_stderr)
+    _show_unreadable(found)
+    _show_scores(found, task, mean, to_stderr)
 
 
-@with_settings({name: place for name, place in APPLYING.items() if name != "target"})
+@with_settings({name: place for name, place in APPLYING.items() if name != "target"}, hidden=("skip_unreadable",))
 def embed(
     run: OneRun,
     source: SourceArgument = None,
@@ -101,7 +124,9 @@ def embed(
     ] = Path("embeddings.csv"),
     part: Part = None,
     keep: Keep = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
     data_root: DataRoot = None,
+    strict: Strict = False,
     threads: Threads = 1,
     **flags: Any,
 ) -> None:
@@ -118,13 +143,16 @@ def embed(
 
     torch.set_num_threads(threads)
     check_output(out, (*FORMATS, ".npy"))
+    check_spreadsheet_safe(out, spreadsheet_safe)
     ensemble = Ensemble.load(run)
+    check_not_input(out, run=run, sources=(source, *ensemble.sources), data_root=data_root)
     if len(ensemble.members) > 1:
         raise ValueError(
             f"{run} holds {len(ensemble.members)} models, and the vectors of different networks cannot be compared: "
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
-    found = read_input(ensemble, source, data_root, flags, part=part)
+    keep_rows = _keeps_unreadable(flags, strict)
+    found = read_input(ensemble, source, data_root, flags, part=part, keep_unreadable=keep_rows)
     kept = _kept(found, keep)
     vectors = embeddings_of(ensemble.first.net, ensemble.first.conform(found.graphs)).numpy()
     if ending_of(out) == ".npy":
@@ -134,9 +162,13 @@ def embed(
             np.save(file, rows, allow_pickle=False)
     else:
         numbers: Columns = [(f"e{number}", number_cells(column)) for number, column in enumerate(vectors.T)]
-        write_columns(out, [*kept, *found.line_up(numbers), *_reasons(found, ensemble, flags)])
+        write_columns(out, [*kept, *found.line_up(numbers), *_reasons(found)], spreadsheet_safe)
     shown = f"{len(found.graphs):,} vectors of {vectors.shape[1]} numbers are in {named(out)}"
     say(shown, stderr=is_standard_output(out))
+    if ending_of(out) == ".npy":
+        _show_unreadable(found, "the numbers of these rows are NaN")
+    else:
+        _show_unreadable(found)
 
 
 def _kept(found: ModelInput, keep: str | None) -> Columns:
@@ -151,22 +183,33 @@ def _kept(found: ModelInput, keep: str | None) -> Columns:
     return [(name, own[name]) for name in dict.fromkeys(names)]
 
 
-def _reasons(found: ModelInput, ensemble: Ensemble, flags: dict[str, Any]) -> Columns:
+def _keeps_unreadable(flags: dict[str, Any], strict: bool) -> bool:
+    """Whether rows that cannot be read stay in the table: unless the user refuses them, by either name."""
+    if strict and flags["skip_unreadable"]:
+        raise ValueError("--strict and --skip-unreadable contradict each other: choose one")
+    return not strict and flags["skip_unreadable"] is not False
+
+
+def _show_unreadable(found: ModelInput, why: str = 'they are empty, and the column "unreadable" says why') -> None:
+    if found.reasons:
+        say(f"note: {len(found.reasons):,} of {found.num_rows:,} rows could not be read; {why}", stderr=True)
+
+
+def _reasons(found: ModelInput) -> Columns:
     """The column of reasons. It is there whenever rows may be unreadable, so that every table has the same columns."""
-    skips = ensemble.reader.skip_unreadable if flags["skip_unreadable"] is None else flags["skip_unreadable"]
-    return [("unreadable", [found.reasons.get(row) for row in range(found.num_rows)])] if skips else []
+    return [("unreadable", [found.reasons.get(row) for row in range(found.num_rows)])] if found.may_lack_graphs else []
 
 
-def _show_scores(found: ModelInput, ensemble: Ensemble, mean: Tensor, to_stderr: bool) -> None:
+def _show_scores(found: ModelInput, task: Task, mean: Tensor, to_stderr: bool) -> None:
     """Every score of the task, for the graphs whose targets are known."""
-    task = ensemble.task
     try:
         known, y = found.truth(task)
     except ValueError as error:
         say(f"note: no score: {error}", stderr=True)
         return
-    for name in TASKS[task.kind].metrics if len(known) else ():
-        if name != "roc_auc" or len(task.names) == 2:
-            score = task.score_predictions(mean[known], y, name)
-            metric = METRICS[name]
-            say(f"{metric.label}  {metric.text(score)}  ({len(known):,} graphs)", stderr=to_stderr)
+    if len(known) and task.kind == "classes" and task.thresholds:
+        say(f"threshold of {task.names[1]!r}  {task.thresholds[0]:.4g}", stderr=to_stderr)
+    for name in task.metrics if len(known) else ():
+        score = task.score_predictions(mean[known], y, name)
+        metric = METRICS[name]
+        say(f"{metric.label}  {metric.text(score)}  ({len(known):,} graphs)", stderr=to_stderr)

@@ -10,8 +10,8 @@ from types import TracebackType
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.text import Text
 
+from bankgcn.cli.messages import terminal_text
 from bankgcn.metrics import METRICS, significant
 from bankgcn.training import Callback, Epoch, TrainConfig
 
@@ -40,7 +40,7 @@ class TrainingProgress(Callback):
         time_left = [TextColumn("{task.description}")] if self.wide else []  # else it begins the line below
         self.bar = Progress(*columns, *time_left, console=self.console)
         self.task = self.bar.add_task("", total=config.max_epochs, completed=len(before))
-        self.figures = Text()
+        self.figures = terminal_text("")
         self.display = Group(self.bar, self.figures)  # two lines: one would be too long for a terminal of 80 columns
         self.live: Live | None = None
         if shown and self.console.is_terminal:
@@ -76,7 +76,7 @@ class TrainingProgress(Callback):
         elif self.shown and (now == self.started or now - self.printed >= SECONDS_BETWEEN_LINES):
             self.printed = now
             line = ", ".join(filter(None, (self._figures(epoch), self._time_left(epoch, now))))
-            self.console.print(Text(f"epoch {epoch.number}/{self.config.max_epochs}: {line}"), soft_wrap=True)
+            self.console.print(terminal_text(f"epoch {epoch.number}/{self.config.max_epochs}: {line}"), soft_wrap=True)
 
     def _update_best(self, epoch: Epoch) -> None:
         self.last = epoch
@@ -95,7 +95,7 @@ class TrainingProgress(Callback):
         )
 
     def _time_left(self, epoch: Epoch, now: float) -> str:
-        """The shortest and the longest time left; empty before the second epoch of this session."""
+        """The shortest and longest time left, or one if they are equal; empty before this session's second epoch."""
         assert self.best is not None
         done = epoch.number - self.first
         if not done:
@@ -103,7 +103,8 @@ class TrainingProgress(Callback):
         seconds_per_epoch = (now - self.started) / done
         most = self.config.max_epochs - epoch.number
         least = min(most, self.config.patience - (epoch.number - self.best.number))
-        return f"{_time(seconds_per_epoch * least)} to {_time(seconds_per_epoch * most)} left"
+        times = dict.fromkeys(_time(seconds_per_epoch * epochs) for epochs in (least, most))
+        return f"{' to '.join(times)} left"
 
 
 def _time(seconds: float) -> str:

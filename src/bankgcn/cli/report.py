@@ -8,10 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
+from bankgcn.cli.explain import LabelOption
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, Threads, with_settings
-from bankgcn.cli.output import check_ending
+from bankgcn.cli.output import check_ending, check_not_input
 from bankgcn.cli.predict import APPLYING, Part
+from bankgcn.cli.standard_input import source_argument
 from bankgcn.files.atomic import atomic_write
 from bankgcn.report.page.page import check_available, write_html
 
@@ -32,7 +34,10 @@ def report(
     source: Annotated[
         str | None,
         typer.Argument(
-            metavar="SOURCE", help="Graphs to show; by default the test graphs of the run.", show_default=False
+            metavar="SOURCE",
+            help="Graphs to show; by default the test graphs of the run.",
+            show_default=False,
+            callback=source_argument,
         ),
     ] = None,
     store: Annotated[
@@ -51,6 +56,7 @@ def report(
     graphs: Annotated[
         int, typer.Option(min=0, help="Number of single graphs on the page, the worst mistakes first.")
     ] = SHOWN,
+    label: LabelOption = None,
     data_root: DataRoot = None,
     threads: Threads = 1,
     **flags: Any,
@@ -67,14 +73,18 @@ def report(
     import torch
 
     from bankgcn.cli.pages import page_of_run, page_of_store
+    from bankgcn.training.ensemble import Ensemble
 
     torch.set_num_threads(threads)
+    if out is not None and out.exists():
+        sources = Ensemble.load(run).sources if run is not None else ()
+        check_not_input(out, run=run, sources=(source, *sources), store=store, data_root=data_root)
     started = time.perf_counter()
     if store is not None:
         out, page = out or store / PAGE, page_of_store(store)
     else:
         assert run is not None
-        out, page = out or run / PAGE, page_of_run(run, source, part, data_root, graphs, flags)
+        out, page = out or run / PAGE, page_of_run(run, source, part, data_root, graphs, label, flags)
     content = write_html(page)
     with atomic_write(out) as file:
         file.write(content)

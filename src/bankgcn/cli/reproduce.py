@@ -9,9 +9,9 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import stored_comparison
-from bankgcn.cli.messages import say
+from bankgcn.cli.messages import say, say_block
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import print_text
+from bankgcn.cli.output import check_not_input, print_text
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
     Format,
@@ -90,7 +90,7 @@ def run_experiments(
     runner = make_engine(engine, workers=workers, data_root=data_root, address=address, checkpoints=store)
     outcome = run_missing(experiment, store, runner, known)
     records = {record.config.key: record for record in outcome.records}
-    typer.echo(_render(experiment, records, rule, "text", notes, layout), nl=False)
+    say_block(_render(experiment, records, rule, "text", notes, layout))
     check_failed(outcome)
 
 
@@ -118,6 +118,7 @@ def print_table(
     rule = _rule(select)
     pick(WRITERS, form, "format")
     pick(LAYOUTS, layout, "layout")
+    check_not_input(out, store=store)
     if what == "table0":
         text = write_sheet(dataset_sheet(describe(_datasets(selection, data_root), data_root)), form, notes)
     elif what == COMPARISON:

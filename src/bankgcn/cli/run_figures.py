@@ -7,11 +7,13 @@ from pathlib import Path
 from bankgcn.choices import pick
 from bankgcn.cli.examined import examine_run
 from bankgcn.cli.messages import say
+from bankgcn.cli.output import check_not_input
 from bankgcn.cli.settings import READING
 from bankgcn.files.atomic import atomic_write
 from bankgcn.report.canvas import IMAGES
 from bankgcn.report.page.paint import paint_figure
 from bankgcn.report.page.run_page import run_figures
+from bankgcn.training.ensemble import Ensemble
 
 FOLDER = "figures"
 
@@ -29,6 +31,8 @@ def draw_run(run: Path, out: Path | None, picture: str, data_root: Path | None) 
     form = out.suffix.lower().removeprefix(".")
     if form and form not in IMAGES:
         raise ValueError(f"{out}: expected a folder, or the name of an image that ends in .{', .'.join(IMAGES)}")
+    if form and out.exists():
+        check_not_input(out, run=run, sources=Ensemble.load(run).sources, data_root=data_root)
     evidence = examine_run(run, None, None, data_root, dict.fromkeys(READING))
     figures = {figure.name: figure for part in run_figures(evidence).values() for figure in part}
     chosen = [pick(figures, picture, f"picture of {run}")] if form else list(figures.values())

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Container
 
-from bankgcn.cli.assessment_lines import assessment_lines, assessment_warnings
+import numpy as np
+
+from bankgcn.cli.assessment_lines import assessment_lines
 from bankgcn.cli.messages import say
 from bankgcn.data.catalog import CATALOG
 from bankgcn.metrics import METRICS
+from bankgcn.settings import Plain
 from bankgcn.training.assessment import Assessment
-from bankgcn.training.checks import class_notes, target_warnings
+from bankgcn.training.checks import class_notes, data_warnings, settings_for_skew, skew_note
 from bankgcn.training.prepare import PreparedRun
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
@@ -33,9 +37,8 @@ def show_graphs(run: PreparedRun) -> None:
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
     for note in (*graphs.notes, *class_notes(graphs)):
         say(f"note: {note}", stderr=True)
-    if run.spec.dataset not in CATALOG:
-        for warning in target_warnings(graphs, chosen=run.spec.task is not None):
-            say(f"warning: {warning}", stderr=True)
+    for warning in data_warnings(graphs, run.spec):
+        say(f"warning: {warning}", stderr=True)
     name, targets = (
         graphs.name or run.spec.dataset,
         f"{len(task.names)} {task.kind if len(task.names) > 1 else task.kind[:-1]}",
@@ -44,6 +47,25 @@ def show_graphs(run: PreparedRun) -> None:
         f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}",
         stderr=True,
     )
+
+
+def choose_by_data(run: PreparedRun, free: Container[str], shown: bool = True) -> dict[str, Plain]:
+    """The settings that skewed targets call for, and a note on them; none for datasets of the catalogue.
+
+    Args:
+        run: A run with the settings of the user.
+        free: Names of the settings that the user left open.
+        shown: Whether to print the note.
+    """
+    if run.spec.dataset in CATALOG or run.graphs.y is None:
+        return {}
+    chosen = {name: value for name, value in settings_for_skew(run.graphs, run.task).items() if name in free}
+    one_class = len(np.unique(run.graphs.y[run.split.valid])) == 1
+    if run.spec.train.select == "score" and one_class:
+        chosen.pop("metric", None)  # there would be no score to select the epoch by
+    if chosen and shown:
+        say(f"note: {skew_note(run.graphs, run.task, chosen)}", stderr=True)
+    return dict(chosen)
 
 
 def show_outcome(record: RunRecord, folder: RunFolder) -> None:
@@ -70,11 +92,14 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
     if test and not record.assessment:
         for note in record.notes[-1:]:  # the last one says why; the others were printed before the training
             say(f"note: {note}", stderr=True)
+    elif record.assessment:
+        for note in (note for note in record.notes if "threshold of" in note):
+            say(f"note: {note}", stderr=True)
     if record.assessment:
         assessment = Assessment.from_dict(record.assessment)
         for line in assessment_lines(assessment):
             say(line)
-        for warning in assessment_warnings(assessment):
+        for warning in assessment.warnings(balanced=record.config.train.class_weight is not None):
             say(f"warning: {warning}", stderr=True)
     say(f"best epoch {record.best_epoch} of {record.epochs}, in {record.seconds:.1f} s")
     say(f"files: {folder.path}")

@@ -39,10 +39,16 @@ def serve(
     max_graphs: Annotated[
         int, typer.Option(min=1, help="Graphs of a request.", rich_help_panel=LIMITS)
     ] = DEFAULT.graphs,
+    max_total: Annotated[
+        int, typer.Option(min=1, help="Nodes and edges, or letters, of a request.", rich_help_panel=LIMITS)
+    ] = DEFAULT.total,
     max_bytes: Annotated[int, typer.Option(min=1, help="Bytes of a request.", rich_help_panel=LIMITS)] = DEFAULT.body,
     max_waiting: Annotated[
         int, typer.Option(min=1, help="Requests that wait for an answer.", rich_help_panel=LIMITS)
     ] = DEFAULT.waiting,
+    max_waiting_bytes: Annotated[
+        int, typer.Option(min=1, help="Bytes of all requests that arrive or wait.", rich_help_panel=LIMITS)
+    ] = DEFAULT.waiting_body,
     timeout: Annotated[
         float, typer.Option(min=0.01, help="Seconds until a request without an answer fails.", rich_help_panel=LIMITS)
     ] = DEFAULT.seconds,
@@ -65,7 +71,9 @@ def serve(
 ) -> None:
     """Answer requests for predictions over HTTP: graphs in JSON or SMILES in, classes or values out.
 
-    The page /docs explains the requests. Graphs are read as in training, unless other options are given.
+    The page at / has a form, and /docs explains the requests.
+
+    Graphs are read as in training, unless other options are given.
 
     Ctrl-C or SIGTERM stops the service; requests that it has accepted are answered first.
     """
@@ -80,7 +88,14 @@ def serve(
     from bankgcn.training.ensemble import Ensemble
 
     limits = Limits(
-        nodes=max_nodes, edges=max_edges, graphs=max_graphs, body=max_bytes, waiting=max_waiting, seconds=timeout
+        nodes=max_nodes,
+        edges=max_edges,
+        graphs=max_graphs,
+        total=max_total,
+        body=max_bytes,
+        waiting=max_waiting,
+        waiting_body=max_waiting_bytes,
+        seconds=timeout,
     )
     token = read_token(token_file)
     check_address(host, token, allow_anyone)
@@ -96,11 +111,8 @@ def serve(
         address = address_of(listening)
 
         def started() -> None:
-            say(f"serving {models} at {address} ({lock}); {address}/docs explains it; Ctrl-C stops", stderr=True)
+            say(f"serving {models} at {address} ({lock}): open it in a browser; Ctrl-C stops", stderr=True)
 
         app = make_app(engine, limits, token)
         make_server(app, limits, started).run(sockets=[listening])
-    if lost := app.state.unanswered:
-        say(f"stopped early: {lost:,} accepted request{'s' * (lost > 1)} got no prediction", stderr=True)
-    else:
-        say("stopped: all accepted requests are answered", stderr=True)
+    say(app.state.tally.words(), stderr=True)

@@ -16,14 +16,17 @@ from typing import Any
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
 from bankgcn.files.errors import FileError
+from bankgcn.files.regular import check_name
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
 from bankgcn.training.setting_names import BANK_ONLY, PLACES, spec_of, with_setting_names
 from bankgcn.training.spec import RunSpec
 
-MAX_NAME = 200  # file systems end at 255
-READING = {name: place for name, place in PLACES.items() if place.part == "reader" and name != "features"}
-"""The settings of commands that read graphs for a trained model, which knows the features."""
+MAX_NAME = 200  # bytes; file systems end at 255
+READING = {
+    name: place for name, place in PLACES.items() if place.part == "reader" and name not in ("features", "scale")
+}
+"""The settings of commands that read graphs for a trained model, which knows the features and their scale."""
 SOURCE, DATA_ROOT = "source", "data_root"
 DEFAULTS: dict[str, Plain] = {
     SOURCE: "MUTAG",
@@ -97,7 +100,8 @@ class Settings:
         usual = Settings.resolve({key: self[key] for key in (SOURCE, "model", "seed")})
         words = [Path(self[SOURCE]).stem, self["model"], str(self["seed"])]
         words += [f"{key}={self[key]}" for key in self.differing(usual)]
-        return re.sub(r"[^\w.=-]+", "_", "-".join(words))[:MAX_NAME]
+        name = re.sub(r"[^\w.=-]+", "_", "-".join(words))
+        return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")  # letters may have several bytes
 
 
 @contextmanager
@@ -139,6 +143,9 @@ def full_path(path: str) -> str:
 def _canonical_source(source: str) -> str:
     """A dataset by its own name, a file by its full path: what means the same wherever it is read again."""
     by_lower = {name.lower(): name for name in CATALOG}
+    if not source:  # an empty path would be the current folder
+        raise ValueError("the name of the graphs is empty: expected a dataset's name, a file or a folder")
+    check_name(source)
     path = Path(source).expanduser()
     return by_lower.get(source.lower()) or (str(path.resolve()) if path.exists() else source)
 

@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from bankgcn.cli.messages import terminal_text
 from bankgcn.experiments import RunSpec
 from bankgcn.experiments.engines.base import Event
 from bankgcn.experiments.paper.layout import Figure, Table
@@ -140,7 +141,7 @@ class SweepGrid:
     def say(self, message: str) -> None:
         """Print a line above the grid."""
         self._printed = time.monotonic()
-        self._console.print(Text(message), soft_wrap=True)
+        self._console.print(terminal_text(message), soft_wrap=True)
 
     def summary(self) -> str:
         """The state of the sweep in one line."""
@@ -167,17 +168,19 @@ class SweepGrid:
     def _render(self) -> Group:
         rows = list(dict.fromkeys(row for row, _ in self._total))
         columns = list(dict.fromkeys(column for _, column in self._total))
-        grid = RichTable("", *columns, box=None, pad_edge=False)
+        grid = RichTable("", box=None, pad_edge=False)
+        for column in columns:
+            grid.add_column(terminal_text(column))
         for row in rows:
-            grid.add_row(Text(row), *(self._field((row, column)) for column in columns))
-        return Group(grid, Text(self.summary(), style="bold"))
+            grid.add_row(terminal_text(row), *(self._field((row, column)) for column in columns))
+        return Group(grid, terminal_text(self.summary(), style="bold"))
 
     def _field(self, place: Place) -> Text:
         total, done = self._total[place], self._counts["done"][place]
         if not total:
-            return Text("")
+            return terminal_text("")
         style = "green" if done == total else "yellow" if self._counts["running"][place] else "dim" if not done else ""
-        text = Text(f"{done}/{total}", style=style)
+        text = terminal_text(f"{done}/{total}", style=style)
         if self._counts["running"][place]:
             text.append(f" +{self._counts['running'][place]}", style="cyan")
         if self._counts["failed"][place]:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
+
+import typer
 
 from bankgcn.cli.output import is_standard_output, is_stream, open_output
 from bankgcn.extras import require
-from bankgcn.files.tables import Columns, write_csv
+from bankgcn.files.tables import Cell, Columns, write_csv
 
-WORDS = ("name", "class", "predicted", "unreadable")
+WORDS = ("id", "name", "class", "predicted", "unreadable")
 """The columns of words; others that have no cell are columns of numbers."""
+
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe", help="In CSV, put ' before text that a spreadsheet would take for a formula (= + - @)."
+    ),
+]
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
 def write_json_lines(file: BinaryIO, columns: Columns) -> None:
@@ -59,14 +70,37 @@ def check_output(path: Path, formats: tuple[str, ...] = tuple(FORMATS)) -> None:
         require("pyarrow", "writing Parquet")
 
 
+def check_spreadsheet_safe(path: Path, wanted: bool) -> None:
+    """Raise if text shall be made safe for spreadsheets in a format that has no formulas."""
+    if wanted and ending_of(path) != ".csv":
+        raise ValueError(f"--spreadsheet-safe is for CSV; in {path}, text is text and cannot be a formula")
+
+
+def safe_cell(cell: Cell) -> Cell:
+    """Text that a spreadsheet might run as a formula, with an apostrophe before it; numbers and other text unchanged.
+
+    Example:
+        >>> [safe_cell(cell) for cell in ("=1+2", "-1.5", "-CCO", "CCO", -1.5, None)]
+        ["'=1+2", '-1.5', "'-CCO", 'CCO', -1.5, None]
+    """
+    if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
 def ending_of(path: Path) -> str:
     """The ending in lower case; standard output, pipes and devices without an ending get CSV."""
     nameless = not path.suffix and (is_standard_output(path) or is_stream(path))
     return ".csv" if nameless else path.suffix.lower()
 
 
-def write_columns(path: Path, columns: Columns) -> None:
+def write_columns(path: Path, columns: Columns, spreadsheet_safe: bool = False) -> None:
     """Write columns in the format of the path.
+
+    Args:
+        path: The file.
+        columns: The columns, with their names.
+        spreadsheet_safe: Whether names and cells of CSV are made safe; see :func:`safe_cell`.
 
     Raises:
         ValueError: Two columns have one name.
@@ -78,5 +112,7 @@ def write_columns(path: Path, columns: Columns) -> None:
                 f"the table would have two columns {name!r}: choose the columns of the input to keep by --keep NAMES, "
                 'separated by commas (--keep "" keeps none)'
             )
+    if spreadsheet_safe:
+        columns = [(str(safe_cell(name)), list(map(safe_cell, cells))) for name, cells in columns]
     with open_output(path) as file:
         FORMATS[ending_of(path)](file, columns)

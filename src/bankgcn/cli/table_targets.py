@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.data.readers.molecule_table import encode_columns, fill_targets, target_columns
+from bankgcn.data.readers.molecule_table import encode_columns, fill_targets, no_targets, target_columns
 from bankgcn.data.readers.smiles_table import smiles_column
 from bankgcn.data.sources import Source
 from bankgcn.data.targets import TaskName, find_targets, name_of_class, scalar
@@ -25,6 +25,7 @@ def target_columns_of(
     if reader.target is None and part is None and not needed:
         return []  # any column may be anything
     others = [reader.smiles or smiles_column(table)] if "smiles" in source.options else list(table.header[:2])
+    others = list(no_targets(table, others, reader.id))
     if reader.target is None or "target" in typed or part is not None or needed:
         return target_columns(table, others, reader.target)
     names = [reader.target] if reader.target in table.header else [name.strip() for name in reader.target.split(",")]

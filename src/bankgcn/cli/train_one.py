@@ -12,7 +12,7 @@ from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.messages import say
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.run_report import show_start
+from bankgcn.cli.run_report import choose_by_data, show_start
 from bankgcn.cli.settings import DATA_ROOT, Settings, translate_option_names
 from bankgcn.data.splits import Split
 from bankgcn.files.errors import FileError
@@ -51,11 +51,11 @@ def train_one(
     Returns:
         The record, in the first process of a group, and the folder.
     """
-    settings, folder = _resolve(flags, config, out, overwrite)
+    settings, folder, free = _resolve(flags, config, out, overwrite)
     if not folder.finished or overwrite:
         log = f" --tensorboard {shlex.quote(str(tensorboard))}" if tensorboard else ""
         command = resume or f"{folder.to_resume}{log}"
-        return _train(settings, folder, overwrite, group, tensorboard, command), folder
+        return _train(settings, free, folder, overwrite, group, tensorboard, command), folder
     if group.rank == 0:
         folder.tidy_finished()
         say(f"this run is finished already; to train it again: {folder.to_repeat}", stderr=True)
@@ -67,8 +67,8 @@ def train_one(
 
 def _resolve(
     flags: dict[str, Plain], config: Path | None, out: Path | None, overwrite: bool
-) -> tuple[Settings, RunFolder]:
-    """The settings and the folder of the run.
+) -> tuple[Settings, RunFolder, tuple[str, ...]]:
+    """The settings and the folder of the run, and names of the settings that the data may choose.
 
     A run in the folder is resumed with its own settings, and conflicting flags raise an error; with ``overwrite`` its
     settings do not count.
@@ -76,21 +76,32 @@ def _resolve(
     named = RunFolder(out) if out is not None else None
     resumed = named is not None and named.started and not overwrite
     file = config or (named.config if named is not None and resumed else None)
-    settings = Settings.resolve(flags, read_toml(file) if file else None, str(file))
+    content = read_toml(file) if file else {}
+    settings = Settings.resolve(flags, content, str(file))
+    free = _left_open(flags, content)
     folder = named or RunFolder(RUNS / settings.name)
     folder.check_free()
     if folder.started and not overwrite:
         before = Settings.resolve({}, read_toml(folder.config), str(folder.config))
+        settings = Settings({**settings.values, **{key: before[key] for key in free}})  # as the run began
+        free = ()
         for key in settings.differing(before)[:1]:
             raise ValueError(
                 f"{folder.path} holds a run with {key} = {before.values.get(key)}, not {settings.values.get(key)}: "
                 "name another folder by --out, or give up that run by --overwrite"
             )
-    return settings, folder
+    return settings, folder, free
+
+
+def _left_open(flags: dict[str, Plain], file: dict[str, Plain]) -> tuple[str, ...]:
+    """Names of the settings that the data may choose: a file that has a metric describes a run completely."""
+    free = [] if "metric" in {**flags, **file} else ["metric"]
+    return (*free, *([] if "threshold" in {**flags, **file} or "metric" in file else ["threshold"]))
 
 
 def _train(
     settings: Settings,
+    free: tuple[str, ...],
     folder: RunFolder,
     overwrite: bool,
     group: ProcessGroup,
@@ -99,7 +110,12 @@ def _train(
 ) -> RunRecord | None:
     """Train in the folder; only the first process of a group returns the record."""
     with translate_option_names():
-        run = prepare(settings.spec, Loader(settings[DATA_ROOT] or None, load_graphs))
+        load = Loader(settings[DATA_ROOT] or None, load_graphs)
+        run = prepare(settings.spec, load)
+        chosen = choose_by_data(run, free, shown=group.rank == 0)
+        if chosen:
+            settings = Settings({**settings.values, **chosen})
+            run = prepare(settings.spec, load)
     with folder.lock() if group.rank == 0 else nullcontext():
         if group.rank == 0:
             _prepare(folder, settings, run, overwrite)
@@ -107,6 +123,9 @@ def _train(
         before = folder.epochs()
         if group.rank == 0:
             show_start(run, folder, len(before))
+            if run.graphs.skipped:
+                count = len(run.graphs.skipped)
+                say(f"note: {count:,} rows without a graph, with the reasons: {folder.skipped}", stderr=True)
         logs = [TensorBoardLog(tensorboard)] if tensorboard else []
         try:
             with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=group.rank == 0) as progress:
@@ -142,4 +161,6 @@ def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite:
             stderr=True,
         )
     write_toml(folder.config, settings.values, f"bankgcn train --config {folder.config.name} repeats this run")
-    run.split.save(folder.split, run.graphs.fingerprint)
+    run.split.save(folder.split, run.graphs.fingerprint, run.seen_hashes())
+    if run.graphs.skipped:
+        folder.write_skipped(run.graphs.skipped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,6 +91,8 @@ def tune(
     settings = Settings.resolve(fixed)
     check_available(settings["model"])
     runner = _prepare(settings, fixed)
+    if not folder.config.exists():
+        settings, fixed, runner = _chosen_by_data(settings, fixed, runner)
     with lock_folder(folder.path):
         folder.check_graphs(runner.fingerprint, settings[SOURCE])
         total = trials or folder.num_trials
@@ -117,6 +120,23 @@ def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
     return runner
 
 
+def _chosen_by_data(
+    settings: Settings, fixed: dict[str, Plain], runner: Trials
+) -> tuple[Settings, dict[str, Plain], Trials]:
+    """The same with the metric and the threshold that skewed targets call for, where the user left them open."""
+    from bankgcn.cli.run_report import choose_by_data
+    from bankgcn.experiments.tuning.trial import Trials
+
+    chosen = choose_by_data(runner.graphs, [name for name in ("metric", "threshold") if name not in fixed])
+    if not chosen:
+        return settings, fixed, runner
+    fixed = {**fixed, **chosen}
+    settings = Settings.resolve(fixed)
+    search = replace(runner.search, settings={**runner.search.settings, **chosen})
+    with translate_option_names():
+        return settings, fixed, Trials(search)
+
+
 def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int) -> optuna.Study:
     """Run the trials that are missing; an interrupt ends the command."""
     from bankgcn.experiments.tuning.processes import run_trials_in_processes
@@ -127,22 +147,22 @@ def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int
     names = ", ".join(names_of(runner.search.parameters))
     done = f", {before:,} of them done" if before else ""
     say(f"{total:,} trials in {folder.path}{done}; they vary {names}", stderr=True)
-    with TuneProgress(total, before, runner.metric) as progress:
+    try:
+        with TuneProgress(total, before, runner.metric) as progress:
 
-        def show(study: optuna.Study) -> None:
-            ended = ended_trials(study)
-            progress.update(ended, best_trial(ended, runner.metric))
+            def show(study: optuna.Study) -> None:
+                ended = ended_trials(study)
+                progress.update(ended, best_trial(ended, runner.metric))
 
-        try:
             if workers == 1:
                 run_trials(study, runner, total, seed, on_change=show)
             elif before < total:
                 run_trials_in_processes(study, folder.path, runner.search, total, seed, workers, show)
-        except KeyboardInterrupt:
-            ended = len(ended_trials(study))
-            again = f"bankgcn tune --out {shlex.quote(str(folder.path))} --workers {workers}"
-            say(f"interrupted after {ended:,} of {total:,} trials; to resume: {again}", stderr=True)
-            raise typer.Exit(INTERRUPTED) from None
+    except KeyboardInterrupt:  # here the bar is gone, so that nothing is printed into its line
+        ended = len(ended_trials(study))
+        again = f"bankgcn tune --out {shlex.quote(str(folder.path))} --workers {workers}"
+        say(f"interrupted after {ended:,} of {total:,} trials; to resume: {again}", stderr=True)
+        raise typer.Exit(INTERRUPTED) from None
     return study
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.text import Text
 
+from bankgcn.cli.messages import terminal_text
 from bankgcn.metrics import Metric
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class TuneProgress:
             stopped = sum(trial.stopped for trial in trials)
             parts = (number, f"{stopped} stopped early" if stopped else "", time_left)
             line = f"trial {self.done}/{self.total}: {', '.join(filter(None, parts))}"
-            self.console.print(Text(line), soft_wrap=True)
+            self.console.print(terminal_text(line), soft_wrap=True)
 
     def _time_left(self) -> str:
         """The time left, by the mean time of the trials of this command; empty if it is unknown or over."""

@@ -14,12 +14,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.status import Status
-from rich.text import Text
 
 from bankgcn.cli.errors import FAILED, INTERRUPTED
-from bankgcn.cli.messages import say
+from bankgcn.cli.messages import say, terminal_text
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, open_output
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, open_output
 from bankgcn.cli.stored import read_records
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines.base import RUNNER, make_runner
@@ -53,6 +52,7 @@ def verify_records(
     """
     import torch
 
+    check_not_input(json_file, store=folder)
     records = read_records(folder)
     drawn = draw_sample(records, sample, seed)
     if not drawn:
@@ -101,7 +101,7 @@ class _Progress:
     def running(self, record: RunRecord) -> Status:
         """A context that shows the run on a terminal."""
         run = f"{record.config.dataset}, {record.config.model.conv}, seed {record.config.seed}"
-        return self._console.status(Text(f"run {self._done + 1:,} of {self._drawn:,}: {run}; {self.left()}"))
+        return self._console.status(terminal_text(f"run {self._done + 1:,} of {self._drawn:,}: {run}; {self.left()}"))
 
     def ended(self, record: RunRecord) -> None:
         """Count a run as ended."""
