@@ -13,7 +13,10 @@ from latex2mathml.converter import convert
 
 FORMULA = re.compile(r"^\.\. math::[ ]*(.*(?:\n(?:[ ]+.*|(?=\n[ ])))*)", re.MULTILINE)
 ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):`~?([^`]+)`")
+SHARED = re.compile(r"^ {4}(\w+(?:,\s+\w+)+): (.+)$", re.MULTILINE)
+"""Arguments that share their description, such as ``head, dropout: As in ...``; their names may take two lines."""
 RULES = [
+    (SHARED, lambda found: "\n".join(f"    {name}: {found[2]}" for name in re.split(r",\s+", found[1]))),
     (FORMULA, lambda found: "\n" + convert(_one_line(found[1]), display="block") + "\n"),
     # Without the span, a formula at the start of a line would be a paragraph of its own.
     (re.compile(r":math:`([^`]+)`"), lambda found: f"<span>{convert(found[1])}</span>"),
@@ -39,6 +42,8 @@ def to_markdown(text: str) -> str:
     Example:
         >>> to_markdown("A :class:`~bankgcn.spectral.GraphShift`, see :mod:`bankgcn.nn`.")
         'A `GraphShift`, see `bankgcn.nn`.'
+        >>> to_markdown("    head, norm: As above.").splitlines()
+        ['    head: As above.', '    norm: As above.']
     """
     for pattern, replacement in RULES:
         text = pattern.sub(replacement, text)

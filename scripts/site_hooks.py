@@ -14,7 +14,10 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from command_reference import command_reference  # noqa: E402
 
 MARKER = "<!-- commands -->"
-OUTSIDE = ["CHANGELOG.md", *(f"examples/{path.name}" for path in sorted((ROOT / "examples").glob("*.[pi]*")))]
+OUTSIDE = [
+    *("CHANGELOG.md", "SECURITY.md", "compose.yaml", "Dockerfile"),
+    *(f"examples/{path.name}" for path in sorted((ROOT / "examples").glob("*.[pi]*"))),
+]
 """Files outside ``docs/`` that pages link to; in the site they lie beside the pages."""
 
 
