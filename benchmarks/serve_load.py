@@ -31,6 +31,7 @@ import orjson
 import psutil
 from serve_client import Check, Outcome, Question, ask_until_end, load, same_bytes, same_numbers
 
+from bankgcn.data.options import Expected
 from bankgcn.data.sources import find_source
 from bankgcn.predictor import load_model
 from bankgcn.serve.engine import Engine
@@ -55,7 +56,7 @@ def questions_of(run: Path, source: Path, count: int) -> list[Question]:
     engine = Engine(ensemble)
     documents = [json.loads(line) for line in source.read_text().splitlines() if line.strip()][:count]
     together, _ = ensemble.predictions(
-        find_source(source).load(expected=ensemble.feature_spec, has_target=False)[:count]
+        find_source(source).load(expected=Expected(features=ensemble.feature_spec, has_target=False))[:count]
     )
     questions = []
     for document, expected in zip(documents, together.tolist(), strict=True):
@@ -132,7 +133,9 @@ def compare(options: argparse.Namespace) -> None:
 def one_at_a_time(options: argparse.Namespace, count: int = 200) -> float:
     """Graphs a second if a program predicts them one by one, without a service."""
     predictor = load_model(options.run)
-    graphs = find_source(options.source).load(expected=predictor.ensemble.feature_spec, has_target=False)
+    graphs = find_source(options.source).load(
+        expected=Expected(features=predictor.ensemble.feature_spec, has_target=False)
+    )
     singles = [graphs[number] for number in range(count)]
     predictor.predict_proba(singles[0])
     begin = time.perf_counter()

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bankgcn.data.readers.smiles_table import read_smiles_table
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers.molecule_tables import read_smiles_table
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.errors import RequestError
 from bankgcn.serve.limits import Limits
@@ -73,7 +74,7 @@ def check(smiles: list[str], engine: Engine, folder: Path) -> Counter[str]:
     path = folder / "molecules.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("smiles",), *((one,) for one in smiles)])
-    graphs = read_smiles_table(path, unreadable="skip", has_target=False)
+    graphs = read_smiles_table(path, ReadOptions(skip_unreadable=True), Expected(has_target=False))
     assert len(graphs) + len(graphs.skipped) == len(smiles), "a molecule was lost"
     assert graphs.attributes is None or np.isfinite(graphs.attributes).all()
     refused = {row for row, _ in graphs.skipped}

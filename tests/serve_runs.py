@@ -96,9 +96,10 @@ def save_run(
     temperature = 1.0 if TASKS[task].kind == "values" else 1.25
     metadata: dict[str, Any] = {"signals": describe_features(graphs), "temperature": temperature}
     if reader is not None:
-        from bankgcn.training.spec import ReaderOptions, RunSpec
+        from bankgcn.data.options import ReadOptions
+        from bankgcn.training.spec import RunSpec
 
-        metadata["run"] = RunSpec(dataset="own", reader=ReaderOptions(**reader), model=model).to_dict()
+        metadata["run"] = RunSpec(dataset="own", reader=ReadOptions(**reader), model=model).to_dict()
     folder.mkdir(parents=True)
     RunFolder(folder).config.touch()
     TrainedModel(net, model, TASKS[task], graphs.num_features, metadata).save(RunFolder(folder).model)

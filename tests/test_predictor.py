@@ -11,11 +11,12 @@ import torch
 import bankgcn
 from bankgcn import GraphSet
 from bankgcn.data import FileError
+from bankgcn.data.options import ReadOptions
 from bankgcn.predictor import class_values
 from bankgcn.training.execute import execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
-from bankgcn.training.spec import ReaderOptions, RunSpec
+from bankgcn.training.spec import RunSpec
 
 SMALL = {"max_epochs": 2, "hidden_channels": 8, "num_layers": 2}
 
@@ -67,7 +68,7 @@ def test_several_models_have_a_mean_and_a_spread(tmp_path: Path) -> None:
 
 
 def test_values_and_labels_are_predicted_from_smiles(tmp_path: Path, table: Path) -> None:
-    values = RunSpec(dataset=str(table), reader=ReaderOptions(target="size"), task="values")
+    values = RunSpec(dataset=str(table), reader=ReadOptions(target="size"), task="values")
     trained(tmp_path / "values", values)
     model = bankgcn.load_model(tmp_path / "values")
     assert model.predict(["CCO", "CCCO"]).shape == (2,)
@@ -77,7 +78,7 @@ def test_values_and_labels_are_predicted_from_smiles(tmp_path: Path, table: Path
         model.predict(["CCO", "XX"])
     with pytest.raises(ValueError, match="the model predicts values, which have no probabilities"):
         model.predict_proba(["CCO"])
-    trained(tmp_path / "labels", RunSpec(dataset=str(table), reader=ReaderOptions(target="odd,third"), task="labels"))
+    trained(tmp_path / "labels", RunSpec(dataset=str(table), reader=ReadOptions(target="odd,third"), task="labels"))
     labels = bankgcn.load_model(tmp_path / "labels")
     found = labels.predict(["CCO", "CCCO"])
     np.testing.assert_array_equal(found, labels.predict_proba(["CCO", "CCCO"]) >= 0.5)

@@ -30,7 +30,7 @@ def whole(**bounds: float) -> Setting:
         (number(at_least=0), math.inf, "^n=inf: expected a finite number$"),
         (number(at_least=0), math.nan, "^n=nan: expected a finite number$"),
         (whole(at_least=1), 10**400, "expected a finite number$"),
-        (number(at_least=0), "3", "^n='3': expected a finite number$"),
+        (number(at_least=0), "3", '^n="3": expected a finite number$'),
         (number(above=0), 0.0, "^n=0.0: expected more than 0$"),
         (number(at_least=0, below=1), 1.0, "^n=1.0: expected at least 0 and less than 1$"),
     ],

@@ -131,9 +131,9 @@ def test_what_does_not_fit_the_targets_is_refused() -> None:
         Task(names=("no", "yes"), metric="mae")
     with pytest.raises(ValueError, match="unknown loss for values"):
         Task(kind="values", names=("a",), loss="cross_entropy")
-    with pytest.raises(ValueError, match="roc_auc is for two classes, but there are 3"):
+    with pytest.raises(ValueError, match='metric="roc_auc" is for two classes, but there are 3'):
         Task(names=("a", "b", "c"), metric="roc_auc")
-    with pytest.raises(ValueError, match="task=values needs numbers as targets, but these are classes"):
+    with pytest.raises(ValueError, match='task="values" needs numbers as targets, but these are classes'):
         Task.fitted(np.array([0, 1]), ("no", "yes"), "values")
     with pytest.raises(ValueError, match="label 'b' is 2, expected 0 or 1"):
         Task.fitted(np.array([[0.0, 2.0]]), ("a", "b"), "labels")

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.inputs import InputOptions, as_graph_set
-from bankgcn.data.readers.molecules import SKIP_ADVICE
-from bankgcn.data.targets import scalar
+from bankgcn.data.inputs import as_graph_set
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.target_values import scalar
 from bankgcn.data.weights import without_weights
+from bankgcn.messages import WITHOUT_ADVICE, message_of, spelled
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.evaluation import embed
@@ -100,11 +101,12 @@ class Predictor:
     def as_graph_set(self, graphs: Any) -> GraphSet:
         """The graphs as a set, read as the training graphs were."""
         reader = self.ensemble.reader
-        options = InputOptions(symmetrise=reader.symmetrise, has_target=False)
+        options = ReadOptions(symmetrise=reader.symmetrise)
+        expected = Expected(features=self.ensemble.feature_spec or {}, has_target=False)
         try:
-            converted = as_graph_set(graphs, options, self.ensemble.feature_spec)
-        except GraphError as error:  # its advice is for those who read graphs
-            raise GraphError(str(error).replace(SKIP_ADVICE, "; leave them out of the list")) from error
+            converted = as_graph_set(graphs, options, expected)
+        except GraphError as error:  # the options of a trained model are fixed
+            raise GraphError(spelled(message_of(error), WITHOUT_ADVICE)) from error
         return without_weights(converted) if reader.ignore_weights else converted
 
     def _predictions(self, graphs: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:

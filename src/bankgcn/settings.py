@@ -16,6 +16,7 @@ from types import NoneType, UnionType
 from typing import Any
 
 from bankgcn.choices import pick
+from bankgcn.messages import Message, Option
 
 Plain = str | int | float | bool
 
@@ -68,11 +69,11 @@ class Setting:
         if self.choices:
             pick(dict.fromkeys(self.choices), value, self.name or name)
         if self.kind is bool and not isinstance(value, bool):  # "no" and None must not count as yes and no
-            raise ValueError(f"{name}={value!r}: expected true or false")
+            raise self._error(name, value, "true or false")
         if self.kind is str and isinstance(self.default, str | NoneType) and not isinstance(value, str):
-            raise ValueError(f"{name}={value!r}: expected a word")
+            raise self._error(name, value, "a word")
         if self.kind is int and (isinstance(value, bool) or not hasattr(value, "__index__")):
-            raise ValueError(f"{name}={value!r}: expected a whole number")
+            raise self._error(name, value, "a whole number")
         if self.kind in (int, float):
             self._check_number(name, value)
 
@@ -82,7 +83,7 @@ class Setting:
         except (TypeError, OverflowError):  # not a number, or an integer beyond all floats
             finite = False
         if not finite:
-            raise ValueError(f"{name}={value!r}: expected a finite number")
+            raise self._error(name, value, "a finite number")
         if not (
             (self.at_least is None or value >= self.at_least)
             and (self.above is None or value > self.above)
@@ -90,7 +91,11 @@ class Setting:
         ):
             bounds = {"at least": self.at_least, "more than": self.above, "less than": self.below}
             expected = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
-            raise ValueError(f"{name}={value!r}: expected {expected}")
+            raise self._error(name, value, expected)
+
+    def _error(self, name: str, value: Any, expected: str) -> ValueError:
+        wrong = Option(self.name or name, value, field=name)
+        return ValueError(Message("{wrong}: expected {expected}", wrong=wrong, expected=expected))
 
 
 def setting(default: Any, help: str, **metadata: Any) -> Any:

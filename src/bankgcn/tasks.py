@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bankgcn.choices import pick
+from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS, Metric
 
 if TYPE_CHECKING:  # the names of tasks, losses and metrics need no PyTorch and no NumPy
@@ -162,7 +163,8 @@ class Task:
         pick(row.losses, self.loss, f"loss for {self.kind}")
         pick(dict.fromkeys(row.metrics), self.metric, f"metric for {self.kind}")
         if self.metric not in self.metrics:
-            raise ValueError(f"metric={self.metric} is for two classes, but there are {len(self.names)}")
+            given, count = Option("metric", self.metric), len(self.names)
+            raise ValueError(Message("{given} is for two classes, but there are {count}", given=given, count=count))
         self._check_thresholds()
 
     def _check_thresholds(self) -> None:
@@ -192,7 +194,8 @@ class Task:
         kind = kind or kind_of(y)
         if (kind == "classes") != (y.dtype.kind in "iu"):
             found, needed = ("classes", "numbers") if y.dtype.kind in "iu" else ("numbers", "classes")
-            raise ValueError(f"task={kind} needs {needed} as targets, but these are {found}")
+            wrong = "{task} needs {needed} as targets, but these are {found}"
+            raise ValueError(Message(wrong, task=Option("task", kind), needed=needed, found=found))
         if kind == "classes":
             return cls(kind=kind, names=names, loss=loss or "", metric=metric)
         columns = y.reshape(len(y), -1).astype(float)
@@ -328,4 +331,7 @@ def _check_known(columns: NDArray[np.float64], names: tuple[str, ...]) -> None:
 def _check_answers(columns: NDArray[np.float64], names: tuple[str, ...]) -> None:
     for column, name in zip(columns.T, names, strict=True):
         for value in column[(column == column) & (column != 0) & (column != 1)][:1]:
-            raise ValueError(f"label {name!r} is {value:g}, expected 0 or 1; task=values learns numbers")
+            advice = [advise("task", "values", "learns numbers")]
+            raise ValueError(
+                Message("label {name!r} is {value:g}, expected 0 or 1", name=name, value=value, advice=advice)
+            )

@@ -15,7 +15,7 @@ import pytest
 
 from bankgcn.cli import sweeping
 from bankgcn.data.builtin.mutag import mutag
-from bankgcn.data.readers.jsonlines import write_jsonlines
+from bankgcn.data.readers.json_graphs import write_jsonlines
 
 Command = Callable[..., tuple[int, str, str]]
 

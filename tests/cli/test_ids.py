@@ -13,9 +13,10 @@ from bankgcn.cli.examined import examine
 from bankgcn.cli.model_input import read_input
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.join import join
-from bankgcn.data.readers.smiles_table import read_smiles_table
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers.molecule_tables import read_smiles_table
 from bankgcn.training.ensemble import Ensemble
-from bankgcn.training.spec import ReaderOptions, RunSpec
+from bankgcn.training.spec import RunSpec
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -36,7 +37,7 @@ def write_table(path: Path, column: str = "Compound ID") -> Path:
 @pytest.mark.parametrize("column", ["id", "ID", "Name", "compound", "Compound ID", "compound_id", "molecule-name"])
 def test_a_usual_column_with_different_cells_holds_the_ids(tmp_path: Path, column: str) -> None:
     table = write_table(tmp_path / "own.csv", column)
-    graphs = read_smiles_table(table, target="active")
+    graphs = read_smiles_table(table, ReadOptions(target="active"))
     assert graphs.ids is not None
     assert graphs.ids[:2] == ("M1A", "M1B")
     assert graphs.names is not None
@@ -50,26 +51,26 @@ def test_a_usual_column_with_different_cells_holds_the_ids(tmp_path: Path, colum
 def test_other_columns_hold_no_ids_unless_they_are_named(tmp_path: Path) -> None:
     table = tmp_path / "own.csv"
     table.write_text("name,code,smiles,y\na,p,C,0\na,q,CC,1\n")
-    assert read_smiles_table(table, target="y").ids is None  # two molecules have one name
-    assert read_smiles_table(table, target="y", id="code").ids == ("p", "q")
+    assert read_smiles_table(table, ReadOptions(target="y")).ids is None  # two molecules have one name
+    assert read_smiles_table(table, ReadOptions(target="y", id="code")).ids == ("p", "q")
     table.write_text("id,smiles,y\na,C,0\n,CC,1\n")
     assert read_smiles_table(table).ids is None  # one has none
     with pytest.raises(ValueError, match="has no column 'code'; its columns are 'id', 'smiles', 'y'"):
-        read_smiles_table(table, id="code")
+        read_smiles_table(table, ReadOptions(id="code"))
 
 
 def test_ids_are_no_targets(tmp_path: Path) -> None:
     table = tmp_path / "own.csv"
     table.write_text("id,smiles,active\n1,C,0\n2,CC,1\n")
     assert read_smiles_table(table).classes == ("0", "1")
-    assert read_smiles_table(table, target="id", task="values").y.tolist() == [1, 2]
+    assert read_smiles_table(table, ReadOptions(target="id"), Expected(task="values")).y.tolist() == [1, 2]
 
 
 def test_ids_change_neither_the_key_of_a_run_nor_the_fingerprint(tmp_path: Path) -> None:
     assert "reader" not in RunSpec(dataset="own.csv").to_dict()
-    assert RunSpec(dataset="own.csv", reader=ReaderOptions(id="code")).to_dict()["reader"] == {"id": "code"}
-    graphs = read_smiles_table(write_table(tmp_path / "a.csv"), target="active")
-    others = read_smiles_table(write_table(tmp_path / "b.csv", "other"), target="active")
+    assert RunSpec(dataset="own.csv", reader=ReadOptions(id="code")).to_dict()["reader"] == {"id": "code"}
+    graphs = read_smiles_table(write_table(tmp_path / "a.csv"), ReadOptions(target="active"))
+    others = read_smiles_table(write_table(tmp_path / "b.csv", "other"), ReadOptions(target="active"))
     assert (others.ids, others.fingerprint) == (None, graphs.fingerprint)
 
 

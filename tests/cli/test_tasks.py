@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bankgcn.data.options import ReadOptions
 from bankgcn.training import fitting
 from bankgcn.training.execute import run
-from bankgcn.training.spec import ReaderOptions, RunSpec
+from bankgcn.training.spec import RunSpec
 from csv_rows import rows
 
 Command = Callable[..., tuple[int, str, str]]
@@ -147,7 +148,7 @@ def test_an_interrupted_training_of_values_ends_as_if_it_had_not_been(
 def test_a_folder_and_a_sweep_have_the_same_scores_bit_for_bit(command: Command, folder: Path, table: Path) -> None:
     assert command("train", table, "--target", "price,charge", *QUICK, "--seed", 2, "--out", "r")[0] == 0
     ours = json.loads((folder / "r" / "record.json").read_text())
-    spec = RunSpec(dataset=str(table), reader=ReaderOptions(target="price,charge"), seed=2)
+    spec = RunSpec(dataset=str(table), reader=ReadOptions(target="price,charge"), seed=2)
     theirs = run(spec.with_(max_epochs=3, hidden_channels=16, num_layers=2))
     for name in ("test_score", "test_loss", "valid_score", "valid_loss", "fingerprint", "split_hash", "best_epoch"):
         assert ours[name] == getattr(theirs, name)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bankgcn.data.builtin.mutag import mutag
-from bankgcn.data.readers.jsonlines import write_jsonlines
+from bankgcn.data.readers.json_graphs import write_jsonlines
 from bankgcn.training import execute
 
 Command = Callable[..., tuple[int, str, str]]

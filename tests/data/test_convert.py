@@ -205,7 +205,7 @@ def test_parallel_edges_add_up_and_directed_graphs_are_refused() -> None:
     assert graphs.edge_weight.tolist() == [2, 2]
     with pytest.raises(GraphError, match="no reverse"):
         from_networkx([nx.DiGraph([(0, 1)])])
-    assert from_networkx([nx.DiGraph([(0, 1)])], asymmetric="symmetrise").num_edges.tolist() == [1]
+    assert from_networkx([nx.DiGraph([(0, 1)])], symmetrise=True).num_edges.tolist() == [1]
 
 
 def test_directions_that_rounding_parted_are_joined_again() -> None:

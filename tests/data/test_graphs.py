@@ -186,7 +186,7 @@ def test_what_was_merged_or_removed_is_noted() -> None:
 def test_symmetrising_gives_both_directions_the_larger_weight(entries: list[tuple[int, int, float]]) -> None:
     pairs = np.array([entry[:2] for entry in entries], np.int64).reshape(-1, 2)
     weights = np.array([entry[2] for entry in entries])
-    graphs = GraphSet.from_edges([5], pairs.T, edge_weight=weights, asymmetric="symmetrise")
+    graphs = GraphSet.from_edges([5], pairs.T, edge_weight=weights, symmetrise=True)
     directed = oracles.adjacency(5, [tuple(pair) for pair in pairs.tolist()], weights.tolist())
     np.fill_diagonal(directed, 0)
     batch = graphs.batch()
@@ -198,7 +198,7 @@ def test_symmetrising_gives_both_directions_the_larger_weight(entries: list[tupl
 
 
 def test_a_symmetrised_edge_takes_the_label_of_its_reverse() -> None:
-    graphs = GraphSet.from_edges([3], [[0, 2, 1], [1, 1, 2]], edge_labels=[5, 6, 8], asymmetric="symmetrise")
+    graphs = GraphSet.from_edges([3], [[0, 2, 1], [1, 1, 2]], edge_labels=[5, 6, 8], symmetrise=True)
     assert graphs.edge_labels is not None
     assert graphs.edge_labels.ravel().tolist() == [5, 5, 8, 6]
     assert graphs.notes == ("symmetrised: 1 edges had no reverse",)
@@ -260,7 +260,6 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "classes and targets": ({"y": [0, 1], "classes": ["no", "yes"], "targets": ["t"]}, "classes no, yes and targets t"),
     "too few names": ({"names": ["a"]}, "1 names for 2 graphs"),
-    "an unknown cure": ({"asymmetric": "symmetrize"}, "did you mean 'symmetrise'"),
 }
 
 

@@ -12,7 +12,8 @@ import torch
 from torch_geometric.data import Data
 
 from bankgcn.data import GraphError, GraphSet
-from bankgcn.data.inputs import InputOptions, as_graph_set
+from bankgcn.data.inputs import as_graph_set
+from bankgcn.data.options import Expected, ReadOptions
 
 DATA = Data(x=torch.ones(2, 3), edge_index=torch.tensor([[0, 1], [1, 0]]))
 
@@ -56,15 +57,15 @@ def test_what_is_no_list_of_graphs_is_refused(wrong: object, message: str) -> No
 
 
 def test_options_reach_the_readers() -> None:
-    assert as_graph_set(["CC"], InputOptions(features="onehot")).num_features == 174
+    assert as_graph_set(["CC"], ReadOptions(features="onehot")).num_features == 174
     assert as_graph_set(["CC"], expected={"kind": "atoms", "features": "onehot"}).num_features == 174
     directed = nx.DiGraph([(0, 1)])
     with pytest.raises(GraphError, match="symmetrise"):
         as_graph_set([directed])
-    assert as_graph_set([directed], InputOptions(symmetrise=True)).num_edges.tolist() == [1]
+    assert as_graph_set([directed], ReadOptions(symmetrise=True)).num_edges.tolist() == [1]
     directed.graph["y"] = "word"
-    read = as_graph_set([directed], InputOptions(symmetrise=True))
-    assert (read.classes, as_graph_set([directed], InputOptions(symmetrise=True, has_target=False)).y) == (
+    read = as_graph_set([directed], ReadOptions(symmetrise=True))
+    assert (read.classes, as_graph_set([directed], ReadOptions(symmetrise=True), Expected(has_target=False)).y) == (
         ("word",),
         None,
     )

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from bankgcn.data.builtin.mutag import mutag
-from bankgcn.data.readers.jsonlines import write_jsonlines
+from bankgcn.data.readers.json_graphs import write_jsonlines
 from bankgcn.data.sources import load_source
 from bankgcn.experiments import Event, RunSpec, Store, make_engine, sweep
 from bankgcn.experiments.engines.base import SerialEngine

@@ -15,9 +15,9 @@ from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.scaling import scale_numbers
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected
 from bankgcn.data.readers.json_entries import Entry
-from bankgcn.data.readers.json_graphs import graph_set
-from bankgcn.data.readers.jsonlines import read_jsonlines
+from bankgcn.data.readers.json_graphs import graph_set, read_jsonlines
 from bankgcn.data.readers.molecules import from_smiles, parse_smiles
 from bankgcn.data.sources import find_source
 from bankgcn.kernels import use_kernels
@@ -61,7 +61,7 @@ def file_of(folder: Path) -> Path:
 def test_answers_are_those_of_predict_to_the_last_bit(tmp_path: Path, task: str, config: dict[str, Any]) -> None:
     run = save_run(tmp_path / "run", training_graphs(), task, **config)
     ensemble = Ensemble.load(run)
-    graphs = find_source(file_of(tmp_path)).load(expected=ensemble.feature_spec, has_target=False)
+    graphs = find_source(file_of(tmp_path)).load(expected=Expected(features=ensemble.feature_spec, has_target=False))
     mean, _ = ensemble.predictions(graphs)
     engine = Engine(ensemble)
     np.testing.assert_array_equal(numbers(engine.answer([ask(*GRAPHS)])[0]), mean)
@@ -126,7 +126,9 @@ def test_several_models_have_a_mean_and_a_spread(tmp_path: Path) -> None:
         save_run(tmp_path / "runs" / str(seed), training_graphs(), "values", seed=seed)
     ensemble = Ensemble.load(tmp_path / "runs")
     engine = Engine(ensemble)
-    mean, spread = ensemble.predictions(read_jsonlines(file_of(tmp_path), schema=engine.schema, has_target=False))
+    mean, spread = ensemble.predictions(
+        read_jsonlines(file_of(tmp_path), expected=Expected(features=engine.schema.spec, has_target=False))
+    )
     (answer,) = engine.answer([ask(*GRAPHS)])
     assert spread is not None
     np.testing.assert_array_equal(numbers(answer), mean)

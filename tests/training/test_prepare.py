@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import ReadOptions
 from bankgcn.data.sources import Source
 from bankgcn.training.prepare import Loader, prepare
-from bankgcn.training.spec import ReaderOptions, RunSpec
+from bankgcn.training.spec import RunSpec
 
 SPEC = RunSpec(dataset="MUTAG").with_(hidden_channels=8, num_layers=1)
 
@@ -45,7 +46,7 @@ def test_runs_on_the_same_graphs_read_them_once(load: Loader, reads: list) -> No
 def test_other_options_of_the_reader_read_again(load: Loader, reads: list, tmp_path: Path) -> None:
     rows = [f"{'C' * n}O,{n % 2},{n + 0.5}" for n in range(1, 21)]
     (tmp_path / "own.csv").write_text("\n".join(["smiles,a,b", *rows]))
-    spec = RunSpec(dataset=str(tmp_path / "own.csv"), reader=ReaderOptions(target="a"), task="classes")
+    spec = RunSpec(dataset=str(tmp_path / "own.csv"), reader=ReadOptions(target="a"), task="classes")
     assert prepare(spec, load).task.names == ("0", "1")
     assert prepare(spec.with_(target="b", task="values"), load).task.names == ("b",)
     assert reads == [("own", {"target": "a", "task": "classes"}), ("own", {"target": "b", "task": "values"})]

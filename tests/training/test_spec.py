@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bankgcn.data.options import ReadOptions
 from bankgcn.files.checksums import content_hash
 from bankgcn.nn import CONVS
 from bankgcn.settings import Setting
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.seeds import Seeds
-from bankgcn.training.spec import ReaderOptions, RunSpec
+from bankgcn.training.spec import RunSpec
 
 WRITTEN_BY_0_1_0 = json.loads((Path(__file__).parents[1] / "records_v010" / "keys.json").read_text())
 BASE = RunSpec(dataset="MUTAG")
@@ -83,7 +84,7 @@ def test_a_later_option_with_another_value_than_its_default_moves_the_key() -> N
         {"train": LaterTrainConfig(milestones=(3,))},
         {"model": LaterModelConfig(virtual_node=True)},
         {"budget": {"hours": "3"}},
-        {"reader": ReaderOptions(target="active")},
+        {"reader": ReadOptions(target="active")},
     ]
     configs = [LaterRunConfig(dataset="MUTAG", **change) for change in changes]
     assert len({config.key for config in configs} | {BASE.key}) == len(changes) + 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bankgcn.data.options import ReadOptions
 from bankgcn.data.scaffolds import scaffolds
 from bankgcn.data.sources import find_source
 from bankgcn.training.prepare import prepare
@@ -37,7 +38,7 @@ def table(tmp_path: Path) -> Path:
 
 def split_of(table: Path, seed: int = 0, **options: object) -> tuple:
     source = find_source(table)
-    graphs = source.load(target="y")
+    graphs = source.load(ReadOptions(target="y"))
     return graphs, *draw_split(source, graphs, SplitOptions(**options), seed)
 
 

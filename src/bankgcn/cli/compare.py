@@ -14,7 +14,7 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, with_settings
 from bankgcn.cli.output import check_not_input, print_text
 from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
-from bankgcn.cli.settings import DATA_ROOT, SOURCE, translate_option_names
+from bankgcn.cli.settings import DATA_ROOT, SOURCE
 from bankgcn.cli.stored import check_store
 from bankgcn.cli.sweeping import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.cli.train import Source
@@ -146,8 +146,7 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
 
     _check_records(settings, folder)
     load = Loader(settings.data_root, load_graphs)
-    with translate_option_names():
-        prepared = [prepare(spec, load) for spec in settings.specs.values()]
+    prepared = [prepare(spec, load) for spec in settings.specs.values()]
     run = prepared[0]
     show_graphs(run)
     free = [] if settings[GRAPHS] else [name for name in ("metric", "threshold") if name not in settings.given]

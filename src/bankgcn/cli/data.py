@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table as RichTable
 
+from bankgcn.cli.errors import with_flags
 from bankgcn.cli.messages import terminal_text
 from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
 from bankgcn.cli.settings import READING
@@ -19,9 +20,9 @@ from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Dataset
 from bankgcn.data.edge_data import BONDS, edge_note
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.statistics import Statistics
 from bankgcn.training.setting_names import PLACES
-from bankgcn.training.spec import ReaderOptions
 
 if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from bankgcn.data.graphs import GraphSet
@@ -66,14 +67,14 @@ def describe(
 
     found = find_source(source, data_root)
     typed = {name: value for name, value in flags.items() if value is not None}
-    options = ReaderOptions(**typed).keywords(task)
-    graphs = load_graphs(found, {**options, "has_target": False} if ignore_targets else options)
+    expected = Expected(task=task, has_target=not ignore_targets)
+    graphs = load_graphs(found, ReadOptions(**typed), expected)
     console = Console(highlight=False)
     entry = found.entry
     title = f"{entry.name}: {entry.summary}" if entry else graphs.name or found.name
     console.print(terminal_text(title, style="bold"), soft_wrap=True)
     for note in graphs.notes:
-        console.print(terminal_text(f"note: {note}", style="yellow"), soft_wrap=True)
+        console.print(terminal_text(f"note: {with_flags(note)}", style="yellow"), soft_wrap=True)
     console.print(_statistics(Statistics.of(graphs), entry.published if entry else None))
     for name, value in _facts(found, graphs).items():
         console.print(terminal_text(f"{name:<12} {value}", lines=name == "cite"), soft_wrap=True)

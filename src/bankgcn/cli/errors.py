@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
+import shlex
 from typing import Any
 
+import click
 import typer
 from typer.core import TyperGroup
 
 from bankgcn.cli.messages import say
+from bankgcn.messages import Option, Spelling, spelled, spelled_error
 
 FAILED, INTERRUPTED = 1, 130
-
-OPTION_OF_KEYWORD = {
-    'unreadable="skip"': "--skip-unreadable",
-    'missing_words="WORD"': "--missing-words WORD",
-    'missing="skip"': "--skip-missing",
-    'fill_missing="VALUE"': "--fill-missing VALUE",
-    'asymmetric="symmetrise"': "--symmetrise",
-    'smiles="NAME"': "--smiles NAME",
-    'target="NAME"': "--target NAME",
-    'task="classes"': "--task classes",
-    'task="values"': "--task values",
-    'task="labels"': "--task labels",
-    "has_target=False": "--ignore-targets",
-    'select="loss"': "--select loss",
-    "without_weights": "--ignore-weights",
-}
-"""The option for each keyword that messages of the library advise."""
 
 
 class ReportingGroup(TyperGroup):
@@ -53,7 +38,7 @@ class ReportingGroup(TyperGroup):
             _print_error(f"error: {str(error).removeprefix('Symlink loop from ')}: the symbolic link leads to itself")
             raise typer.Exit(FAILED) from error
         except (ValueError, ImportError) as error:
-            _print_error(f"error: {_translate_keywords(self.commands[ctx.invoked_subcommand], str(error))}")
+            _print_error(f"error: {with_flags(error, self.commands[ctx.invoked_subcommand])}")
             raise typer.Exit(FAILED) from error
 
 
@@ -63,24 +48,32 @@ def _print_error(message: str) -> None:
     say(message, stderr=True)
 
 
-def _translate_keywords(command: Any, message: str) -> str:
-    """Replace the library's keywords in a message by the command's options.
+def with_flags(message: str | Exception, command: Any = None) -> str:
+    """A message or an error as the command line spells it: with flags, and without advice on flags that there are not.
 
-    Messages give advice in parentheses, with commas between clauses. Clauses about options that the command does not
-    have are left out.
+    Args:
+        message: A message of the library, or any text.
+        command: The command whose flags count; by default the one that runs.
     """
-    options = _options(command)
-    missing = [keyword for keyword, option in OPTION_OF_KEYWORD.items() if option.split()[0] not in options]
+    if command is None:
+        context = click.get_current_context(silent=True)
+        command = None if context is None else context.command
+    flags = None if command is None else _options(command)
+    spelling = Spelling(flag, has=lambda name: flags is None or f"--{name.replace('_', '-')}" in flags)
+    return spelled_error(message, spelling) if isinstance(message, Exception) else spelled(message, spelling)
 
-    def without_missing(advice: re.Match[str]) -> str:
-        clauses = advice[1].split(", ")
-        kept = [clause for clause in clauses if not any(keyword in clause for keyword in missing)]
-        return f" ({', '.join(kept)})" if kept else ""
 
-    message = re.sub(r" \(([^()]*)\)", without_missing, message)
-    for keyword, option in OPTION_OF_KEYWORD.items():
-        message = message.replace(keyword, option)
-    return message
+def flag(option: Option) -> str:
+    """An option as a user types it.
+
+    Example:
+        >>> flag(Option("skip_missing", True)), flag(Option("missing_words", "n.d. x")), flag(Option("target", "NAME"))
+        ('--skip-missing', "--missing-words 'n.d. x'", '--target NAME')
+    """
+    name = option.name.replace("_", "-")
+    if isinstance(option.value, bool):
+        return f"--{name}" if option.value else f"--no-{name}"
+    return f"--{name}" if option.alone else f"--{name} {shlex.quote(str(option.value))}"
 
 
 def _options(command: Any) -> set[str]:

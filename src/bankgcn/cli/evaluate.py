@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bankgcn.cli.errors import with_flags
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output
@@ -113,5 +114,5 @@ def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_
         say(line, stderr=to_stderr)
     balanced = ensemble.spec is not None and ensemble.spec.train.class_weight is not None
     for warning in assessment.warnings(balanced):
-        say(f"warning: {warning}", stderr=True)
+        say(f"warning: {with_flags(warning)}", stderr=True)
     return assessment

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bankgcn.choices import pick
+from bankgcn.cli.errors import with_flags
 from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import ModelInput, read_input
 from bankgcn.report.page.browser import Examined
@@ -30,7 +31,7 @@ def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -
     try:
         known, y = found.truth(ensemble.task)
     except ValueError as error:
-        say(f"note: the targets are not shown: {error}", stderr=True)
+        say(f"note: the targets are not shown: {with_flags(error)}", stderr=True)
         known, y = np.arange(0), np.empty(0)
     total = len(found.graphs)
     if skip_unknown and 0 < len(known) < total:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bankgcn.cli.errors import with_flags
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import check_ending, check_not_input
@@ -63,7 +64,10 @@ def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
         found = read_input(ensemble, None, data_root, {}, part="test", notes=False)
         return ensemble.first.conform(found.graphs[:OWN_GRAPHS])
     except (ValueError, OSError) as error:
-        say(f"note: compared on generated graphs only, because those of the run cannot be read: {error}", stderr=True)
+        say(
+            f"note: compared on generated graphs only, because those of the run cannot be read: {with_flags(error)}",
+            stderr=True,
+        )
         return None
 
 

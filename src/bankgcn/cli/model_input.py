@@ -12,23 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bankgcn.cli.errors import with_flags
 from bankgcn.cli.messages import say
 from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.table_targets import table_targets, target_columns_of
+from bankgcn.cli.table_targets import table_targets
 from bankgcn.data.concatenate import concatenate
 from bankgcn.data.duplicates import merge_duplicates
 from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.molecule_table import clean_targets
-from bankgcn.data.readers.policy import LEFT_OUT
-from bankgcn.data.sources import Source, find_source
-from bankgcn.data.targets import Targets
-from bankgcn.data.weights import without_weights
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers.reader import LEFT_OUT
+from bankgcn.data.sources import FOR_ALL, Source, find_source
+from bankgcn.data.target_values import Targets
+from bankgcn.data.targets import clean_targets
 from bankgcn.files.tables import Cell, Columns, TextTable
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.prediction_table import true_columns, true_targets
-from bankgcn.training.spec import IN_PYTHON, ReaderOptions
+from bankgcn.training.spec import IN_PYTHON
 
 
 @dataclass(frozen=True)
@@ -170,30 +171,26 @@ def read_input(
         raise ValueError("--part needs the targets, by which the split was drawn: leave out --ignore-targets")
     source = find_source(_training_source(ensemble) if name is None else name, data_root)
     typed = {key: value for key, value in flags.items() if value is not None}
-    reader = replace(ensemble.reader, features=None, **typed)
-    table = source.table()
-    if table is not None and reader.id not in table.header and "id" not in typed:
-        reader = replace(reader, id=None)  # other tables may have other ids, or none
+    options = _options_for(source, ensemble.reader, typed)
     if keep_unreadable is not None and part is None:
-        reader = replace(reader, skip_unreadable=keep_unreadable)
-    targets = (
-        [] if table is None or ignore_targets else target_columns_of(source, table, reader, typed, part, need_targets)
-    )
-    options = _keywords(source, reader, typed, ensemble.task.kind)
+        options = replace(options, skip_unreadable=keep_unreadable)
+    rows = source.table(options)
+    if rows is not None and options.id not in rows.table.header and "id" not in typed:
+        options = replace(options, id=None)  # other tables may have other ids, or none
+    required = part is not None or need_targets or "target" in typed
+    targets = [] if rows is None or ignore_targets else rows.targets(options, required)
+    expected = Expected(features=ensemble.feature_spec or {}, task=ensemble.task.kind)
     read_targets = None
     if part is None and not ignore_targets:
-        read_targets = source.target_reader(
-            reader.target, ensemble.task.kind, need_targets or "target" in typed, reader.words
-        )
-    if ignore_targets or (part is None and (table is not None or read_targets is not None)):
-        options["has_target"] = False  # targets are read apart: graphs without any stay
-        options.pop("missing", None)
-    graphs = load_graphs(source, {"expected": ensemble.feature_spec, **options})
+        read_targets = source.target_reader(options, expected, need_targets or "target" in typed)
+    if ignore_targets or (part is None and (rows is not None or read_targets is not None)):
+        expected = replace(expected, has_target=False)  # targets are read apart: graphs without any stay
+    graphs, table = load_graphs(source, options, expected), None if rows is None else rows.table
     if part is not None and ensemble.spec is not None and ensemble.spec.split.duplicates == "merge":
         graphs = merge_duplicates(graphs)
     if part is not None and ensemble.spec is not None and ensemble.spec.split.test is not None:
-        graphs, table = _with_test_graphs(ensemble, ensemble.spec.split.test, data_root, options, graphs, table)
-    graphs = without_weights(graphs) if reader.ignore_weights else graphs
+        test = find_source(ensemble.spec.split.test, data_root)
+        graphs, table = _with_test_graphs(test, options, expected, graphs, table)
     if notes:
         _print_notes(ensemble, graphs, counted=bool(keep_unreadable) and part is None)
     if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
@@ -203,11 +200,11 @@ def read_input(
         graphs.rows,
         _columns(graphs, table),
         dict(graphs.skipped),
-        None if table is None else clean_targets(table, targets, ensemble.task.kind, reader.words),
+        None if table is None else clean_targets(table, targets, ensemble.task.kind, options),
         targets,
-        reader.fill_missing,
+        options.fill_missing,
         None if read_targets is None else partial(read_targets, graphs.rows.tolist()),
-        may_lack_graphs=reader.skip_unreadable and "unreadable" in source.options,
+        may_lack_graphs=options.skip_unreadable and "skip_unreadable" in source.options,
     )
     if part is None:
         return found
@@ -220,18 +217,12 @@ def read_input(
 
 
 def _with_test_graphs(
-    ensemble: Ensemble,
-    name: str,
-    data_root: Path | None,
-    options: dict[str, Any],
-    graphs: GraphSet,
-    table: TextTable | None,
+    source: Source, options: ReadOptions, expected: Expected, graphs: GraphSet, table: TextTable | None
 ) -> tuple[GraphSet, TextTable | None]:
-    """The graphs and rows of a source, and after them those of the source of the test graphs."""
-    source = find_source(name, data_root)
-    known = {key: value for key, value in options.items() if key in source.options}
-    test, more = load_graphs(source, {"expected": ensemble.feature_spec, **known}), source.table()
-    return concatenate(graphs, test), None if table is None or more is None else table.followed_by(more)
+    """Graphs and their rows, and after them those of the source of the test graphs."""
+    options = _options_for(source, options, {})
+    test, more = load_graphs(source, options, expected), source.table(options)
+    return concatenate(graphs, test), None if table is None or more is None else table.followed_by(more.table)
 
 
 def _training_source(ensemble: Ensemble) -> str:
@@ -245,11 +236,10 @@ def _training_source(ensemble: Ensemble) -> str:
     return ensemble.spec.dataset
 
 
-def _keywords(source: Source, reader: ReaderOptions, typed: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Keywords of the reader: what was typed, and what the training set and this source has, too."""
-    typed_names = ReaderOptions(**typed).keywords()
-    keywords = reader.keywords(kind)
-    return {key: value for key, value in keywords.items() if key in source.options or key in typed_names}
+def _options_for(source: Source, options: ReadOptions, typed: dict[str, Any]) -> ReadOptions:
+    """What was typed, and the options of the training that mean something to this source."""
+    of_model = options.only({*source.options, *FOR_ALL} - {"features"})  # the model knows the features of atoms
+    return replace(of_model, **typed)
 
 
 def _columns(graphs: GraphSet, table: TextTable | None) -> Columns:
@@ -274,4 +264,4 @@ def _print_notes(ensemble: Ensemble, graphs: GraphSet, counted: bool) -> None:
         say(f"note: {run} has no model, and so no vote", stderr=True)
     for note in graphs.notes:
         if not (is_edge_note(note) or (counted and LEFT_OUT in note)):  # the training said what edges carry
-            say(f"note: {note}", stderr=True)
+            say(f"note: {with_flags(note)}", stderr=True)

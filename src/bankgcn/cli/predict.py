@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bankgcn.cli.errors import with_flags
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, IgnoreTargets, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output
@@ -205,7 +206,7 @@ def _show_scores(found: ModelInput, task: Task, mean: Tensor, to_stderr: bool) -
     try:
         known, y = found.truth(task)
     except ValueError as error:
-        say(f"note: no score: {error}", stderr=True)
+        say(f"note: no score: {with_flags(error)}", stderr=True)
         return
     if len(known) and task.kind == "classes" and task.thresholds:
         say(f"threshold of {task.names[1]!r}  {task.thresholds[0]:.4g}", stderr=to_stderr)

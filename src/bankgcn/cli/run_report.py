@@ -8,6 +8,7 @@ from collections.abc import Container
 import numpy as np
 
 from bankgcn.cli.assessment_lines import assessment_lines
+from bankgcn.cli.errors import with_flags
 from bankgcn.cli.messages import say
 from bankgcn.data.catalog import CATALOG
 from bankgcn.metrics import METRICS
@@ -36,9 +37,9 @@ def show_graphs(run: PreparedRun) -> None:
     graphs, task = run.graphs, run.task
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
     for note in (*graphs.notes, *class_notes(graphs)):
-        say(f"note: {note}", stderr=True)
+        say(f"note: {with_flags(note)}", stderr=True)
     for warning in data_warnings(graphs, run.spec):
-        say(f"warning: {warning}", stderr=True)
+        say(f"warning: {with_flags(warning)}", stderr=True)
     name, targets = (
         graphs.name or run.spec.dataset,
         f"{len(task.names)} {task.kind if len(task.names) > 1 else task.kind[:-1]}",
@@ -64,7 +65,7 @@ def choose_by_data(run: PreparedRun, free: Container[str], shown: bool = True) -
     if run.spec.train.select == "score" and one_class:
         chosen.pop("metric", None)  # there would be no score to select the epoch by
     if chosen and shown:
-        say(f"note: {skew_note(run.graphs, run.task, chosen)}", stderr=True)
+        say(f"note: {with_flags(skew_note(run.graphs, run.task, chosen))}", stderr=True)
     return dict(chosen)
 
 
@@ -77,12 +78,12 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
     if record.best_epoch is None:
         raise ValueError(
             "the training diverged: the loss was not a finite number in the first epoch, so there is no model; "
-            f"{SMALLER_STEPS} (record: {folder.record})"
+            f"{with_flags(SMALLER_STEPS)} (record: {folder.record})"
         )
     if record.status == "diverged":
         say(
             f"note: the training diverged: the loss of epoch {record.epochs} is not a finite number; the model has "
-            f"the weights of epoch {record.best_epoch}, the best one before; {SMALLER_STEPS}",
+            f"the weights of epoch {record.best_epoch}, the best one before; {with_flags(SMALLER_STEPS)}",
             stderr=True,
         )
     _, valid, test = record.split_sizes
@@ -91,16 +92,16 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
         say(f"{part} {metric.label}  {metric.text(score)}  ({size:,} graphs)")
     if test and not record.assessment:
         for note in record.notes[-1:]:  # the last one says why; the others were printed before the training
-            say(f"note: {note}", stderr=True)
+            say(f"note: {with_flags(note)}", stderr=True)
     elif record.assessment:
         for note in (note for note in record.notes if "threshold of" in note):
-            say(f"note: {note}", stderr=True)
+            say(f"note: {with_flags(note)}", stderr=True)
     if record.assessment:
         assessment = Assessment.from_dict(record.assessment)
         for line in assessment_lines(assessment):
             say(line)
         for warning in assessment.warnings(balanced=record.config.train.class_weight is not None):
-            say(f"warning: {warning}", stderr=True)
+            say(f"warning: {with_flags(warning)}", stderr=True)
     say(f"best epoch {record.best_epoch} of {record.epochs}, in {record.seconds:.1f} s")
     say(f"files: {folder.path}")
     say(f"next: bankgcn predict {shlex.quote(str(folder.path))} NEW_GRAPHS")

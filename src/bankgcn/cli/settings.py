@@ -6,20 +6,19 @@ Every field that is a setting becomes a flag and a key of configuration files. N
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from bankgcn.choices import pick
-from bankgcn.data.catalog import CATALOG
-from bankgcn.files.errors import FileError
+from bankgcn.data.catalog import CATALOG, catalog_name
 from bankgcn.files.regular import check_name
+from bankgcn.messages import Message, Option
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
-from bankgcn.training.setting_names import BANK_ONLY, PLACES, spec_of, with_setting_names
+from bankgcn.training.setting_names import BANK_ONLY, PLACES, spec_of
 from bankgcn.training.spec import RunSpec
 
 MAX_NAME = 200  # bytes; file systems end at 255
@@ -74,11 +73,11 @@ class Settings:
         unused = unused_settings(model)
         for key in given:
             if key in unused:
-                raise ValueError(f"{key} is no option of the model {model}, which has {_options(model)}")
+                wrong = "{key} is no option of the model {model}, which has {options}"
+                raise ValueError(Message(wrong, key=Option(key), model=model, options=_options(model)))
         complete = DEFAULTS | protocol(source) | given
         settings = cls({key: complete[key] for key in DEFAULTS if key not in unused})
-        with translate_option_names():
-            _ = settings.spec  # which checks its own values
+        _ = settings.spec  # which checks its own values
         return settings
 
     def __getitem__(self, key: str) -> Any:
@@ -102,20 +101,6 @@ class Settings:
         words += [f"{key}={self[key]}" for key in self.differing(usual)]
         name = re.sub(r"[^\w.=-]+", "_", "-".join(words))
         return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")  # letters may have several bytes
-
-
-@contextmanager
-def translate_option_names() -> Iterator[None]:
-    """Errors of the library name settings as flags do, and add the flag of the first one."""
-    try:
-        yield
-    except FileError:
-        raise
-    except ValueError as error:
-        message = with_setting_names(str(error))
-        subject = message.partition("=")[0]
-        flag = f" (--{subject.replace('_', '-')})" if subject in DEFAULTS and "(--" not in message else ""
-        raise ValueError(message + flag) from error
 
 
 def _checked(key: str, value: Plain, where: str = "") -> Plain:
@@ -142,12 +127,11 @@ def full_path(path: str) -> str:
 
 def _canonical_source(source: str) -> str:
     """A dataset by its own name, a file by its full path: what means the same wherever it is read again."""
-    by_lower = {name.lower(): name for name in CATALOG}
     if not source:  # an empty path would be the current folder
         raise ValueError("the name of the graphs is empty: expected a dataset's name, a file or a folder")
     check_name(source)
     path = Path(source).expanduser()
-    return by_lower.get(source.lower()) or (str(path.resolve()) if path.exists() else source)
+    return catalog_name(source) or (str(path.resolve()) if path.exists() else source)
 
 
 def _is_of_model(key: str) -> bool:

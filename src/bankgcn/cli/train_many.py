@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
 
+from bankgcn.cli.errors import with_flags
 from bankgcn.cli.evaluate import show_assessment
 from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import read_input
@@ -120,7 +121,7 @@ def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
     if diverged:
         say(
             f"warning: there is no model of {', '.join(diverged)}: the training diverged in the first epoch; "
-            f"{SMALLER_STEPS}",
+            f"{with_flags(SMALLER_STEPS)}",
             stderr=True,
         )
     unscored = len(records) - len(scores) - len(diverged)

@@ -13,7 +13,7 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.run_report import choose_by_data, show_start
-from bankgcn.cli.settings import DATA_ROOT, Settings, translate_option_names
+from bankgcn.cli.settings import DATA_ROOT, Settings
 from bankgcn.data.splits import Split
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
@@ -109,13 +109,12 @@ def _train(
     resume: str,
 ) -> RunRecord | None:
     """Train in the folder; only the first process of a group returns the record."""
-    with translate_option_names():
-        load = Loader(settings[DATA_ROOT] or None, load_graphs)
+    load = Loader(settings[DATA_ROOT] or None, load_graphs)
+    run = prepare(settings.spec, load)
+    chosen = choose_by_data(run, free, shown=group.rank == 0)
+    if chosen:
+        settings = Settings({**settings.values, **chosen})
         run = prepare(settings.spec, load)
-        chosen = choose_by_data(run, free, shown=group.rank == 0)
-        if chosen:
-            settings = Settings({**settings.values, **chosen})
-            run = prepare(settings.spec, load)
     with folder.lock() if group.rank == 0 else nullcontext():
         if group.rank == 0:
             _prepare(folder, settings, run, overwrite)

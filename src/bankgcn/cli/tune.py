@@ -13,7 +13,7 @@ from bankgcn.choices import pick
 from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, with_settings
-from bankgcn.cli.settings import DATA_ROOT, SOURCE, Settings, translate_option_names
+from bankgcn.cli.settings import DATA_ROOT, SOURCE, Settings
 from bankgcn.cli.train import Source
 from bankgcn.cli.tune_folder import USUAL_TRIALS, TuneFolder, train_command
 from bankgcn.cli.tune_progress import TuneProgress
@@ -114,8 +114,7 @@ def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
         parameters=parameters_for(settings["model"], fixed),
         data_root=settings[DATA_ROOT] or None,
     )
-    with translate_option_names():
-        runner = Trials(search, Loader(search.data_root, load_graphs))
+    runner = Trials(search, Loader(search.data_root, load_graphs))
     show_graphs(runner.graphs)
     return runner
 
@@ -133,8 +132,7 @@ def _chosen_by_data(
     fixed = {**fixed, **chosen}
     settings = Settings.resolve(fixed)
     search = replace(runner.search, settings={**runner.search.settings, **chosen})
-    with translate_option_names():
-        return settings, fixed, Trials(search)
+    return settings, fixed, Trials(search)
 
 
 def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int) -> optuna.Study:

@@ -221,11 +221,18 @@ _ROWS = (
 CATALOG: dict[str, Dataset] = {dataset.name: dataset for dataset in _ROWS}
 
 
+def catalog_name(name: str) -> str | None:
+    """The own name of a dataset that is written in upper or lower case; ``None`` if there is no such dataset."""
+    return _NAMES.get(name.lower())
+
+
 def find_in_catalog(name: str) -> Dataset:
     """The dataset with that name; upper and lower case are the same.
 
     Raises:
         ValueError: There is no such dataset; the message lists all names, and suggests the most similar one.
     """
-    by_lower = {known.lower(): dataset for known, dataset in CATALOG.items()}
-    return by_lower.get(name.lower()) or pick(CATALOG, name, "dataset")
+    return pick(CATALOG, catalog_name(name) or name, "dataset")
+
+
+_NAMES = {name.lower(): name for name in CATALOG}

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bankgcn.data.errors import GraphError
-from bankgcn.data.targets import TargetError, encode_targets
+from bankgcn.data.target_values import TargetError, encode_targets
+from bankgcn.messages import Message
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -176,7 +177,8 @@ def _encoded(words: NDArray, classes: Sequence[str] | None) -> tuple[NDArray, Se
     try:
         encoded = encode_targets(words.tolist(), classes=classes)
     except TargetError as error:
-        raise GraphError(str(error) if error.graph is None else f"graph {error.graph}: {error}") from error
+        where = "" if error.graph is None else f"graph {error.graph}: "
+        raise GraphError(Message("{where}{what}", where=where, what=error.message)) from error
     assert encoded.y is not None
     return encoded.y, encoded.classes
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.join import join
-from bankgcn.data.targets import match_targets, target_names
+from bankgcn.data.target_values import match_targets, target_names
 
 
 def concatenate(first: GraphSet, second: GraphSet) -> GraphSet:

@@ -13,12 +13,11 @@ from torch import Tensor
 from bankgcn.data.batch import pointers
 from bankgcn.data.checks import as_array, check_edge_index, check_rows
 from bankgcn.data.edge_data import edge_note
-from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.networkx_nodes import node_signals
-from bankgcn.data.targets import Targets, encode_targets, shown_number
+from bankgcn.data.target_values import Targets, encode_targets, shown_number
 from bankgcn.extras import require
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def from_pyg(
     *,
     has_target: bool = True,
     name: str = "",
-    asymmetric: Asymmetric = "refuse",
+    symmetrise: bool = False,
 ) -> GraphSet:
     """The graphs of a list of PyG's ``Data``.
 
@@ -50,7 +49,7 @@ def from_pyg(
         y: Class or targets of each graph; by default their ``y``, if they have it.
         has_target: False to read no targets.
         name: Name of the set.
-        asymmetric: What to do with directed edges; see :meth:`GraphSet.from_edges`.
+        symmetrise: Whether to add the missing reverses of edges; see :meth:`GraphSet.from_edges`.
     """
     num_nodes = [data.num_nodes for data in data_list]
     if None in num_nodes:
@@ -68,7 +67,7 @@ def from_pyg(
         edge_weight=_join("edge_weight", data_list, _pyg_weight, [pairs.shape[1] for pairs in edges], "edge"),
         **_targets(y, has_target, lambda: Targets(_join("y", data_list, _pyg_target, [1] * len(data_list), "graph"))),
         name=name,
-        asymmetric=asymmetric,
+        symmetrise=symmetrise,
         notes=edge_note(["edge_attr"] if any(map(_has_unused_attribute, data_list)) else []),
     )
 
@@ -97,7 +96,7 @@ def from_networkx(
     has_target: bool = True,
     weight: str | None = "weight",
     name: str = "",
-    asymmetric: Asymmetric = "refuse",
+    symmetrise: bool = False,
 ) -> GraphSet:
     """The graphs of a list of NetworkX graphs; numbers of the nodes become attributes, words become labels.
 
@@ -117,7 +116,7 @@ def from_networkx(
         has_target: False to read no targets.
         weight: Key of the edges' weights; an edge without it has weight 1. ``None`` reads no weights.
         name: Name of the set.
-        asymmetric: What to do with directed graphs; see :meth:`GraphSet.from_edges`.
+        symmetrise: Whether to make directed graphs undirected; see :meth:`GraphSet.from_edges`.
     """
     num_nodes = [graph.number_of_nodes() for graph in graphs]
     edges = [_networkx_edges(number, graph, weight) for number, graph in enumerate(graphs)]
@@ -130,7 +129,7 @@ def from_networkx(
         edge_weight=np.concatenate([np.zeros(0), *(weights for _, weights in edges)]),
         **_targets(y, has_target, lambda: _networkx_targets(graphs)),
         name=name,
-        asymmetric=asymmetric,
+        symmetrise=symmetrise,
         notes=notes,
     )
 
@@ -171,7 +170,7 @@ def from_adjacency(
     y: TargetArray = None,
     *,
     name: str = "",
-    asymmetric: Asymmetric = "refuse",
+    symmetrise: bool = False,
 ) -> GraphSet:
     """The graphs of a list of adjacency matrices, whose entries are the weights of the edges.
 
@@ -180,7 +179,7 @@ def from_adjacency(
         attributes: Node signals of each graph, one row per node.
         y: Class or targets of each graph.
         name: Name of the set.
-        asymmetric: What to do with a matrix that is not symmetric; see :meth:`GraphSet.from_edges`.
+        symmetrise: Whether to make matrices symmetric; see :meth:`GraphSet.from_edges`.
     """
     dense = [np.asarray(matrix) for matrix in matrices]
     for number, matrix in enumerate(dense):
@@ -198,7 +197,7 @@ def from_adjacency(
         edge_weight=np.concatenate([np.zeros(0), *weights]),
         y=y,
         name=name,
-        asymmetric=asymmetric,
+        symmetrise=symmetrise,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import torch
@@ -13,9 +12,8 @@ from numpy.typing import NDArray
 
 from bankgcn.data.batch import pointers
 from bankgcn.data.errors import GraphError
+from bankgcn.messages import Message, advise
 from bankgcn.spectral.shift import normalize
-
-Asymmetric = Literal["refuse", "symmetrise"]
 
 EDGES_AT_ONCE = 1 << 18  # one piece is sorted in the cache, with little additional memory
 TOLERANCE = 3e-4  # between the two directions of an edge: sums of duplicates are rounded; as in GraphShift
@@ -72,7 +70,7 @@ def flatten_edges(
     edge_index: NDArray[np.integer],
     weight: NDArray[np.float32] | None,
     labels: NDArray[np.unsignedinteger] | None,
-    asymmetric: Asymmetric,
+    symmetrise: bool,
 ) -> FlatEdges:
     """Check, sort, merge and normalise the edges of all graphs, about ``EDGES_AT_ONCE`` at a time.
 
@@ -81,8 +79,8 @@ def flatten_edges(
         edge_index: Node numbers over the whole set, shape ``(2, E)``, in any order.
         weight: Weight of each edge; ``None`` means 1.
         labels: Integers of each edge, shape ``(E, c)``. Merged edges keep the labels of the first.
-        asymmetric: What to do with an edge whose reverse is missing or differs: ``"refuse"``, or ``"symmetrise"``,
-            which gives both directions the larger weight.
+        symmetrise: Whether to give both directions of an edge the larger weight of the two; else an edge whose reverse
+            is missing or differs is an error.
     """
     edges_per_graph, order = _group_by_graph(node_ptr, edge_index)
     counts = _Counts()
@@ -98,7 +96,7 @@ def flatten_edges(
             np.ones(end - first_edge, np.float32) if weight is None else weight[chosen],
             None if labels is None else labels[chosen],
         )
-        pieces.append(_flatten_piece(edges, node_ptr[first : last + 1], first, asymmetric, counts, neighbor_type))
+        pieces.append(_flatten_piece(edges, node_ptr[first : last + 1], first, symmetrise, counts, neighbor_type))
         first_edge = end
     return _join(pieces, counts.notes())
 
@@ -149,7 +147,7 @@ def _flatten_piece(
     edges: _Edges,
     node_ptr: NDArray[np.int64],
     first_graph: int,
-    asymmetric: Asymmetric,
+    symmetrise: bool,
     counts: _Counts,
     neighbor_type: np.dtype,
 ) -> FlatEdges:
@@ -160,7 +158,7 @@ def _flatten_piece(
         counts.loops += int(np.count_nonzero(~proper))
         edges = edges[proper]
     edges = _merge(edges, num_nodes, counts)
-    if asymmetric == "symmetrise":
+    if symmetrise:
         edges = _symmetrise(edges, num_nodes, counts)
     else:
         _match_reverses(edges, node_ptr, first_graph)
@@ -233,7 +231,8 @@ def _asymmetry(edges: _Edges, edge: int, node_ptr: NDArray[np.int64], first_grap
         what = f"edge ({i}, {j}) weighs {edges.weight[edge]}, its reverse ({j}, {i}) {edges.weight[reverse[0]]}"
     else:
         what = f"edge ({i}, {j}) has no reverse ({j}, {i})"
-    return f'graph {first_graph + piece}: {what}; asymmetric="symmetrise" makes graphs undirected'
+    advice = [advise("symmetrise", True, "makes graphs undirected")]
+    return Message("graph {number}: {what}", number=first_graph + piece, what=what, advice=advice)
 
 
 def _symmetrise(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:

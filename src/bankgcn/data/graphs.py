@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from bankgcn.choices import pick
 from bankgcn.data.batch import GraphBatch, pointers, spans
 from bankgcn.data.checks import (
     check_attributes,
@@ -85,7 +84,7 @@ class GraphSet:
         targets: Sequence[str] = (),
         names: Sequence[str] | None = None,
         name: str = "",
-        asymmetric: Literal["refuse", "symmetrise"] = "refuse",
+        symmetrise: bool = False,
         notes: Sequence[str] = (),
         feature_spec: FeatureSpec | None = None,
         skipped: Sequence[tuple[int, str]] = (),
@@ -111,8 +110,8 @@ class GraphSet:
             targets: Names of the columns of ``y``; then integers are numbers, too, not classes.
             names: Names of the graphs.
             name: Name of the set.
-            asymmetric: What to do with an edge whose reverse is missing or differs in weight: ``"refuse"``, or
-                ``"symmetrise"``, which gives both directions the larger weight and counts in the notes.
+            symmetrise: Whether to give both directions of an edge the larger weight of the two, which the notes count;
+                else an edge whose reverse is missing or differs in weight is an error.
             notes: What a user of these graphs must know.
             feature_spec: How the signals were made, if known; see :mod:`bankgcn.data.features.spec`.
             skipped: Rows of the source that have no graph, counted from 0, each with the reason.
@@ -129,13 +128,12 @@ class GraphSet:
                     [0., 1.],
                     [0., 1.]])
         """
-        pick({"refuse": 0, "symmetrise": 1}, asymmetric, "asymmetric")
         node_ptr = pointers(check_num_nodes(num_nodes))
         edges = check_edge_index(edge_index)
         weight = None if edge_weight is None else check_weights(edge_weight, edges)
         kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, edges.shape[1], "edge")
         known, class_names = check_targets(y, classes, len(node_ptr) - 1, targets)
-        flat = flatten_edges(node_ptr, edges, weight, kinds, asymmetric)
+        flat = flatten_edges(node_ptr, edges, weight, kinds, symmetrise)
         return cls(
             node_ptr=node_ptr,
             edge_ptr=flat.edge_ptr,

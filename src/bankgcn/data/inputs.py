@@ -4,44 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bankgcn.data.convert import from_networkx, from_pyg
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
-from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.join import join
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import READERS
-from bankgcn.data.readers.molecules import expected_features, from_smiles
+from bankgcn.data.readers.molecules import atom_kind, from_smiles
 
 SHOWN = 5  # names of columns in a message
-
-
-@dataclass(frozen=True, kw_only=True)
-class InputOptions:
-    """How lists of graphs are read.
-
-    Args:
-        features: What an atom of a molecule carries: ``"raw"`` or ``"onehot"``.
-        attributes: Keys of NetworkX nodes whose numbers to read; see :func:`bankgcn.data.convert.from_networkx`.
-        categories: Keys of NetworkX nodes whose words to read.
-        symmetrise: Whether to add the missing reverses of edges.
-        has_target: Whether to read the targets that graphs carry.
-    """
-
-    features: str | None = None
-    attributes: Sequence[str] | None = None
-    categories: Sequence[str] | None = None
-    symmetrise: bool = False
-    has_target: bool = True
-
-    @property
-    def edges(self) -> dict[str, Any]:
-        """The keyword for directed edges."""
-        return {"asymmetric": "symmetrise"} if self.symmetrise else {}
 
 
 class Form(NamedTuple):
@@ -49,32 +24,30 @@ class Form(NamedTuple):
 
     Args:
         fits: Whether an item of a list is such a graph. Optional libraries are not imported.
-        convert: From the list, the options and the features that a model expects, to a set.
+        convert: From the list, the options and what a model expects, to a set.
     """
 
     fits: Callable[[Any], bool]
-    convert: Callable[[Sequence[Any], InputOptions, FeatureSpec], GraphSet]
+    convert: Callable[[Sequence[Any], ReadOptions, Expected], GraphSet]
 
 
-def _from_networkx(graphs: Sequence[Any], options: InputOptions, expected: FeatureSpec) -> GraphSet:
-    schema = NodeSchema.from_spec(expected) if expected.get("kind") == "named" else None
+def _from_networkx(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -> GraphSet:
     return from_networkx(
         graphs,
         attributes=options.attributes,
         categories=options.categories,
-        schema=schema,
-        has_target=options.has_target,
-        **options.edges,
+        schema=NodeSchema.from_spec(expected.features) if expected.features.get("kind") == "named" else None,
+        has_target=expected.has_target,
+        symmetrise=options.symmetrise,
     )
 
 
-def _from_pyg(graphs: Sequence[Any], options: InputOptions, expected: FeatureSpec) -> GraphSet:
-    return from_pyg(graphs, has_target=options.has_target, **options.edges)
+def _from_pyg(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -> GraphSet:
+    return from_pyg(graphs, has_target=expected.has_target, symmetrise=options.symmetrise)
 
 
-def _from_smiles(graphs: Sequence[Any], options: InputOptions, expected: FeatureSpec) -> GraphSet:
-    chosen: dict[str, Any] = {} if options.features is None else {"features": options.features}
-    return from_smiles(graphs, **(chosen | expected_features(expected)))
+def _from_smiles(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -> GraphSet:
+    return from_smiles(graphs, features=atom_kind(options, expected))
 
 
 FORMS: Mapping[str, Form] = {
@@ -86,13 +59,13 @@ FORMS: Mapping[str, Form] = {
 """Each form by the name of an item in messages. NetworkX stands before PyG: only PyG's graphs have an edge index."""
 
 
-def as_graph_set(graphs: Any, options: InputOptions | None = None, expected: FeatureSpec | None = None) -> GraphSet:
+def as_graph_set(graphs: Any, options: ReadOptions | None = None, expected: Expected | None = None) -> GraphSet:
     """One set from a set, or from a list of NetworkX graphs, PyG's ``Data``, SMILES or sets.
 
     Args:
         graphs: The graphs.
         options: How to read them.
-        expected: The features of the training graphs of a model. SMILES and NetworkX graphs get the same.
+        expected: What a trained model fixes. SMILES and NetworkX graphs get the features of its training graphs.
 
     Raises:
         GraphError: There are no graphs, or they are of an unknown form, or of several; the message names the graph.
@@ -119,7 +92,7 @@ def as_graph_set(graphs: Any, options: InputOptions | None = None, expected: Fea
         if form != forms[0]:
             raise GraphError(f"graph {number} is {form}, but graph 0 is {forms[0]}: expected one kind")
     convert = FORMS[str(forms[0])].convert
-    return convert(items, options or InputOptions(), expected or {})
+    return convert(items, options or ReadOptions(), expected or Expected())
 
 
 def _check_list(graphs: Any) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeError, NodeSchema, as_numbers
-from bankgcn.data.targets import name_of_class
+from bankgcn.data.target_values import name_of_class
 
 if TYPE_CHECKING:
     import networkx as nx

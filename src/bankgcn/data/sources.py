@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from bankgcn.choices import pick
 from bankgcn.data.builtin import BUILTIN
 from bankgcn.data.cache import cached, data_roots, download_root
-from bankgcn.data.catalog import CATALOG, Dataset, find_in_catalog
+from bankgcn.data.catalog import CATALOG, Dataset, catalog_name, find_in_catalog
 from bankgcn.data.edge_data import is_edge_note, warn_of_edge_data
 from bankgcn.data.features.refit import conform, refit
 from bankgcn.data.features.scaling import scale_numbers
-from bankgcn.data.features.spec import FeatureSpec
 from bankgcn.data.graphs import GraphSet, Indices
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import READERS
 from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.splits import Split, split_targets
-from bankgcn.data.targets import Targets, TargetWords, TaskName
+from bankgcn.data.target_values import Targets, class_name_notes
+from bankgcn.data.targets import GraphTable
+from bankgcn.data.weights import without_weights
 from bankgcn.files.archives import Archive, check_archive, unpack
 from bankgcn.files.compression import UNSUPPORTED, plain_stem
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.files.errors import FileError
-from bankgcn.files.tables import TextTable
+from bankgcn.messages import Message, Option
+
+FOR_ALL = ("ignore_weights", "scale")
+"""Options that no reader heeds: what they change comes after reading."""
+IN_LISTS = ("attributes", "categories")
+"""Options for graphs in Python alone."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +63,20 @@ class Source:
         """Whether nodes are atoms, whose features a user can choose."""
         return self.path is not None and READERS[self.reader].holds_molecules
 
-    def table(self) -> TextTable | None:
+    def table(self, options: ReadOptions) -> GraphTable | None:
         """The rows of a source that is a table; ``None`` for other sources."""
         read = None if self.path is None else READERS[self.reader].table
-        return None if read is None or self.path is None else read(self.path)
+        return None if read is None or self.path is None else read(self.path, options)
 
     def target_reader(
-        self, target: str | None, task: str, required: bool, words: TargetWords
+        self, options: ReadOptions, expected: Expected, required: bool
     ) -> Callable[[Sequence[int]], tuple[list[int], Targets]] | None:
         """What reads the targets of some rows, apart from the graphs, and tells which rows have one.
 
         Args:
-            target: The option of the reader.
-            task: What the targets are.
-            required: Whether it is an error if no row has the target that ``target`` names.
-            words: How words of targets are read.
+            options: How they are read.
+            expected: What the targets are.
+            required: Whether it is an error if no row has the target that the options name.
 
         Returns:
             From rows to those whose targets are known, and these targets; ``None`` if the source has no such reader.
@@ -77,64 +84,71 @@ class Source:
         path, read = self.path, None if self.path is None else READERS[self.reader].known_targets
         if path is None or read is None:
             return None
-        return lambda rows: read(path, rows, target, cast("TaskName", task), required, words)
+        return lambda rows: read(path, rows, options, expected, required)
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Names of the options that :meth:`load` passes to the reader."""
+        """Names of the options that change how the source is read."""
         return () if self.path is None else READERS[self.reader].options
 
     def load(
         self,
+        options: ReadOptions | None = None,
+        expected: Expected | None = None,
         *,
-        expected: FeatureSpec | None = None,
         progress: Progress | None = None,
-        has_target: bool = True,
-        **options: Any,
     ) -> GraphSet:
         """The graphs, from the cache if they were read before.
 
         Args:
-            expected: How the signals of the training graphs of a model were made, by
-                :func:`bankgcn.data.features.spec.describe_features`. These are made in the same way, so that the model
-                can be applied.
+            options: How they are read.
+            expected: What a trained model or a task fixes: the features of its training graphs, so that the model can
+                be applied, and whether there are targets. Without targets, readers of files for which they may be
+                wrong do not read them.
             progress: Called with the numbers of graphs so far and in all, by readers that take long.
-            has_target: False for graphs without targets; readers of files for which they may be wrong do not read them.
-            **options: Passed to the reader, such as ``asymmetric="symmetrise"`` or ``target="active"``.
 
         Raises:
             ValueError: The files cannot be read, the reader has no such option, or the signals cannot be made in that
                 way.
         """
-        for name in options:
-            if name not in self.options:
-                takes = f"its options are {', '.join(self.options)}" if self.options else "it has none"
-                what = self.name if self.path is None else self.kind
-                raise ValueError(f"{what} is read without the option {name!r}; {takes}")
-        if not has_target and "has_target" in self.options:
-            options["has_target"] = False
-        graphs = BUILTIN[self.reader]() if self.path is None else self._read(self.path, expected, progress, options)
-        if not has_target and graphs.y is not None:
+        options, expected = options or ReadOptions(), expected or Expected()
+        self._check_options(options)
+        graphs = BUILTIN[self.reader]() if self.path is None else self._read(self.path, options, expected, progress)
+        if not expected.has_target and graphs.y is not None:
             graphs = replace(graphs, y=None, classes=(), targets=())
-        return graphs if expected is None else conform(graphs, expected, self.name)
+        if options.ignore_weights:
+            graphs = without_weights(graphs)
+        return conform(graphs, expected.features, self.name) if expected.features else graphs
 
-    def _read(
-        self, path: Path, expected: FeatureSpec | None, progress: Progress | None, options: dict[str, Any]
-    ) -> GraphSet:
+    def _check_options(self, options: ReadOptions) -> None:
+        """Raise if an option is given that means nothing to this source."""
+        for name, value in options.given.items():
+            if name == "features" and not self.holds_molecules:
+                wrong = "{features} is for molecules, which {name} does not hold"
+                raise ValueError(Message(wrong, features=Option("features", value), name=self.name))
+            if name not in self.options and name not in FOR_ALL:
+                what = self.name if self.path is None else self.kind
+                given = Option(name, value)
+                raise ValueError(Message("{given} has no meaning for {what}: leave it out", given=given, what=what))
+
+    def _read(self, path: Path, options: ReadOptions, expected: Expected, progress: Progress | None) -> GraphSet:
         reader = READERS[self.reader]
         notes = self._notes(reader, path)
         if self.entry is not None and not isinstance(self.entry.features, str):  # a sentence is for people only
-            options = {"features": self.entry.features, **options}
-        if expected is not None:
-            options = {**options, **reader.options_for(expected)}
-        read = partial(reader.read, path, **options)
+            expected = replace(expected, published=self.entry.features)
+        read = partial(reader.read, path, options, expected)
         if reader.reports_progress:
             read = partial(read, progress=progress)
-        key = {"reader": self.reader, **options}
-        graphs = cached(self.name, read, reader.files(path), key) if reader.cached else read()
+        key = {name: getattr(options, name) for name in reader.options}
+        key |= {f"expected.{name}": getattr(expected, name) for name in reader.heeds}
+        graphs = (
+            cached(self.name, read, reader.files(path), {"reader": self.reader, **key}) if reader.cached else read()
+        )
         own = graphs.notes
         if self.entry is not None:  # which is learned as published, and its records keep their notes
             own = tuple(note for note in own if not is_edge_note(note))
+        elif "ignore_case" in reader.options and expected.classes is None:
+            own += class_name_notes(graphs.classes)
         return replace(graphs, notes=(*notes, *own)) if (*notes, *own) != graphs.notes else graphs
 
     def _notes(self, reader: Reader, path: Path) -> tuple[str, ...]:
@@ -176,17 +190,32 @@ class Source:
         return fitted if scale is None else scale_numbers(fitted, train, scale)
 
 
-def load(name: str, data_root: str | Path | None = None, **options: Any) -> GraphSet:
-    """A dataset of the catalogue; see :func:`find_dataset` and :meth:`Source.load`."""
-    return find_dataset(name, data_root).load(**options)
+def load_source(
+    source: str | Path,
+    data_root: str | Path | None = None,
+    *,
+    task: str | None = None,
+    ignore_targets: bool = False,
+    **options: Any,
+) -> GraphSet:
+    """The graphs of a dataset or of a path. Warns if the edges of a path carry data that no network uses.
 
+    Args:
+        source: Name of a dataset, or path.
+        data_root: Where to look for datasets first.
+        task: What the targets are: ``"classes"``, ``"values"`` or ``"labels"``; by default what they look like.
+        ignore_targets: Whether to read no targets.
+        **options: How the graphs are read, under the names of the flags of ``bankgcn train``, such as
+            ``target="active"`` or ``skip_unreadable=True``; see :class:`bankgcn.data.options.ReadOptions`.
 
-def load_source(source: str | Path, data_root: str | Path | None = None, **options: Any) -> GraphSet:
-    """The graphs of a dataset or of a path; see :func:`find_source` and :meth:`Source.load`.
-
-    Warns if the edges of a path carry data that no network uses.
+    Raises:
+        ValueError: There is no such source, it cannot be read, or an option has no meaning for it.
     """
-    graphs = find_source(source, data_root).load(**options)
+    known = [item.name for item in fields(ReadOptions) if item.name not in ("scale", *IN_LISTS)]
+    for name in options:  # numbers of nodes are scaled by those of training graphs, which are not known yet
+        pick(dict.fromkeys(known), name, "option")
+    expected = Expected(task=task, has_target=not ignore_targets)
+    graphs = find_source(source, data_root).load(ReadOptions(**options), expected)
     warn_of_edge_data(graphs, stacklevel=2)
     return graphs
 
@@ -203,7 +232,7 @@ def find_source(source: str | Path, data_root: str | Path | None = None) -> Sour
     Raises:
         ValueError: There is no such dataset or path, or no reader recognises the path.
     """
-    if isinstance(source, str) and source.lower() in {name.lower() for name in CATALOG}:
+    if isinstance(source, str) and catalog_name(source) is not None:
         return find_dataset(source, data_root)
     if source == "":  # its path would be the current folder
         raise ValueError(f"the name of the graphs is empty: expected a dataset's name, {_accepted()}")

@@ -1,424 +1,231 @@
-"""Turn the targets that a file gives for each graph into arrays: classes, or one or several numbers."""
+"""Which column of a table, or which key of a graph, holds the targets: decided here, and nowhere else.
+
+Also which column holds the ids, which rows have a target, and their targets as arrays. What the values mean is the
+business of :mod:`bankgcn.data.target_values`.
+"""
 
 from __future__ import annotations
 
-import math
 import re
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.target_values import TargetError, Targets, TargetWords, encode_targets, scalar, with_decimal_points
+from bankgcn.files.errors import FileError
+from bankgcn.files.tables import TextTable
+from bankgcn.messages import Message, Option, advise
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-Scalar = int | float | str | bool | None
-Target = Scalar | Sequence[Scalar] | Mapping[str, Scalar]
-TaskName = Literal["classes", "values", "labels"]
-
-MISSING_WORDS = frozenset({"", "na", "n/a", "<na>", "#n/a", "#na", "null"})  # in upper or lower case
-PYTHON_NONE = "None"  # so written alone: none is a word, such as the lowest grade of a scale
-MOST_BITS = 10_000  # of an integer: of more than 4,300 digits, Python makes no text
-MANY_CLASSES = 20  # more distinct whole numbers than this may be values that happen to be whole
-_PADDED = re.compile(r"[+-]?0\d+")  # such as 007: a name as a class, the number 7 as a value
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
-_WHOLE = re.compile(r"[+-]?\d+")
-_ABBREVIATIONS = (
-    "n.d.",
-    "n.d",
-    "nd",
-    "n/d",
-    "n.a.",
-    "n.a",
-    "n.t.",
-    "nt",
-    "unk",
-    "tbd",
-    "-",
-    "--",
-    "---",
-    "?",
-    "??",
-    ".",
+SHOWN = 5  # columns that a note lists
+TARGET_NAMES = ("target", "label", "class", "y")
+ID_NAMES = tuple(
+    f"{what}{kind}"
+    for kind in ("id", "name", "")
+    for what in ("", "compound", "molecule", "mol", "chembl", "cas", "drug")
+    if what == "compound" or kind
 )
-_PHRASES = (
-    "unknown",
-    "missing",
-    "untested",
-    "undetermined",
-    "not determined",
-    "not tested",
-    "not available",
-    "no data",
-)
-_UNKNOWN_WORDS = frozenset({*_ABBREVIATIONS, *_PHRASES, "not measured", "\N{EN DASH}", "\N{EM DASH}"})
-"""Words that often stand for a missing value, but may be classes."""
-_LARGEST = float(np.finfo(np.float32).max)
+"""Usual names of the column of ids, without blanks and signs, the most certain first."""
+READ_NO_TARGETS = "ignore_targets"  # the option of commands and of bankgcn.load; readers have Expected.has_target
 
 
-class Targets(NamedTuple):
-    """Targets of graphs, as :meth:`GraphSet.from_edges` takes them: ``from_edges(..., **targets._asdict())``."""
-
-    y: NDArray | None = None  # (G,) int64 classes, or (G,) or (G, T) float32 numbers
-    classes: tuple[str, ...] | None = None
-    targets: tuple[str, ...] = ()  # names of the columns of numbers
+def target_names(target: str, available: Collection[str]) -> list[str]:
+    """The names that a user gives, separated by commas; a name that there is may contain a comma itself."""
+    return [target] if target in available else [name.strip() for name in target.split(",")]
 
 
-class TargetWords(NamedTuple):
-    """How words of targets are read.
+def target_of_document(document: Mapping[str, Any], metadata: Mapping[str, Any], target: str | None) -> Any:
+    """The target of a graph in JSON.
 
     Args:
-        missing: Words that stand for a missing target, in lower case, with single blanks.
-        ignore_case: Whether words that differ only in case or blanks are the same: all become lower case.
-
-    Example:
-        >>> words = TargetWords.of("n.d., -1", ignore_case=True)
-        >>> [words(target) for target in ("Yes", "N.D.", 0.5, -1)]
-        ['yes', None, 0.5, None]
+        document: The graph.
+        metadata: Its entry ``graph``.
+        target: The key of ``graph``, or of the document itself, or several; by default ``y`` of ``graph``, or
+            ``target`` of the document.
     """
-
-    missing: frozenset[str] = frozenset()
-    ignore_case: bool = False
-
-    @classmethod
-    def of(cls, missing_words: str | None, ignore_case: bool = False) -> TargetWords:
-        """The same from words that are separated by commas."""
-        words = map(folded, (missing_words or "").split(","))
-        return cls(frozenset(word for word in words if word), ignore_case)
-
-    def __call__(self, target: Any) -> Any:
-        """A target, or each of several, as it is meant."""
-        if isinstance(target, Mapping):
-            return {name: self(each) for name, each in target.items()}
-        if isinstance(target, list | tuple):
-            return [self(each) for each in target]
-        if target is None or folded(name_of_class(target)) in self.missing:
-            return None
-        return folded(target) if self.ignore_case and isinstance(target, str) else target
+    if target is not None:
+        names = target_names(target, {*metadata, *document})
+        values = {name: metadata.get(name, document.get(name)) for name in names}
+        return values if len(values) > 1 else next(iter(values.values()))
+    if "target" in document and "y" in metadata:
+        raise GraphError("has two targets: 'target', and 'y' of 'graph'")
+    return document.get("target", metadata.get("y"))
 
 
-class TargetError(GraphError):
-    """Targets that do not fit the task.
+def target_columns(table: TextTable, others: Sequence[str], target: str | None) -> list[str]:
+    """The columns with the targets: those that ``target`` names, or the only candidate.
 
     Args:
-        message: What is wrong.
-        graph: Number of the graph with the wrong target; ``None`` if no single graph is wrong.
+        table: The table.
+        others: Columns that are no candidates.
+        target: The name of a column, or several, separated by commas.
+    """
+    if target:
+        names = target_names(target, table.header)
+        for name, count in Counter(names).items():
+            table.column(name)  # or an error that lists the columns
+            if count > 1:
+                twice = Message("{target} names column {name!r} more than once", target=_target(target), name=name)
+                raise FileError(twice, table.path)
+        return names
+    free = [name for name in table.header if name not in others]
+    usual = [name for name in free if name.lower() in TARGET_NAMES]
+    candidates = usual or free
+    if len(candidates) > 1:
+        listed = replace(table, header=tuple(free)).listed()
+        several = "several columns may have the targets: choose one by {target}: {listed}"
+        raise FileError(Message(several, target=_target("NAME"), listed=listed), table.path)
+    return candidates
+
+
+def id_column(table: TextTable, id: str | None, others: Sequence[str] = ()) -> str | None:
+    """The column by which a user knows the graphs: the one named, or one with a usual name whose cells differ.
+
+    Args:
+        table: The table.
+        id: The name of the column, if it is known.
+        others: Columns that hold something else.
+
+    Raises:
+        FileError: The table has no such column.
+    """
+    if id is not None:
+        table.column(id)  # or an error that lists the columns
+        return id
+    plain = [(re.sub(r"[\W_]+", "", name).lower(), name) for name in table.header]
+    usual = [(ID_NAMES.index(word), name) for word, name in plain if word in ID_NAMES and name not in others]
+    for _, name in sorted(usual):
+        cells = [cell.strip() for cell in table.column(name)]
+        if all(cells) and len(set(cells)) == len(cells):
+            return name
+    return None
+
+
+@dataclass(frozen=True)
+class GraphTable:
+    """A source that is a table with a row for each graph.
+
+    Args:
+        table: The rows.
+        others: Columns that never hold targets unless the user names them, such as that of the names.
+        smiles: The column of the SMILES, if there is one; it never holds targets.
     """
 
-    def __init__(self, message: str, graph: int | None = None):
-        super().__init__(message)
-        self.graph = graph
+    table: TextTable
+    others: tuple[str, ...] = ()
+    smiles: str | None = None
+
+    def targets(self, options: ReadOptions, required: bool = True) -> list[str]:
+        """The columns of the targets.
+
+        Args:
+            options: How the table is read.
+            required: Whether the targets are looked for as for training. Otherwise, they are those that the options
+                name, if the table has them all: options of a training fit other tables, too.
+
+        Raises:
+            FileError: There is no such column, or several may be meant.
+        """
+        if required:
+            return self._required_targets(options)
+        if options.target is None:
+            return []  # any column may be anything
+        names = target_names(options.target, self.table.header)
+        return names if set(names) <= set(self.table.header) else []
+
+    def _required_targets(self, options: ReadOptions) -> list[str]:
+        others = self.others if self.smiles is None else (self.smiles, *self.others)
+        ids = id_column(self.table, options.id, others)
+        targets = target_columns(self.table, others if ids is None else (*others, ids), options.target)
+        if self.smiles in targets:
+            raise FileError(f"column {self.smiles!r} holds the molecules: it cannot be the target", self.table.path)
+        return targets
 
 
-def scalar(text: str) -> int | float | str | None:
-    """The value of a cell of a table: a whole number, a real number, a word, or nothing.
+def target_note(targets: Sequence[str], guessed: bool) -> tuple[str, ...]:
+    """Which columns hold the targets, and whether the reader chose them."""
+    if not targets:
+        return ()
+    shown = ", ".join(map(repr, targets[:SHOWN])) + (f" and {len(targets) - SHOWN} more" * (len(targets) > SHOWN))
+    found = f"the target is column {shown}" if len(targets) == 1 else f"the targets are columns {shown}"
+    return (f"{found}: no other was named" if guessed else found,)
 
-    Digits after a leading zero are a word: codes such as ``007`` and ``7`` are different classes.
 
-    Example:
-        >>> [scalar(text) for text in ("1", "1.5", "active", " NA ", "007")]
-        [1, 1.5, 'active', None, '007']
+def clean_targets(table: TextTable, targets: Sequence[str], task: str | None, options: ReadOptions) -> TextTable:
+    """The table with the targets as they are meant: words for missing ones are empty cells, decimal commas are points.
+
+    Decimal commas are read unless a comma separates the cells of the file, or the targets are classes. A note names
+    their columns.
     """
-    text = text.strip()
-    if text == PYTHON_NONE or text.lower() in MISSING_WORDS:
-        return None
-    if "_" in text or _PADDED.fullmatch(text):  # Python reads 1_0 as 10, but in a table it is a word
-        return text
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
-        return None if number != number else number
-    return text
+    rows, notes, words = table.rows, list(table.notes), options.words
+    for name in targets:
+        place, before = table.header.index(name), table.column(name)
+        cells = [words(cell) or "" for cell in before] if words != TargetWords() else before
+        points = None if task == "classes" or table.delimiter == "," else with_decimal_points(cells)
+        if points is not None:
+            first = next(row for row, cell in enumerate(cells) if "," in cell)
+            notes.append(
+                f"column {name!r} has decimal commas: {cells[first].strip()} is read as {points[first].strip()}"
+            )
+            cells = points
+        if cells is not before:
+            rows = [[*row[:place], cell, *row[place + 1 :]] for row, cell in zip(rows, cells, strict=True)]
+    return replace(table, rows=rows, notes=tuple(notes))
 
 
-def folded(word: str) -> str:
-    """A word in lower case, with single blanks inside.
-
-    Example:
-        >>> folded(" Very  High")
-        'very high'
-    """
-    return " ".join(word.lower().split())
-
-
-def class_name_notes(classes: Sequence[str]) -> tuple[str, ...]:
-    """Notes on classes that may be meant as one, or as missing values, with the options that read them so.
-
-    Example:
-        >>> for note in class_name_notes(["Yes", "n.d.", "no", "yes"]):
-        ...     print(note)
-        the classes 'Yes' and 'yes' differ only in case or blanks, but are learned as different ones: --ignore-case \
-makes them one (in Python ignore_case=True)
-        the class 'n.d.' looks like a missing value, but is learned as a class: --missing-words n.d. --skip-missing \
-leaves its graphs out (in Python missing_words="n.d.", missing="skip")
-    """
-    spellings: dict[str, list[str]] = {}
-    for name in classes:
-        spellings.setdefault(folded(name), []).append(name)
-    notes = [
-        f"the classes {' and '.join(map(repr, names))} differ only in case or blanks, but are learned as different "
-        "ones: --ignore-case makes them one (in Python ignore_case=True)"
-        for names in spellings.values()
-        if len(names) > 1
+def fill_targets(table: TextTable, targets: Sequence[str], value: str | None) -> TextTable:
+    """The table with this value, if there is one, in the empty cells of the targets."""
+    if value is None:
+        return table
+    places = {table.places[name] for name in targets}
+    rows = [
+        [value if place in places and scalar(cell) is None else cell for place, cell in enumerate(row)]
+        for row in table.rows
     ]
-    unknown = [names[0] for word, names in spellings.items() if word in _UNKNOWN_WORDS]
-    if unknown:
-        words, one = ",".join(unknown), len(unknown) == 1
-        notes.append(
-            f"the class{'' if one else 'es'} {', '.join(map(repr, unknown))} look{'s' if one else ''} like a missing "
-            f"value, but {'is' if one else 'are'} learned as a class: --missing-words {shlex.quote(words)} "
-            f'--skip-missing leaves {"its" if one else "their"} graphs out (in Python missing_words="{words}", '
-            'missing="skip")'
-        )
-    return tuple(notes)
+    return replace(table, rows=rows)
 
 
-def with_decimal_points(texts: Sequence[str]) -> list[str] | None:
-    """Numbers with points for decimal commas; ``None`` if there is no such comma, or a text is something else.
-
-    Numbers with points do not go together with decimal commas: then either may separate thousands.
-
-    Example:
-        >>> with_decimal_points(["844,4", "12", "NA"]), with_decimal_points(["1.234", "1,5"])
-        (['844.4', '12', 'NA'], None)
-    """
-    known = [text.strip() for text in texts if scalar(text) is not None]
-    commas = [text for text in known if _DECIMAL_COMMA.fullmatch(text)]
-    if not commas or any(not _DECIMAL_COMMA.fullmatch(text) and not _WHOLE.fullmatch(text) for text in known):
-        return None
-    return [text.replace(",", ".") for text in texts]
-
-
-def is_unknown(target: Target) -> bool:
-    """Whether no target is known: there is none, or none of several is known."""
-    if isinstance(target, Mapping):
-        return all(map(is_unknown, target.values()))
-    if isinstance(target, list | tuple):
-        return all(map(is_unknown, target))
-    return target is None or target != target
-
-
-def encode_targets(
-    values: Iterable[Target | NDArray | Tensor], task: TaskName | None = None, classes: Sequence[str] | None = None
-) -> Targets:
-    """Targets of graphs as arrays.
-
-    Args:
-        values: One for each graph: a word, a number, a list of numbers, or numbers by name. One target must be known;
-            of several, ``None`` and NaN are unknown. Numbers and lists may be those of NumPy or PyTorch.
-        task: ``"classes"``: every distinct value is a class, numbers in their order before words in theirs.
-            ``"values"``: real numbers. ``"labels"``: 0 and 1. ``None``: several targets per graph are numbers; single
-            targets are numbers if all are numbers and some are not whole, else classes. Words among numbers that are
-            not whole, and numbers with a decimal comma, are an error.
-        classes: Names of the classes in order of their numbers, if a model fixes them.
+def rows_with_target(
+    table: TextTable, targets: Sequence[str], skip_missing: bool
+) -> tuple[list[int], list[tuple[int, str]], tuple[str, ...]]:
+    """The rows that have a known target, those that have none with the reason, and a note on them.
 
     Raises:
-        TargetError: A target does not fit the task, or the task cannot be guessed: many different whole numbers may be
-            classes or values, and a word among real numbers may be a mistake.
-
-    Example:
-        >>> encode_targets(["no", "yes", "no"])
-        Targets(y=array([0, 1, 0]), classes=('no', 'yes'), targets=())
-        >>> encode_targets([0.5, 2]).y
-        array([0.5, 2. ], dtype=float32)
-        >>> encode_targets([{"toxic": 1, "soluble": None}, {"toxic": 0, "soluble": 1}])[::2]
-        (array([[ 1., nan],
-               [ 0.,  1.]], dtype=float32), ('toxic', 'soluble'))
+        FileError: A row has no target, and such rows are not to be skipped.
     """
-    if task is not None:
-        pick(dict.fromkeys(get_args(TaskName)), task, "task")
-    plain: list[Target] = [_plain(value) for value in values]
-    first = next((value for value in plain if isinstance(value, list | tuple | Mapping)), None)
-    if first is None:
-        return _encode_column(plain, None, task, classes)
-    names = tuple(first) if isinstance(first, Mapping) else ()
-    rows = [_row(value, first, graph) for graph, value in enumerate(plain)]
-    if len(names) == 1:
-        return _encode_column([row[0] for row in rows], names[0], task, classes)
-    if task == "classes" or classes is not None:
-        raise TargetError(f'there are {len(first)} targets for each graph, but task="classes" learns a single one')
-    return Targets(_numbers(rows, names or range(len(first)), task), targets=names)
+    cells = list(zip(*(table.column(name) for name in targets), strict=True)) if targets else []
+    without = [row for row, texts in enumerate(cells) if all(scalar(text) is None for text in texts)]
+    if not without:
+        return list(range(len(table.rows))), [], ()
+    where = f"column{'s' if len(targets) > 1 else ''} {', '.join(map(repr, targets))}"
+    found = f"{len(without):,} of {len(table.rows):,} rows have no target in {where}"
+    if not skip_missing:
+        advice = [
+            advise("skip_missing", True, "leaves them out"),
+            advise("fill_missing", "VALUE", "sets them"),
+            advise(READ_NO_TARGETS, True, "reads no targets"),
+        ]
+        raise FileError(Message("{found}", found=found, advice=advice), table.path, table.lines[without[0]])
+    known = sorted(set(range(len(table.rows))) - set(without))
+    return known, [(row, f"no target in {where}") for row in without], (f"{found} and are left out",)
 
 
-def target_names(y: NDArray, names: tuple[str, ...], expected: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Names of the columns of numbers; without names, those that are expected if they are as many."""
-    width = _matrix(y).shape[1]
-    if width == len(expected) == 1:
-        return expected  # a single target needs no name to be told from others
-    return names or (expected if len(expected) == width else tuple(f"y{column}" for column in range(width)))
-
-
-def match_targets(y: NDArray, names: tuple[str, ...], expected: tuple[str, ...]) -> NDArray:
-    """The columns of numbers with the expected names, in that order, shape ``(G, len(expected))``.
+def encode_columns(table: TextTable, names: Sequence[str], expected: Expected) -> Targets:
+    """Targets of all rows.
 
     Raises:
-        GraphError: There is no column of an expected name.
+        FileError: A target does not fit the task; the message names the line.
     """
-    return _matrix(y)[:, find_targets(target_names(y, names, expected), expected)]
+    columns: dict[str, Any] = {name: table.column(name) for name in names}
+    rows = [{name: scalar(cells[row]) for name, cells in columns.items()} for row in range(len(table.rows))]
+    try:
+        return encode_targets(rows, expected.task, expected.classes)
+    except TargetError as error:
+        line = None if error.graph is None else table.lines[error.graph]
+        raise FileError(error.message, table.path, line) from error
 
 
-def find_targets(names: Sequence[str], expected: Sequence[str]) -> list[int]:
-    """The places of the expected names; a single target needs no name to be told from others.
-
-    Raises:
-        GraphError: There is no column of an expected name.
-    """
-    if len(names) == len(expected) == 1:
-        return [0]
-    missing = [name for name in expected if name not in names]
-    if missing:
-        raise GraphError(f"these graphs have no target {', '.join(missing)}; their targets are {', '.join(names)}")
-    return [names.index(name) for name in expected]
-
-
-def _plain(value: Any) -> Any:
-    """A target with Python's numbers and lists for those of NumPy and PyTorch."""
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _encode_column(
-    values: Sequence[Any], name: str | None, task: TaskName | None, classes: Sequence[str] | None
-) -> Targets:
-    """One target for each graph, all of them known."""
-    for graph, value in enumerate(values):
-        if is_unknown(value):
-            raise TargetError(f"{_column(name)}there is no target", graph)
-        if isinstance(value, int) and value.bit_length() > MOST_BITS:
-            shown = shown_number(value)
-            raise TargetError(f"{_column(name)}the target is {shown}: expected a shorter one, or a word", graph)
-    if task is None and classes is None:
-        task = _guess_task(values, name)
-    if task in ("values", "labels"):
-        return Targets(_numbers([(value,) for value in values], (name,), task)[:, 0], targets=(name,) if name else ())
-    names = [name_of_class(value) for value in values]
-    known = tuple(sorted(set(names), key=_by_number_then_word) if classes is None else classes)
-    place = {word: number for number, word in enumerate(known)}
-    for graph, word in enumerate(names):
-        if word not in place:
-            raise TargetError(f"{_column(name)}class {word!r} is none of {', '.join(known)}", graph)
-    return Targets(np.array([place[word] for word in names], dtype=np.int64), known)
-
-
-def _row(value: Target, first: Sequence[Scalar] | Mapping[str, Scalar], graph: int) -> tuple[Scalar, ...]:
-    """The targets of one graph, in the order of the first graph that has several."""
-    if isinstance(first, Mapping):
-        if isinstance(value, Mapping) and value.keys() == first.keys():
-            return tuple(value[name] for name in first)
-        raise TargetError(f"target {value!r}: expected {', '.join(map(repr, first))}, as in other graphs", graph)
-    if isinstance(value, list | tuple) and len(value) == len(first):
-        return tuple(value)
-    raise TargetError(f"target {value!r}: expected a list of {len(first)} numbers, as in other graphs", graph)
-
-
-def _numbers(
-    rows: Sequence[Sequence[Scalar]], names: Iterable[str | int | None], task: TaskName | None
-) -> NDArray[np.float32]:
-    """The numbers, shape ``(rows, columns)``; NaN where they are unknown."""
-    names = list(names)
-    numbers = [[_number(c, n, graph) for c, n in zip(row, names, strict=True)] for graph, row in enumerate(rows)]
-    y = np.array(numbers, np.float32).reshape(len(rows), len(names))
-    if task == "labels":
-        for graph, column in np.argwhere(~(np.isnan(y) | (y == 0) | (y == 1)))[:1]:
-            shown = rows[graph][column]
-            raise TargetError(f"{_column(names[column])}label {shown!r} is neither 0 nor 1", int(graph))
-    return y
-
-
-def _number(value: Scalar, name: str | int | None, graph: int) -> float:
-    if value is None or value != value:
-        return math.nan
-    value = _unpadded(value)
-    if isinstance(value, str):
-        raise TargetError(f"{_column(name)}target {value!r} is not a number", graph)
-    if not abs(value) <= _LARGEST:
-        raise TargetError(
-            f"{_column(name)}target {shown_number(value)} is not a finite number of single precision", graph
-        )
-    return float(value)
-
-
-def _guess_task(values: Sequence[Any], name: str | None) -> TaskName:
-    """Numbers that are not all whole are values; whole numbers and words are classes."""
-    values = [_unpadded(value) for value in values]
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    real = next((number for number in numbers if not _is_whole(number)), None)
-    if len(numbers) == len(values):
-        return _task_of_integers(numbers, name) if real is None else "values"
-    for graph, value in enumerate(values):
-        if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value):
-            raise TargetError(
-                f"{_column(name)}target {value!r} has a decimal comma: write {value.replace(',', '.')} "
-                '(task="classes" makes a class of every value)',
-                graph,
-            )
-        if isinstance(value, str) and real is not None:
-            raise TargetError(
-                f"{_column(name)}target {value!r} is not a number, but others are, such as {real}: leave it empty if "
-                'it is missing (missing_words="WORD" reads WORD as missing, task="classes" makes a class of every '
-                "value)",
-                graph,
-            )
-    return "classes"
-
-
-def _unpadded(value: Any) -> Any:
-    """The number that digits after a leading zero stand for; anything else as it is."""
-    return int(value) if isinstance(value, str) and _PADDED.fullmatch(value) else value
-
-
-def _is_whole(value: int | float) -> bool:
-    return isinstance(value, int) or value.is_integer()  # infinity is not
-
-
-def _task_of_integers(values: Sequence[int | float], name: str | None) -> TaskName:
-    """Whole numbers are classes, unless there are so many distinct ones that they may be values."""
-    distinct = len(set(values))
-    if distinct > MANY_CLASSES and distinct > len(values) / 10:
-        raise TargetError(
-            f"{_column(name)}the targets of {len(values):,} graphs are {distinct:,} different whole numbers, which may "
-            'be classes or values (choose task="classes" or task="values")'
-        )
-    return "classes"
-
-
-def name_of_class(value: Scalar) -> str:
-    """Name of a class: ``1``, ``1.0`` and ``"1"`` are the same one."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def shown_number(value: Any) -> str:
-    """A number for a message; of an integer with very many digits, which Python does not convert, their number."""
-    if isinstance(value, int) and abs(value) >= 10**30:
-        return f"an integer of about {int(value.bit_length() * math.log10(2)) + 1:,} digits"
-    return repr(value)
-
-
-def _by_number_then_word(name: str) -> tuple[bool, float, str]:
-    number = scalar(name)
-    if isinstance(number, int | float) and abs(number) < math.inf:
-        return False, number, name
-    return True, 0, name
-
-
-def _matrix(y: NDArray) -> NDArray:
-    """Numbers with a column for each target."""
-    return y if y.ndim == 2 else y[:, None]
-
-
-def _column(name: str | int | None) -> str:
-    return "" if name is None else f"column {name!r}: "
+def _target(value: str) -> Option:
+    return Option("target", value)

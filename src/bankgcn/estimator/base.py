@@ -22,13 +22,14 @@ from bankgcn.data.features.scaling import scale_numbers
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.inputs import as_graph_set
-from bankgcn.data.readers.molecules import SKIP_ADVICE
+from bankgcn.data.options import Expected
 from bankgcn.data.splits import PARTS, Split
 from bankgcn.data.weights import without_weights
 from bankgcn.estimator.parameters import AUTO, NO_SETTINGS, RunParameters
 from bankgcn.estimator.targets import validation_split
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import write_toml
+from bankgcn.messages import Message, Spelling, message_of, parameter
 from bankgcn.predictor import Predictor
 from bankgcn.settings import plain_value
 from bankgcn.training.callbacks import Callback
@@ -38,7 +39,7 @@ from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
 from bankgcn.training.run_folder import RunFolder
-from bankgcn.training.setting_names import settings_of_run, with_setting_names
+from bankgcn.training.setting_names import settings_of_run
 from bankgcn.training.weights import check_weights
 
 
@@ -112,7 +113,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         warn_of_edge_data(graphs, stacklevel=3)  # at the call of fit
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         kind = "classes" if graphs.classes else next(kind for kind in self._tasks if kind != "classes")
-        with _parameter_names():
+        with _spelled_as_parameters(self):
             spec = self._spec(kind)
         graphs, weights = self._merged(graphs, weights)
         weighted = np.arange(len(graphs)) if weights is None else np.flatnonzero(weights > 0)
@@ -124,7 +125,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         if spec.reader.scale is not None:
             fitted = scale_numbers(fitted, split.train, spec.reader.scale)
         share = f"the seed: {len(split.valid):,} of {len(weighted):,} graphs for validation, none for test"
-        with _parameter_names():
+        with _spelled_as_parameters(self):
             if learned is not graphs:  # graphs of weight 0 must not count as graphs of a class
                 check_run(fitted[weighted], among_weighted, spec.model, spec.train, spec.task)
             run = prepare_graphs(spec, fitted, split, split_from=share, weights=weights)
@@ -166,8 +167,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
 
     def _read(self, X: Any, y: Any) -> GraphSet:
         """The graphs; with their own targets if none are given."""
-        with _parameter_names():
-            return as_graph_set(X, self._input_options(has_target=y is None))
+        with _spelled_as_parameters(self):
+            return as_graph_set(X, self._read_options(), Expected(has_target=y is None))
 
     @property
     def _predictor(self) -> Predictor:
@@ -175,21 +176,15 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         return Predictor(Ensemble({Path(): self.model_}))
 
 
-_PARAMETER_OF_KEYWORD = {
-    'asymmetric="symmetrise"': "symmetrise=True",
-    "without_weights": "ignore_weights=True",
-    SKIP_ADVICE: "",  # each graph has its target, and each its prediction
-}
-"""The parameter for each keyword that messages of the library advise."""
-
-
 @contextmanager
-def _parameter_names() -> Iterator[None]:
-    """Errors of the library name settings as the parameters do."""
+def _spelled_as_parameters(estimator: RunParameters) -> Iterator[None]:
+    """Errors of the library name settings as the parameters of the estimator, and advise no others."""
+    names = estimator.get_params()
     try:
         yield
     except ValueError as error:
-        message = with_setting_names(str(error))
-        for keyword, parameter in _PARAMETER_OF_KEYWORD.items():
-            message = message.replace(keyword, parameter)
-        raise (GraphError if isinstance(error, GraphError) else ValueError)(message) from error
+        message = message_of(error)
+        if not isinstance(message, Message):
+            raise
+        text = message.spelled(Spelling(parameter, has=names.__contains__))
+        raise (GraphError if isinstance(error, GraphError) else ValueError)(text) from error

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from bankgcn.data.splits import Split
-from bankgcn.data.targets import match_targets
+from bankgcn.data.target_values import match_targets
 from bankgcn.estimator.base import GraphEstimator
 from bankgcn.estimator.targets import class_names, class_weights, own_targets, with_classes_or_labels
 from bankgcn.training.callbacks import Callback

@@ -9,7 +9,7 @@ from numpy.random import RandomState
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from bankgcn.data.inputs import InputOptions
+from bankgcn.data.options import ReadOptions
 from bankgcn.training.setting_names import PLACES, settings_of_run, spec_of
 from bankgcn.training.spec import IN_PYTHON, RunSpec
 
@@ -129,13 +129,12 @@ class RunParameters(BaseEstimator):
         given = {name: value for name, value in named.items() if not (_is_option(name) and value is None)}
         return spec_of(IN_PYTHON, {**given, "task": task, "seed": _seed(self.random_state)})
 
-    def _input_options(self, has_target: bool) -> InputOptions:
-        return InputOptions(
-            features="raw" if self.features == "embedded" else self.features,
+    def _read_options(self) -> ReadOptions:
+        return ReadOptions(
+            features=self.features,
             attributes=self.attributes,
             categories=self.categories,
             symmetrise=self.symmetrise,
-            has_target=has_target,
         )
 
     @classmethod

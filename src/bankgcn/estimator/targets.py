@@ -15,7 +15,7 @@ from bankgcn.data.duplicates import Duplicates
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, random_split, stratified_split
-from bankgcn.data.targets import name_of_class
+from bankgcn.data.target_values import name_of_class
 from bankgcn.predictor import class_values
 from bankgcn.tasks import kind_of
 from bankgcn.training.weights import check_weights

@@ -201,6 +201,6 @@ class _CurrentData:
             if config.split.split_column is None or config.split.test is not None or config.train_per_class is not None:
                 return fingerprint, None
             source, graphs = self._load(config)
-            return fingerprint, draw_split(source, graphs, config.split, config.seeds.split)[0].hash
+            return fingerprint, draw_split(config, source, graphs)[0].hash
         except (ValueError, OSError, ImportError):
             return "unreadable", None  # the run reports the reason

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from bankgcn.choices import pick
+from bankgcn.messages import Message, Option
 from bankgcn.nn.reset import reset_parameters
 from bankgcn.spectral import chebyshev
 from bankgcn.spectral.basis import Basis, Chebyshev, basis_named
@@ -87,11 +88,7 @@ class BankConv(nn.Module):
         if num_subspaces < 1:
             raise ValueError(f"num_subspaces={num_subspaces}: expected at least 1")
         if in_channels != 1 and out_channels % num_subspaces:
-            raise ValueError(
-                f"out_channels={out_channels} does not divide into num_subspaces={num_subspaces}: choose "
-                f"num_subspaces={_nearest_divisor(out_channels, num_subspaces)}, or "
-                f"out_channels={-(-out_channels // num_subspaces) * num_subspaces}"
-            )
+            raise _indivisible(out_channels, num_subspaces)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.order = order
@@ -210,6 +207,24 @@ class BankConv(nn.Module):
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, order={self.order}, "
             f"num_subspaces={self.num_subspaces}, basis={self.basis})"
         )
+
+
+def _indivisible(out_channels: int, num_subspaces: int) -> ValueError:
+    def width(value: int) -> Option:
+        return Option("hidden", value, field="out_channels")
+
+    def subspaces(value: int) -> Option:
+        return Option("subspaces", value, field="num_subspaces")
+
+    return ValueError(
+        Message(
+            "{width} does not divide into {subspaces}: choose {fewer}, or {wider}",
+            width=width(out_channels),
+            subspaces=subspaces(num_subspaces),
+            fewer=subspaces(_nearest_divisor(out_channels, num_subspaces)),
+            wider=width(-(-out_channels // num_subspaces) * num_subspaces),
+        )
+    )
 
 
 def _nearest_divisor(number: int, wanted: int) -> int:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bankgcn.extras import require
+from bankgcn.messages import Message, Option
 from bankgcn.nn import conv_lowering
 from bankgcn.nn.conv_lowering import Lowering
 from bankgcn.nn.names import BASIS_NAMES, INITIAL_ALPHA_NAMES, PROJECTIONS
@@ -108,9 +109,10 @@ def gat(in_channels: int, out_channels: int, heads: int = 8) -> nn.Module:
     from torch_geometric.nn import GATConv
 
     if heads < 1:
-        raise ValueError(f"heads={heads}: expected at least 1")
+        raise ValueError(Message("{heads}: expected at least 1", heads=Option("heads", heads)))
     if out_channels % heads:
-        raise ValueError(f"out_channels={out_channels} does not divide into heads={heads}")
+        width = Option("hidden", out_channels, field="out_channels")
+        raise ValueError(Message("{width} does not divide into {heads}", width=width, heads=Option("heads", heads)))
     return GATConv(in_channels, out_channels // heads, heads=heads)
 
 

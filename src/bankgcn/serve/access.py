@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from bankgcn.files.errors import FileError
+from bankgcn.messages import Message, Option
 from bankgcn.serve.errors import RequestError
 
 TOKEN_VARIABLE = "BANKGCN_TOKEN"
@@ -42,8 +43,13 @@ def check_address(host: str, token: str | None, allow_anyone: bool) -> None:
     """Raise if the service would be open to other machines without a token."""
     if token is None and not allow_anyone and not is_loopback(host):
         raise ValueError(
-            f"--host {host} lets other machines in: give a token (--token-file FILE, or ${TOKEN_VARIABLE}), "
-            "or allow everyone by --allow-anyone"
+            Message(
+                "{host} lets other machines in: give a token ({file}, or ${variable}), or allow everyone by {anyone}",
+                host=Option("host", host),
+                file=Option("token_file", "FILE"),
+                variable=TOKEN_VARIABLE,
+                anyone=Option("allow_anyone", True),
+            )
         )
 
 

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.scaling import SCALE
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set
-from bankgcn.data.readers.molecules import Molecules, expected_features, molecule_graphs, parse_smiles
-from bankgcn.data.targets import Targets
+from bankgcn.data.readers.molecules import Molecules, atom_kind, molecule_graphs, parse_smiles
+from bankgcn.data.target_values import Targets
 from bankgcn.data.weights import without_weights
 from bankgcn.extras import require
+from bankgcn.messages import WITHOUT_ADVICE, spelled_error
 from bankgcn.serve.errors import RequestError, of_graphs
 from bankgcn.serve.pictures import draw_smiles
 from bankgcn.serve.requests import PredictRequest
@@ -98,9 +100,12 @@ class Engine:
     ):
         reader = ensemble.reader
         self.ensemble = ensemble
-        self.symmetrise = reader.symmetrise if symmetrise is None else symmetrise
         self.ignore_weights = reader.ignore_weights if ignore_weights is None else ignore_weights
-        self.fill_missing = reader.fill_missing if fill_missing is None else fill_missing
+        self.options = ReadOptions(
+            skip_unreadable=True,
+            symmetrise=reader.symmetrise if symmetrise is None else symmetrise,
+            fill_missing=reader.fill_missing if fill_missing is None else fill_missing,
+        )
         self.expected = dict(ensemble.feature_spec or {})
         self.forms = _forms(self.expected)
         if "smiles" in self.forms:
@@ -154,7 +159,7 @@ class Engine:
             predictions = None if found.graphs is None else self._apply(found.graphs)
         except (ValueError, ArithmeticError, LookupError) as error:
             if len(items) == 1:
-                return {items[0][:2]: _plain(str(error), items[0], form)}
+                return {items[0][:2]: _plain(spelled_error(error, WITHOUT_ADVICE), items[0], form)}
             return {key: one for item in items for key, one in self._predict([item], form, requests).items()}
         results: dict[tuple[int, int], dict[str, Any] | str] = {
             items[place][:2]: _plain(reason, items[place], form) for place, reason in found.reasons.items()
@@ -210,15 +215,7 @@ class Engine:
 
     def _read_graphs(self, items: Sequence[Item]) -> Readable:
         entries = [Entry(item.content, _place(item.position)) for item in items]
-        graphs = graph_set(
-            entries,
-            "the request",
-            schema=self.schema,
-            has_target=False,
-            unreadable="skip",
-            fill_missing=self.fill_missing,
-            asymmetric="symmetrise" if self.symmetrise else "refuse",
-        )
+        graphs = graph_set(entries, "the request", self.options, Expected(has_target=False), self.schema)
         places = graphs.rows.tolist()
         if list(self.schema.attributes) == [COLUMNS] and self.expected.get("kind") != "named":
             graphs = replace(graphs, feature_spec=_own_columns(self.expected))
@@ -229,7 +226,13 @@ class Engine:
         reasons = {one.place: f"smiles[{items[one.place].position}]: {one.reason}" for one in molecules.unreadable}
         if not molecules.places:
             return Readable(None, [], reasons)
-        graphs = molecule_graphs(molecules, Targets(), name="the request", notes=(), **expected_features(self.expected))
+        graphs = molecule_graphs(
+            molecules,
+            Targets(),
+            features=atom_kind(self.options, Expected(features=self.expected)),
+            name="the request",
+            notes=(),
+        )
         return Readable(graphs, molecules.places, reasons)
 
     def _parse(self, smiles: list[str]) -> Molecules:

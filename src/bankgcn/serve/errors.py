@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -52,21 +51,10 @@ def of_graphs(reasons: Mapping[int, str], total: int) -> RequestError:
         total: Number of graphs in the request.
     """
     first = min(reasons)
-    told = {index: _shortened(without_advice(reason)) for index, reason in reasons.items()}
+    told = {index: _shortened(reason) for index, reason in reasons.items()}
     many = "" if len(told) == 1 else f" ({len(told):,} of {total:,} graphs have errors)"
     return RequestError(422, f"{told[first]}{many}", told)
 
 
 def _shortened(message: str) -> str:
     return message if len(message) <= LONGEST else message[:LONGEST] + "..."
-
-
-def without_advice(message: str) -> str:
-    """A message of a reader without advice on options of the reader, which a client cannot set.
-
-    Example:
-        >>> without_advice('node 0 has no x (unreadable="skip" leaves such graphs out)')
-        'node 0 has no x'
-    """
-    message = re.sub(r' \([^()]*\b\w+="[^()]*\)', "", message)
-    return re.sub(r'; \w+="\w+" [^;]*$', "", message)

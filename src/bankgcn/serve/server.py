@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
+from bankgcn.messages import Message, Option
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.limits import Limits
 from bankgcn.serve.metrics import Tally
@@ -82,7 +83,8 @@ def listen(host: str, port: int) -> socket.socket:
         if listening is not None:
             listening.close()
         reason = error.strerror or error
-        raise ValueError(f"cannot listen at {host}, port {port}: {reason}; try another --port") from error
+        cannot = f"cannot listen at {host}, port {port}: {reason}"
+        raise ValueError(Message("{cannot}; choose another {port}", cannot=cannot, port=Option("port"))) from error
     return listening
 
 

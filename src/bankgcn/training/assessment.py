@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bankgcn.messages import Message, advise
 from bankgcn.metrics import METRICS, confusion_matrix
 from bankgcn.tasks import LIKELY, Task
 
@@ -110,11 +111,12 @@ class Assessment:
         Args:
             balanced: Whether the training gave all classes the same weight: then this is not advised.
         """
-        warnings = []
+        warnings: list[str] = []
         predicted = self._predicted_classes()
         if len(predicted) == 1 and len(self.classes) > 1:
-            advice = "" if balanced else "; if one class is rare, --class-weight balanced gives it more weight"
-            warnings.append(f"the model predicts {predicted.pop()!r} for all {self.graphs:,} graphs{advice}")
+            advice = [] if balanced else [advise("class_weight", "balanced", "gives a rare class more weight")]
+            same = f"the model predicts {predicted.pop()!r} for all {self.graphs:,} graphs"
+            warnings.append(Message("{same}", same=same, advice=advice))
         elif not self.beats_baseline:
             warnings.append(f"the {METRICS[self.metric].label} is not better than that of {self.baseline}")
         name = METRICS[self.metric].of_one or self.metric

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bankgcn.data.catalog import CATALOG
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
+from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS
 from bankgcn.tasks import DEFAULT_METRIC, Task, kind_of
 from bankgcn.training.config import TrainConfig
@@ -61,7 +62,9 @@ def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainCo
     LossWeights(train, task, graphs.y[split.train])  # checks that class_weight fits
     if train.threshold is not None and not _has_thresholds(task):
         found = f"{len(task.names)} classes" if kind == "classes" else kind
-        raise ValueError(f"threshold={train.threshold} is for two classes or for labels, but there are {found}")
+        given = Option("threshold", train.threshold)
+        wrong = "{given} is for two classes or for labels, but there are {found}"
+        raise ValueError(Message(wrong, given=given, found=found))
     return task
 
 
@@ -108,10 +111,16 @@ def skew_note(graphs: GraphSet, task: Task, chosen: Mapping[str, str]) -> str:
         largest = task.names[int(np.bincount(graphs.y).argmax())]
         subject, thresholds = f"the class {largest!r} has", f"the threshold of {task.names[1]!r}"
     metric = chosen.get("metric")
-    follows = [f"the score is the {METRICS[metric].label} (--metric {DEFAULT_METRIC} keeps accuracy)"] if metric else []
+    found = f"{subject} {share} % of the graphs, so "
+    of_metric, of_threshold = "", ""
+    if metric:
+        keep = [advise("metric", DEFAULT_METRIC, "keeps accuracy")]
+        of_metric = Message("the score is the {label}", label=METRICS[metric].label, advice=keep)
     if "threshold" in chosen:
-        follows.append(f"the validation graphs choose {thresholds} (--threshold likely: what is most probable)")
-    return f"{subject} {share} % of the graphs, so {', and '.join(follows)}"
+        likely = [advise("threshold", "likely", "predicts what is most probable")]
+        of_threshold = Message("the validation graphs choose {thresholds}", thresholds=thresholds, advice=likely)
+    joint = ", and " if metric and of_threshold else ""
+    return Message("{found}{one}{joint}{other}", found=found, one=of_metric, joint=joint, other=of_threshold)
 
 
 def _largest_share(y: NDArray, task: Task) -> float:
@@ -159,10 +168,9 @@ def check_selection(valid: NDArray | None, train: TrainConfig, task: Task) -> No
         raise ValueError("there are 0 validation graphs: a training needs some")
     if train.select == "score" and math.isnan(task.score(torch.zeros(len(valid), task.out_channels), valid)):
         same = "one class" if task.kind == "classes" else "one value"
-        raise ValueError(
-            f"all {len(valid):,} validation graphs have {same}, so they have no {task.scoring.label} to select the "
-            'epoch by: select by their loss (select="loss"), or draw another split (another seed)'
-        )
+        found = f"all {len(valid):,} validation graphs have {same}, so they have no {task.scoring.label}"
+        choose = "{found} to select the epoch by: select by their loss ({select}), or draw another split by {seed}"
+        raise ValueError(Message(choose, found=found, select=Option("select", "loss"), seed=Option("seed")))
 
 
 def class_notes(graphs: GraphSet) -> tuple[str, ...]:
@@ -191,14 +199,16 @@ def target_warnings(graphs: GraphSet, chosen: bool = False, train: TrainConfig |
     """
     if graphs.y is None or not graphs.classes:
         return ()
-    warnings = []
+    warnings: list[str] = []
     counts = np.bincount(graphs.y, minlength=len(graphs.classes))
     counts = counts[counts > 0]
     if not chosen and len(counts) >= MANY_INTEGERS and all(map(_is_whole_number, graphs.classes)):
-        warnings.append(
-            f"the targets are {len(counts):,} different whole numbers, which are learned as classes "
-            "(--task values learns them as numbers, --task classes hides this warning)"
-        )
+        found = f"the targets are {len(counts):,} different whole numbers, which are learned as classes"
+        advice = [
+            advise("task", "values", "learns them as numbers"),
+            advise("task", "classes", "hides this warning"),
+        ]
+        warnings.append(Message("{found}", found=found, advice=advice))
     if len(counts) * FEW_GRAPHS > len(graphs):
         warnings.append(
             f"there are {len(counts):,} classes for {len(graphs):,} graphs, so that the scores are very uncertain: "
@@ -215,11 +225,11 @@ def _imbalance(graphs: GraphSet, counts: NDArray[np.int64], train: TrainConfig) 
     largest = graphs.classes[int(np.bincount(graphs.y).argmax())]
     advice = []
     if train.class_weight is None:
-        advice.append("--class-weight balanced gives small classes more weight")
+        advice.append(advise("class_weight", "balanced", "gives small classes more weight"))
     if train.metric == DEFAULT_METRIC:
-        advice.append("--metric balanced_accuracy scores all classes alike")
+        advice.append(advise("metric", "balanced_accuracy", "scores all classes alike"))
     found = f"{counts.max() / len(graphs):.0%} of the graphs have the class {largest!r}, and the smallest class has "
-    return f"{found}{counts.min():,}" + (f": {', and '.join(advice)}" if advice else "")
+    return Message("{found}{count:,}", found=found, count=int(counts.min()), advice=advice)
 
 
 def _is_whole_number(name: str) -> bool:

@@ -17,12 +17,14 @@ from bankgcn.choices import pick
 from bankgcn.data.duplicates import graph_hashes
 from bankgcn.data.features.refit import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import ReadOptions
 from bankgcn.data.splits import PARTS, Split
 from bankgcn.files.errors import FileError
+from bankgcn.messages import Message, Option
 from bankgcn.tasks import Task
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
-from bankgcn.training.spec import ReaderOptions, RunSpec
+from bankgcn.training.spec import RunSpec
 from bankgcn.training.stored_model import stored_run
 
 
@@ -109,7 +111,7 @@ class Ensemble:
         return (self.spec.dataset,) if self.spec.split.test is None else (self.spec.dataset, self.spec.split.test)
 
     @property
-    def reader(self) -> ReaderOptions:
+    def reader(self) -> ReadOptions:
         """How the graphs of the first model were read."""
         return _reader(self.first)
 
@@ -153,10 +155,12 @@ class Ensemble:
         if not differing:
             return getattr(splits[first], part), None
         if part != "test":
-            raise ValueError(
-                f"{differing[0]} and {first} were trained with different splits, so that one may have learned from "
-                f"what the other did not: name one run, or --part test (--part {part} is for runs with one split)"
+            found = f"{differing[0]} and {first} were trained with different splits"
+            choose = (
+                "{found}, so that one may have learned from what the other did not: name one run, or {test} ({part} is "
+                "for runs with one split)"
             )
+            raise ValueError(Message(choose, found=found, test=Option("part", "test"), part=Option("part", part)))
         voters = np.zeros((len(graphs), len(splits)), np.bool_)
         for number, split in enumerate(splits.values()):
             voters[split.test, number] = True
@@ -237,6 +241,6 @@ def _spec(model: TrainedModel) -> RunSpec | None:
     return stored_run(model.metadata)
 
 
-def _reader(model: TrainedModel) -> ReaderOptions:
+def _reader(model: TrainedModel) -> ReadOptions:
     spec = _spec(model)
-    return ReaderOptions() if spec is None else spec.reader
+    return ReadOptions() if spec is None else spec.reader

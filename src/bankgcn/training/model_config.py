@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from bankgcn.choices import pick
+from bankgcn.messages import Message, advise
 from bankgcn.nn.convs import CONVS
 from bankgcn.nn.names import ACTIVATION_NAMES, HEADS, NORM_NAMES, POOLING_NAMES, READOUTS
 from bankgcn.settings import check_settings, plain_value, setting
@@ -99,10 +100,12 @@ class ModelConfig:
         """Raise if the graphs have edge weights and networks of this kind cannot use them."""
         if graphs.edge_weight is not None and not CONVS[self.conv].takes_weights:
             models = ", ".join(sorted(name for name, conv in CONVS.items() if conv.takes_weights))
-            raise ValueError(
-                f"{graphs.name or 'the set'} has edge weights, which the model {self.conv} cannot use "
-                f"(without_weights ignores them); models that take weights: {models}"
+            cannot = (
+                "{name} has edge weights, which the model {conv} cannot use{advice}; models that take weights: {models}"
             )
+            advice = [advise("ignore_weights", True, "ignores them")]
+            values = {"name": graphs.name or "the set", "conv": self.conv, "models": models}
+            raise ValueError(Message(cannot, advice=advice, **values))
 
     def build(self, in_channels: int, out_channels: int) -> GraphNetwork:
         """A network of this kind, with fresh weights from torch's global generator."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.targets import Targets, match_targets, target_names
+from bankgcn.data.target_values import Targets, match_targets, target_names
 from bankgcn.files.tables import Columns, number_cells
 from bankgcn.tasks import Task
 

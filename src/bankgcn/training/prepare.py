@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,21 +16,17 @@ from bankgcn.data.duplicates import Duplicates, graph_hashes, merge_duplicates, 
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.sources import Source, find_source
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.sources import FOR_ALL, Source, find_source
 from bankgcn.data.splits import PARTS, Split, limit_training
-from bankgcn.data.weights import without_weights
+from bankgcn.messages import Message, Option
 from bankgcn.nn.network import GraphNetwork, check_available
 from bankgcn.tasks import Task
 from bankgcn.training.checks import check_run
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.splitting import draw_split
 
-Read = Callable[[Source, Mapping[str, Any]], GraphSet]
-
-
-def read_source(source: Source, options: Mapping[str, Any]) -> GraphSet:
-    """Read a source without showing progress."""
-    return source.load(**options)
+Read = Callable[[Source, ReadOptions, Expected], GraphSet]
 
 
 class Loader:
@@ -41,7 +37,7 @@ class Loader:
         read: Reads a source; a command passes one that shows its progress.
     """
 
-    def __init__(self, data_root: str | Path | None = None, read: Read = read_source):
+    def __init__(self, data_root: str | Path | None = None, read: Read = Source.load):
         self.data_root, self._read = data_root, read
         self._last: tuple[Any, Source, GraphSet] | None = None
 
@@ -51,13 +47,7 @@ class Loader:
         wanted = (spec.dataset, spec.reader, spec.task, merge)
         if self._last is None or self._last[0] != wanted:
             source = find_source(spec.dataset, self.data_root)
-            if spec.reader.features and not source.holds_molecules:
-                raise ValueError(f"features={spec.reader.features} is for molecules, which {source.name} does not hold")
-            task = spec.task if "task" in source.options else None  # the targets of other sources are fixed
-            graphs = self._read(source, spec.reader.keywords(task))
-            if spec.reader.ignore_weights:
-                graphs = without_weights(graphs)
-            graphs = with_features(graphs)
+            graphs = with_features(self._read(source, spec.reader, Expected(task=spec.task)))
             self._last = (wanted, source, merge_duplicates(graphs) if merge else graphs)
         return self._last[1:]
 
@@ -71,9 +61,8 @@ class Loader:
         assert spec.split.test is not None
         source = find_source(spec.split.test, self.data_root)
         task = spec.task or ("classes" if graphs.classes else "values")
-        keywords = {name: value for name, value in spec.reader.keywords(task).items() if name in source.options}
-        test = self._read(source, {**keywords, "expected": describe_features(graphs)})
-        return without_weights(test) if spec.reader.ignore_weights else test
+        expected = Expected(features=describe_features(graphs), task=task)
+        return self._read(source, spec.reader.only((*source.options, *FOR_ALL)), expected)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +116,10 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
         notes += more
     if spec.train_per_class is not None:
         if as_read.y is None or not as_read.classes:
-            raise ValueError(f"train_per_class={spec.train_per_class} needs classes, which {source.name} does not have")
+            given = Option("train_per_class", spec.train_per_class)
+            raise ValueError(
+                Message("{given} needs classes, which {name} does not have", given=given, name=source.name)
+            )
         split = limit_training(split, as_read.y, spec.train_per_class, spec.seeds.subset)
     graphs = source.fitted(as_read, split.train, spec.reader.scale)
     graphs = replace(graphs, notes=(*graphs.notes, *notes))
@@ -177,14 +169,14 @@ def without_test_graphs(run: PreparedRun) -> PreparedRun:
 
 def _draw_split(spec: RunSpec, source: Source, graphs: GraphSet) -> tuple[Split, str, str, tuple[str, ...]]:
     """The split, where it comes from, what is done about equal graphs, and notes on them."""
-    typed, seed = spec.split.duplicates, spec.seeds.split
+    typed = spec.split.duplicates
     if source.entry is not None and typed is None:
-        return *draw_split(source, graphs, spec.split, seed), "keep", ()
+        return *draw_split(spec, source, graphs), "keep", ()
     policy, duplicates = typed or "group", Duplicates.of(graphs)
-    split, split_from = draw_split(source, graphs, spec.split, seed, duplicates if policy == "group" else None)
+    split, split_from = draw_split(spec, source, graphs, duplicates if policy == "group" else None)
     notes = _duplicate_notes(duplicates, split, policy)
     if typed is None and duplicates.repeated and not _can_train(graphs, split, spec.split.shares):
-        plain, plain_from = draw_split(source, graphs, spec.split, seed)
+        plain, plain_from = draw_split(spec, source, graphs)
         if _can_train(graphs, plain, spec.split.shares):  # otherwise copies on both sides would gain nothing
             split, split_from = plain, plain_from
             few = f"{duplicates.summary()}; too few are different to keep equal ones in one part of the split"
@@ -207,7 +199,9 @@ def _duplicate_notes(duplicates: Duplicates, split: Split, policy: str) -> tuple
     both_sides = seen_notes(duplicates, split)
     if policy == "group" and both_sides:  # a column of the table fixes the split
         done = "the split is given, so they stay where it puts them"
-    return (f"{duplicates.summary()}; {done} (--duplicates keep, group or merge)", *both_sides)
+    choice = Message("{option} is keep, group or merge", option=Option("duplicates"))
+    summary = f"{duplicates.summary()}; {done}"
+    return (Message("{summary}", summary=summary, advice=[choice]), *both_sides)
 
 
 def _without_seen_tests(graphs: GraphSet, split: Split, policy: str, name: str) -> tuple[Split, tuple[str, ...]]:
@@ -221,10 +215,12 @@ def _without_seen_tests(graphs: GraphSet, split: Split, policy: str, name: str) 
     if policy == "keep":
         return split, seen_notes(duplicates, split)[:1] if seen.any() else ()
     if seen.all():
-        raise ValueError(
-            f"all {len(seen):,} graphs of {name} are equal to a training or validation graph, so that none is left to "
-            "test: name other graphs by --test, or leave it out for a test part of the training graphs"
+        found = f"all {len(seen):,} graphs of {name} are equal to a training or validation graph"
+        choose = (
+            "{found}, so that none is left to test: name other graphs by {test}, or leave it out for a test part of "
+            "the training graphs"
         )
+        raise ValueError(Message(choose, found=found, test=Option("test")))
     what = f"{int(seen.sum()):,} of {len(seen):,} graphs of {name} are equal to a training or validation graph"
     left = replace(split, test=split.test[~seen])
     return left, (f"{what} and are left out of the test",) if seen.any() else ()
@@ -233,6 +229,5 @@ def _without_seen_tests(graphs: GraphSet, split: Split, policy: str, name: str) 
 def _check_no_test_graphs(split: Split, name: str) -> None:
     """Raise if a split has test graphs, though they come from a source of their own."""
     if len(split.test):
-        raise ValueError(
-            f"{len(split.test):,} graphs of {name} are test graphs by their split, and --test names others: choose one"
-        )
+        found = f"{len(split.test):,} graphs of {name} are test graphs by their split"
+        raise ValueError(Message("{found}, and {test} names others: choose one", found=found, test=Option("test")))

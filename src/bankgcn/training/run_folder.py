@@ -21,12 +21,13 @@ from bankgcn.files.json_text import read_json
 from bankgcn.files.regular import MAX_TABLE_BYTES, check_name, check_regular
 from bankgcn.files.tables import Columns, read_table, write_csv
 from bankgcn.files.tensors import UNREADABLE, load_tensors
+from bankgcn.messages import Message, Option
 from bankgcn.training.execute import RunResult
 from bankgcn.training.fitting import Epoch
 from bankgcn.training.record import OtherVersion, RunRecord
 from bankgcn.training.setting_names import spec_of
 
-SMALLER_STEPS = "a smaller --learning-rate may help"
+SMALLER_STEPS = Message("a smaller {option} may help", option=Option("learning_rate"))
 """What to do about a training that diverged."""
 
 
@@ -115,7 +116,8 @@ class RunFolder:
         if not self.finished:
             return f"its run is not finished: {self.to_resume}"
         if self.read_record().best_epoch is None:
-            return f"its training diverged in the first epoch; {SMALLER_STEPS}: {self.to_repeat} --learning-rate RATE"
+            diverged = "its training diverged in the first epoch; {smaller}: {repeat}"
+            return Message(diverged, smaller=SMALLER_STEPS, repeat=self.to_repeat)
         return f"{self.model.name} is missing; to train it again: {self.to_repeat}"
 
     def check_free(self) -> None:

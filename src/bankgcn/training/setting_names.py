@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from bankgcn.data.options import ReadOptions
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain, Setting, settings_of
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.model_config import ModelConfig
-from bankgcn.training.spec import ReaderOptions, RunSpec
+from bankgcn.training.spec import RunSpec
 from bankgcn.training.split_options import SplitOptions
 
 
@@ -25,7 +26,7 @@ def _places() -> dict[str, Place]:
     """Every setting of a run by its name, in the order in which files list them."""
     found: dict[str, Place] = {}
     parts = {
-        "reader": ReaderOptions,
+        "reader": ReadOptions,
         "split": SplitOptions,
         "": RunSpec,
         "model": ModelConfig,
@@ -59,25 +60,12 @@ def spec_of(dataset: str, values: Mapping[str, Plain]) -> RunSpec:
             parts[part][field] = row.parsed(value)
     return RunSpec(
         dataset=dataset,
-        reader=ReaderOptions(**parts["reader"]),
+        reader=ReadOptions(**parts["reader"]),
         split=SplitOptions(**parts["split"]),
         model=ModelConfig(conv_options=parts["conv_options"], **parts["model"]),
         train=TrainConfig(**parts["train"]),
         **parts[""],
     )
-
-
-def with_setting_names(message: str) -> str:
-    """An error message of the library with the names of settings instead of those of fields.
-
-    Example:
-        >>> with_setting_names("num_layers=0: expected at least 1")
-        'layers=0: expected at least 1'
-    """
-    message = message.replace("out_channels=", "hidden=")
-    for name, place in PLACES.items():
-        message = message.replace(f"{place.field}=", f"{name}=")
-    return message
 
 
 def settings_of_run(spec: RunSpec) -> dict[str, Plain]:

@@ -9,9 +9,9 @@ from itertools import chain
 from typing import Any
 
 from bankgcn.choices import pick
-from bankgcn.data.catalog import CATALOG
+from bankgcn.data.catalog import catalog_name
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
-from bankgcn.data.targets import TargetWords
+from bankgcn.data.options import DATA, ReadOptions
 from bankgcn.files.checksums import content_hash
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import check_settings, setting
@@ -29,100 +29,9 @@ from bankgcn.training.model_config import ModelConfig
 from bankgcn.training.seeds import Seeds
 from bankgcn.training.split_options import SplitOptions
 
-_NAME_OF_DATASET = {name.lower(): name for name in CATALOG}
-RUN, DATA = "Run", "Data"
+RUN = "Run"
 IN_PYTHON = "graphs in Python"
 """What a run names as its dataset if its graphs were not read from a source."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReaderOptions:
-    """How the graphs of a source are read.
-
-    Args:
-        smiles: Column of a table that holds the molecules; by default the one called "smiles".
-        target: Column of a table, or key of a graph in JSON, that holds the targets, or several, separated by commas.
-        id: Column of a table by which the user knows the molecules; by default one with a usual name.
-        skip_unreadable: Whether to leave out molecules that cannot be read.
-        skip_missing: Whether to leave out graphs without a target.
-        missing_words: Words that stand for a missing target, separated by commas.
-        fill_missing: What stands for a missing value: an entry of a node in JSON, a target of a molecule.
-        ignore_case: Whether classes that differ only in case or blanks are one.
-        symmetrise: Whether to add the missing reverses of edges.
-        ignore_weights: Whether to ignore the weights of edges.
-        features: What an atom of a molecule carries: ``"raw"`` integers, ``"onehot"`` columns, or an ``"embedded"``
-            vector, which the network learns.
-        scale: How numbers of nodes are scaled, by those of the training graphs; not at all by default.
-    """
-
-    smiles: str | None = setting(None, "Column of a table that holds the molecules.", panel=DATA, none="")
-    target: str | None = setting(
-        None,
-        "Column of a table, or key of graphs in JSON, that holds the targets, or several, separated by commas.",
-        panel=DATA,
-        none="",
-    )
-    id: str | None = setting(
-        None,
-        "Column of a table with the ids of the molecules; by default one called id, name or compound.",
-        panel=DATA,
-        none="",
-    )
-    skip_unreadable: bool = setting(False, "Leave out graphs that cannot be read.", panel=DATA)
-    skip_missing: bool = setting(False, "Leave out graphs without a target.", panel=DATA)
-    missing_words: str | None = setting(
-        None, "Words that stand for a missing target, separated by commas.", panel=DATA, none=""
-    )
-    fill_missing: str | None = setting(
-        None,
-        "What stands for a missing value: an entry of a node in JSON, a target of a molecule.",
-        panel=DATA,
-        none="",
-    )
-    ignore_case: bool = setting(
-        False, "Make classes that differ only in upper and lower case or blanks one class.", panel=DATA
-    )
-    symmetrise: bool = setting(False, "Add the missing reverses of edges.", panel=DATA)
-    ignore_weights: bool = setting(False, "Treat all edges alike, whatever their weights.", panel=DATA)
-    features: str | None = setting(
-        None,
-        "What an atom carries: nine integers, one column for each of their values, or a learned vector:",
-        panel=DATA,
-        none="",
-        choices=("raw", "onehot", "embedded"),
-    )
-    scale: str | None = setting(
-        None,
-        "Scale numbers of nodes by those of the training graphs: to mean 0 and standard deviation 1, or to [0, 1]:",
-        panel=DATA,
-        none="",
-        choices=("standard", "range"),
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    @property
-    def words(self) -> TargetWords:
-        """How words of targets are read."""
-        return TargetWords.of(self.missing_words, self.ignore_case)
-
-    def keywords(self, task: str | None = None) -> dict[str, Any]:
-        """The options as keywords of a reader; it keeps its own default for what is not set."""
-        keywords = {
-            "smiles": self.smiles,
-            "target": self.target,
-            "id": self.id,
-            "unreadable": "skip" if self.skip_unreadable else None,
-            "missing": "skip" if self.skip_missing else None,
-            "missing_words": self.missing_words,
-            "fill_missing": self.fill_missing,
-            "ignore_case": self.ignore_case or None,
-            "asymmetric": "symmetrise" if self.symmetrise else None,
-            "features": "raw" if self.features == "embedded" else self.features,
-            "task": task,
-        }
-        return {name: value for name, value in keywords.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +57,7 @@ class RunSpec:
     seed: int = setting(
         0, "Number of the run: split, weights, order of batches and dropout follow from it.", panel=RUN, at_least=0
     )
-    reader: ReaderOptions = field(default_factory=ReaderOptions)
+    reader: ReadOptions = field(default_factory=ReadOptions)
     split: SplitOptions = field(default_factory=SplitOptions)
     task: str | None = setting(
         None, "What to predict; by default what the targets look like:", panel=DATA, choices=TASKS, none=""
@@ -160,7 +69,7 @@ class RunSpec:
     train: TrainConfig = field(default_factory=TrainConfig)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dataset", _NAME_OF_DATASET.get(self.dataset.lower(), self.dataset))
+        object.__setattr__(self, "dataset", catalog_name(self.dataset) or self.dataset)
         check_settings(self)
         if self.model.conv != "bank":
             plain = replace(self.train, gamma=0.0, coherence="sum")  # not the default, which may change: keys must not
@@ -240,7 +149,7 @@ class RunSpec:
         return replace(self, **changed, **_among(changes, own))
 
 
-_PARTS: dict[str, Any] = {"reader": ReaderOptions, "split": SplitOptions, "model": ModelConfig, "train": TrainConfig}
+_PARTS: dict[str, Any] = {"reader": ReadOptions, "split": SplitOptions, "model": ModelConfig, "train": TrainConfig}
 
 
 def _names(config: type) -> tuple[str, ...]:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from bankgcn.messages import Message, Option
 from bankgcn.settings import check_settings, setting
+
+if TYPE_CHECKING:
+    from bankgcn.data.catalog import Dataset
 
 PANEL = "Split"
 LEAST_FOLDS = 3  # one tests, one validates, one trains
@@ -41,7 +46,10 @@ class SplitOptions:
         None, "Column of a table that holds the part (train, valid, test) or fold of each graph.", panel=PANEL, none=""
     )
     ratios: str | None = setting(
-        None, "Shares of training, validation and test: 8,1,1 by default; two shares with --test.", panel=PANEL, none=""
+        None,
+        "Shares of training, validation and test: 8,1,1 by default; two if test graphs have a source of their own.",
+        panel=PANEL,
+        none="",
     )
     folds: int | None = setting(
         None, "Cross-validation with this number of folds; a model for each.", panel=PANEL, none=0, at_least=LEAST_FOLDS
@@ -51,7 +59,7 @@ class SplitOptions:
     )
     test: str | None = setting(None, "Test graphs from a source of their own.", panel=PANEL, none="")
     split_seed: int | None = setting(
-        None, "Number of the split; by default that of the run (--seed).", panel=PANEL, none=-1, at_least=0
+        None, "Number of the split; by default that of the run.", panel=PANEL, none=-1, at_least=0
     )
     duplicates: str | None = setting(
         None,
@@ -66,18 +74,25 @@ class SplitOptions:
         check_settings(self)
         _ = self.shares
         if self.fold is not None and (self.folds is None or self.fold >= self.folds):
-            raise ValueError(f"fold={self.fold}: expected --folds, and a number from 0 that is smaller")
-        given = [name for name, value in self._ways().items() if value]
+            options: dict[str, Any] = {"fold": Option("fold", self.fold), "folds": Option("folds")}
+            raise ValueError(Message("{fold}: expected {folds}, and a number from 0 that is smaller", **options))
+        given = [Option(name) for name, value in self._ways().items() if value]
         if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} contradict each other: choose one")
+            one, other, *_ = given
+            raise ValueError(Message("{one} and {other} contradict each other: choose one", one=one, other=other))
 
     def _ways(self) -> dict[str, bool]:
         """What decides the part of a graph: at most one of each may be given."""
         return {
-            "--ratios": self.ratios is not None,
-            "--folds": self.folds is not None and self.split_column is None,
-            "--split-column": self.split_column is not None,
+            "ratios": self.ratios is not None,
+            "folds": self.folds is not None and self.split_column is None,
+            "split_column": self.split_column is not None,
         }
+
+    def keeps_official(self, entry: Dataset | None) -> bool:
+        """Whether a dataset is split as its authors did: they fixed a split, and no option draws another."""
+        official = entry is not None and entry.split == "official"
+        return official and self.rule is None and self.ratios is None and self.folds is None
 
     @property
     def shares(self) -> tuple[float, float, float]:
@@ -93,6 +108,7 @@ class SplitOptions:
             train, valid, test = (*numbers, 0.0) if self.test else numbers
             shares((train, valid, test))
         except ValueError:
-            expected = "two numbers such as 8,1, because --test names the test graphs" if self.test else "8,1,1"
-            raise ValueError(f"ratios={self.ratios}: expected shares from 0, for example {expected}") from None
+            expected = "two numbers such as 8,1, because {test} names the test graphs" if self.test else "8,1,1"
+            options: dict[str, Any] = {"ratios": Option("ratios", self.ratios), "test": Option("test")}
+            raise ValueError(Message("{ratios}: expected shares from 0, for example " + expected, **options)) from None
         return train, valid, test

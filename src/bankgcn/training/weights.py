@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bankgcn.messages import Message, Option
 from bankgcn.tasks import Task
 from bankgcn.training.config import TrainConfig
 
@@ -37,7 +38,10 @@ class LossWeights:
         if config.class_weight is None:
             return
         if task.kind == "values":
-            raise ValueError(f"class_weight={config.class_weight} needs classes or labels, but the task is {task.kind}")
+            given = Option("class_weight", config.class_weight)
+            raise ValueError(
+                Message("{given} needs classes or labels, but the task is {kind}", given=given, kind=task.kind)
+            )
         if task.kind == "classes":
             self._of_class = _balanced(np.bincount(y, minlength=len(task.names)))
         else:

@@ -18,6 +18,7 @@ from bankgcn.data.features.refit import conform, refit, same_before_fit, widened
 from bankgcn.data.features.signals import structural_signals
 from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected
 from bankgcn.data.readers.tu import TUFeatures, read_tu
 from bankgcn.data.sources import find_source
 from bankgcn.files.errors import FileError
@@ -97,7 +98,7 @@ def test_a_model_gets_its_own_columns_for_the_words_of_other_graphs() -> None:
 def test_saved_graphs_with_other_words_are_refused(tmp_path: Path) -> None:
     molecules("P", "S", "X").save(tmp_path / "new.graphs")
     with pytest.raises(GraphError, match="new: element of node 0 of graph 0 is 'P'"):
-        find_source(tmp_path / "new.graphs").load(expected=through_json(molecules("CNO")))
+        find_source(tmp_path / "new.graphs").load(expected=Expected(features=through_json(molecules("CNO"))))
 
 
 def test_other_keys_are_refused() -> None:
@@ -120,12 +121,12 @@ def test_a_file_read_for_a_model_is_the_set_it_was_trained_on(tmp_path: Path) ->
     file = tmp_path / "own.jsonl"
     file.write_text("".join(line % element for element in "CNOS"))
     fitted = refit(find_source(file).load(), [0, 2])
-    again = find_source(file).load(expected=through_json(fitted))
+    again = find_source(file).load(expected=Expected(features=through_json(fitted)))
     assert again.fingerprint == fitted.fingerprint
     assert again.notes == fitted.notes
     file.write_text(line % "N" + line % "P")
     with pytest.raises(FileError, match=r"own.jsonl:2: 'element' of node 0 is 'P', expected one of C, O, N, S"):
-        find_source(file).load(expected=through_json(fitted))
+        find_source(file).load(expected=Expected(features=through_json(fitted)))
 
 
 def test_labels_of_a_tu_set_have_the_range_of_the_training_graphs(tmp_path: Path) -> None:
@@ -133,26 +134,30 @@ def test_labels_of_a_tu_set_have_the_range_of_the_training_graphs(tmp_path: Path
     fitted = source.fitted(source.load(), [1, 2])
     assert fitted.signals().tolist() == [[0, 0, 0], [0, 0, 1], [1, 0, 0]]  # for 5, 6 and 7
     assert fitted.feature_spec["unseen"] == [[3, 4, 6]]
-    again = source.load(expected=through_json(fitted))
+    again = source.load(expected=Expected(features=through_json(fitted)))
     assert again.fingerprint == fitted.fingerprint
     assert conform(source.load(), through_json(fitted), "own").fingerprint == fitted.fingerprint
     new = find_source(write_tu(tmp_path / "new", node_labels="5\n6\n8\n"))
     with pytest.raises(FileError, match=r"X_node_labels.txt:3: label 8 is not among .* 3 to 7"):
-        new.load(expected=through_json(fitted))
+        new.load(expected=Expected(features=through_json(fitted)))
     (tmp_path / "new" / "X_node_labels.txt").write_text("5\n6\n4\n")
-    assert new.load(expected=through_json(fitted)).signals().tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 0]]
+    assert new.load(expected=Expected(features=through_json(fitted))).signals().tolist() == [
+        [1, 0, 0],
+        [0, 0, 0],
+        [0, 0, 0],
+    ]
 
 
 def test_attributes_are_scaled_by_the_range_of_the_training_graphs(tmp_path: Path) -> None:
     folder = write_tu(tmp_path / "own", node_attributes="0, 1\n10, 1\n30, 3\n")
-    graphs = read_tu(folder, features=TUFeatures(attributes="unit_range"))
+    graphs = read_tu(folder, expected=Expected(published=TUFeatures(attributes="unit_range")))
     fitted = refit(graphs, [0, 1])
     np.testing.assert_array_equal(fitted.attributes, np.float32([[0, 0], [1, 0], [3, 2]]))
     assert fitted.notes[-1] == "1 nodes have attributes outside the range of the training graphs"
     assert (fitted.feature_spec["low"], fitted.feature_spec["high"]) == ([0, 1], [10, 1])
     assert conform(graphs, through_json(fitted), "own").fingerprint == fitted.fingerprint
     np.testing.assert_array_equal(refit(fitted, [0, 2]).attributes, graphs.attributes)
-    again = read_tu(folder, expected=through_json(fitted))
+    again = read_tu(folder, expected=Expected(features=through_json(fitted)))
     np.testing.assert_allclose(again.attributes, fitted.attributes, rtol=1e-6)
 
 

@@ -88,5 +88,5 @@ def test_models_of_two_splits_vote_together_if_they_scale_alike(graphs: GraphSet
 
 
 def test_nodes_without_numbers_of_their_own_are_refused() -> None:
-    with pytest.raises(GraphError, match="scale=standard is for numbers of nodes, which MUTAG does not have"):
+    with pytest.raises(GraphError, match='scale="standard" is for numbers of nodes, which MUTAG does not have'):
         scale_numbers(mutag(), [0], "standard")

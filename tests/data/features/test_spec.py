@@ -12,6 +12,7 @@ from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.features.signals import structural_signals
 from bankgcn.data.features.spec import check_same_features, describe_features
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected
 from bankgcn.data.readers.images import Slicing, from_images
 from bankgcn.data.readers.molecules import from_smiles
 from bankgcn.data.readers.tu import TUFeatures, read_tu
@@ -41,7 +42,7 @@ def test_labels_keep_the_columns_of_training(tmp_path: Path) -> None:
     train = find_source(write_tu(tmp_path / "train", node_labels="3\n5\n7\n")).load()
     new = find_source(write_tu(tmp_path / "new", node_labels="5\n5\n7\n"))
     assert new.load().num_features == 3  # its own range: 5 would stand where 3 stood in training
-    alike = new.load(expected=through_json(train))
+    alike = new.load(expected=Expected(features=through_json(train)))
     assert alike.signals().tolist() == [[0, 0, 1, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 1]]
     assert describe_features(alike) == describe_features(train)
 
@@ -51,16 +52,18 @@ def test_a_label_that_training_never_saw_is_named_with_its_line(tmp_path: Path, 
     train = find_source(write_tu(tmp_path / "train", node_labels="3\n5\n7\n")).load()
     new = find_source(write_tu(tmp_path / "new", node_labels=labels))
     with pytest.raises(FileError, match=rf"X_node_labels\.txt:{line}: label . is not among .* 3 to 7"):
-        new.load(expected=describe_features(train))
+        new.load(expected=Expected(features=describe_features(train)))
 
 
 def test_attributes_are_scaled_as_in_training(tmp_path: Path) -> None:
     features = TUFeatures(attributes="unit_range")
-    train = read_tu(write_tu(tmp_path / "train", node_attributes="0\n10\n4\n"), features=features)
-    new = read_tu(write_tu(tmp_path / "new", node_attributes="5\n6\n20\n"), expected=through_json(train))
+    train = read_tu(write_tu(tmp_path / "train", node_attributes="0\n10\n4\n"), expected=Expected(published=features))
+    new = read_tu(
+        write_tu(tmp_path / "new", node_attributes="5\n6\n20\n"), expected=Expected(features=through_json(train))
+    )
     np.testing.assert_array_equal(new.attributes, np.float32([[0.5], [0.6], [2.0]]))
     assert any("1 nodes have attributes outside" in note for note in new.notes)
-    again = read_tu(tmp_path / "train", expected=through_json(train))
+    again = read_tu(tmp_path / "train", expected=Expected(features=through_json(train)))
     np.testing.assert_array_equal(again.attributes, train.attributes)
     assert again.fingerprint == train.fingerprint
 
@@ -69,14 +72,16 @@ def test_other_numbers_of_columns_are_refused(tmp_path: Path) -> None:
     train = read_tu(write_tu(tmp_path / "train", node_attributes="0\n10\n4\n", node_labels="1\n2\n1\n"))
     two = write_tu(tmp_path / "two", node_attributes="0, 1\n1, 1\n1, 4\n", node_labels="1\n2\n1\n")
     with pytest.raises(FileError, match="has 2 attributes a node, but the model was trained on 1"):
-        read_tu(two, expected=describe_features(train))
+        read_tu(two, expected=Expected(features=describe_features(train)))
     with pytest.raises(FileError, match="X_node_attributes.txt: is missing"):
-        read_tu(write_tu(tmp_path / "none", node_labels="1\n2\n1\n"), expected=describe_features(train))
+        read_tu(
+            write_tu(tmp_path / "none", node_labels="1\n2\n1\n"), expected=Expected(features=describe_features(train))
+        )
 
 
 def test_degrees_have_the_range_of_training(tmp_path: Path) -> None:
     train = structural_signals(GraphSet.from_edges([4], [[0, 1, 0, 2, 0, 3], [1, 0, 2, 0, 3, 0]]))
-    new = find_source(write_tu(tmp_path / "new")).load(expected=through_json(train))
+    new = find_source(write_tu(tmp_path / "new")).load(expected=Expected(features=through_json(train)))
     assert new.label_widths == (4,)
     pair = structural_signals(GraphSet.from_edges([2], [[0, 1], [1, 0]]), max_degree=0)
     assert any("2 nodes have more than 0 neighbours" in note for note in pair.notes)
@@ -84,7 +89,7 @@ def test_degrees_have_the_range_of_training(tmp_path: Path) -> None:
 
 def test_the_set_in_the_package_is_described_as_its_official_files(tmp_path: Path) -> None:
     carbon_alone = find_source(write_tu(tmp_path / "new", node_labels="0\n0\n0\n")).load(
-        expected=describe_features(mutag())
+        expected=Expected(features=describe_features(mutag()))
     )
     assert carbon_alone.label_widths == (7,)
 
@@ -93,14 +98,14 @@ def test_molecules_from_a_table_fit_a_model_of_molhiv(tmp_path: Path) -> None:
     table = tmp_path / "new.csv"
     table.write_text("smiles\nCCO\n")
     onehot = describe_features(from_smiles(["CC"], features="onehot"))
-    assert find_source(table).load(expected=onehot).num_features == 174
+    assert find_source(table).load(expected=Expected(features=onehot)).num_features == 174
 
 
 def test_signals_of_another_kind_are_refused_in_words(tmp_path: Path) -> None:
     table = tmp_path / "new.csv"
     table.write_text("smiles\nCCO\n")
     with pytest.raises(ValueError, match="trained on the node labels .* 7 one-hot .* but new has the nine features"):
-        find_source(table).load(expected=describe_features(mutag()))
+        find_source(table).load(expected=Expected(features=describe_features(mutag())))
 
 
 def test_graphs_of_unknown_origin_need_the_same_columns() -> None:
@@ -122,17 +127,19 @@ def test_words_of_nodes_keep_the_columns_of_training(tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text(line % ("C", 1) + line % ("N", 2) + line % ("O", 3))
     (tmp_path / "new.jsonl").write_text(line % ("O", 4))
     train = find_source(tmp_path / "train.jsonl").load()
-    new = find_source(tmp_path / "new.jsonl").load(expected=through_json(train))
+    new = find_source(tmp_path / "new.jsonl").load(expected=Expected(features=through_json(train)))
     assert new.signals().tolist() == [[4, 0, 0, 1]]
     (tmp_path / "new.jsonl").write_text(line % ("S", 4))
     with pytest.raises(FileError, match=r"new.jsonl:1: 'element' of node 0 is 'S', expected one of C, N, O"):
-        find_source(tmp_path / "new.jsonl").load(expected=through_json(train))
+        find_source(tmp_path / "new.jsonl").load(expected=Expected(features=through_json(train)))
 
 
 def test_any_graphs_can_be_described_by_their_structure(tmp_path: Path) -> None:
     (tmp_path / "new.jsonl").write_text('{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1}]}\n')
     train = structural_signals(GraphSet.from_edges([4], [[0, 1, 0, 2, 0, 3], [1, 0, 2, 0, 3, 0]]))
-    assert find_source(tmp_path / "new.jsonl").load(expected=through_json(train)).label_widths == (4,)
+    assert find_source(tmp_path / "new.jsonl").load(expected=Expected(features=through_json(train))).label_widths == (
+        4,
+    )
 
 
 def test_superpixels_of_the_benchmark_are_not_those_of_a_folder_of_images(tmp_path: Path) -> None:
@@ -144,7 +151,7 @@ def test_superpixels_of_the_benchmark_are_not_those_of_a_folder_of_images(tmp_pa
             check_same_features(graphs, describe_features(other), "mine")
     (tmp_path / "five.jsonl").write_text('{"nodes": [{"id": 0, "x": [1, 2, 3, 4, 5]}], "edges": []}\n')
     with pytest.raises(ValueError, match="five has nodes with x, 5 numbers"):
-        find_source(tmp_path / "five.jsonl").load(expected=through_json(ours))
+        find_source(tmp_path / "five.jsonl").load(expected=Expected(features=through_json(ours)))
 
 
 def test_new_images_are_cut_as_those_of_training(tmp_path: Path) -> None:
@@ -153,7 +160,7 @@ def test_new_images_are_cut_as_those_of_training(tmp_path: Path) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (16, 16, 3), np.uint8)
     image.fromarray(noise).save(tmp_path / "one.png")
     train = from_images([noise], slicing=Slicing(segments=9, neighbors=2))
-    new = find_source(tmp_path).load(expected=through_json(train))
+    new = find_source(tmp_path).load(expected=Expected(features=through_json(train)))
     assert new.fingerprint == train.fingerprint
     with pytest.raises(ValueError, match="at most 9 an image.* but mine has .* at most 150 an image"):
         check_same_features(from_images([noise]), describe_features(train), "mine")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bankgcn.data.features.spec import describe_features
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.sources import find_source, load_source
-from bankgcn.data.targets import TargetWords
 from bankgcn.files.errors import FileError
 
 EDGES = "graph,source,target,weight\na,1,2,1\na,2,3,2\nb,x,y,0.5\n"
@@ -68,9 +68,9 @@ def test_new_tables_are_read_by_the_columns_of_training(folder: Path, tmp_path: 
     (new / "edges.csv").write_text("graph,source,target\n1,1,2\n")
     (new / "nodes.csv").write_text("graph,node,extra,element,mass\n1,1,z,N,3\n1,2,z,C,4\n")
     source = find_source(new)
-    graphs = source.load(expected=expected, has_target=False)
+    graphs = source.load(expected=Expected(features=expected, has_target=False))
     assert graphs.signals().tolist() == [[3, 0, 1], [4, 1, 0]]
-    read = find_source(folder).target_reader(None, "classes", False, TargetWords())
+    read = find_source(folder).target_reader(ReadOptions(), Expected(task="classes"), False)
     rows, targets = read([0, 2])
     assert (rows, targets.y.tolist()) == ([0, 2], [0, 0])
 

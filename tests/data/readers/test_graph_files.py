@@ -10,6 +10,7 @@ import pytest
 
 from bankgcn.data.convert import from_networkx
 from bankgcn.data.features.spec import describe_features
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.graph_files import read_graph_files
 from bankgcn.data.sources import find_source, load_source
 from bankgcn.files.errors import FileError
@@ -68,7 +69,7 @@ def test_labels_that_repeat_are_words_and_others_are_names(tmp_path: Path, graph
     (tmp_path / "new.gml").write_text(
         text.replace('id 1 label "C"', "id 1").replace("node [ id 1 ]", "").replace("edge [ source 0 target 1 ]", "")
     )
-    alone = find_source(tmp_path / "new.gml").load(expected=describe_features(found))
+    alone = find_source(tmp_path / "new.gml").load(expected=Expected(features=describe_features(found)))
     assert alone.signals().tolist() == [[1.0]]  # though its only label is distinct
 
 
@@ -76,7 +77,7 @@ def test_directed_graphs_are_refused_unless_they_are_symmetrised(tmp_path: Path)
     nx.write_graphml(nx.DiGraph([(0, 1)], y="a"), tmp_path / "one.graphml")
     with pytest.raises(FileError, match=r"one\.graphml: .*symmetrise"):
         read_graph_files(tmp_path / "one.graphml")
-    assert len(read_graph_files(tmp_path / "one.graphml", asymmetric="symmetrise")) == 1
+    assert len(read_graph_files(tmp_path / "one.graphml", ReadOptions(symmetrise=True))) == 1
 
 
 @pytest.mark.parametrize(
@@ -97,5 +98,5 @@ def test_damaged_files_are_named_and_may_be_skipped(
     (folder / name).write_bytes(text.encode("latin-1"))
     with pytest.raises(FileError, match=rf"{name}: .*{reason}"):
         load_source(folder)
-    found = load_source(folder, unreadable="skip")
+    found = load_source(folder, skip_unreadable=True)
     assert (len(found), [row for row, _ in found.skipped]) == (6, [0])

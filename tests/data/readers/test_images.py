@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bankgcn.data.errors import GraphError
+from bankgcn.data.options import ReadOptions
 from bankgcn.data.readers.images import Slicing, from_images, read_image_folder, superpixels
 from bankgcn.files.errors import FileError
 
@@ -183,10 +184,10 @@ def test_broken_images_are_skipped_on_request_with_their_reasons(tmp_path: Path)
         Image.fromarray(QUARTERS).save(tmp_path / name)
     (tmp_path / "b" / "1.png").write_bytes(b"no image")
     with pytest.raises(
-        FileError, match=r'1\.png: cannot be read as an image.*\(unreadable="skip" leaves such images out'
+        FileError, match=r"1\.png: cannot be read as an image.*\(skip_unreadable=True leaves such images out"
     ):
         read_image_folder(tmp_path)
-    graphs = read_image_folder(tmp_path, unreadable="skip")
+    graphs = read_image_folder(tmp_path, ReadOptions(skip_unreadable=True))
     assert (graphs.names, graphs.classes) == (("a/0.png", "c/2.png"), ("a", "c"))
     assert graphs.rows.tolist() == [0, 2]
     ((row, reason),) = graphs.skipped
@@ -198,7 +199,7 @@ def test_broken_images_are_skipped_on_request_with_their_reasons(tmp_path: Path)
     for name in ("a/0.png", "c/2.png"):
         (tmp_path / name).write_bytes(b"")
     with pytest.raises(FileError, match="has no image that can be read: .*0.png"):
-        read_image_folder(tmp_path, unreadable="skip")
+        read_image_folder(tmp_path, ReadOptions(skip_unreadable=True))
 
 
 def test_without_scikit_image_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

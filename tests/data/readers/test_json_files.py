@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bankgcn.data.readers.json_files import read_json
-from bankgcn.data.readers.jsonlines import read_jsonlines
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers.json_graphs import read_json, read_jsonlines
 from bankgcn.files.errors import FileError
 
 
@@ -53,13 +53,20 @@ def test_hidden_files_are_ignored_and_broken_links_are_not(tmp_path: Path) -> No
 
 def test_any_key_may_hold_the_target(tmp_path: Path) -> None:
     path = lines(tmp_path / "x.jsonl", DOCUMENTS)
-    assert read_jsonlines(path, target="size").y.tolist() == [1, 2.5, 3]
-    both = read_jsonlines(lines(path, [document(size=1, mass=2), document(size=2, mass=None)]), target="size, mass")
+    assert read_jsonlines(path, ReadOptions(target="size")).y.tolist() == [1, 2.5, 3]
+    both = read_jsonlines(
+        lines(path, [document(size=1, mass=2), document(size=2, mass=None)]), ReadOptions(target="size, mass")
+    )
     assert both.targets == ("size", "mass")
     with pytest.raises(FileError, match="no graph has the target 'sise'; their keys are 'mass', 'size'"):
-        read_jsonlines(path, target="sise")
+        read_jsonlines(path, ReadOptions(target="sise"))
     outside = {**document(), "activity": "high"}
-    assert read_jsonlines(lines(path, [outside, {**outside, "activity": "low"}]), target="activity").num_classes == 2
+    assert (
+        read_jsonlines(
+            lines(path, [outside, {**outside, "activity": "low"}]), ReadOptions(target="activity")
+        ).num_classes
+        == 2
+    )
 
 
 def test_graphs_that_cannot_be_read_are_skipped_with_their_reasons(tmp_path: Path) -> None:
@@ -68,7 +75,7 @@ def test_graphs_that_cannot_be_read_are_skipped_with_their_reasons(tmp_path: Pat
     path.write_text(json.dumps([DOCUMENTS[0], *bad, DOCUMENTS[1]]))
     with pytest.raises(FileError, match=r"x\.json: graph 1: 'nodes' is 3, not a list"):
         read_json(path)
-    graphs = read_json(path, unreadable="skip")
+    graphs = read_json(path, ReadOptions(skip_unreadable=True))
     assert graphs.rows.tolist() == [0, 4]
     reasons = dict(graphs.skipped)
     assert "'nodes' is 3" in reasons[1]
@@ -77,36 +84,36 @@ def test_graphs_that_cannot_be_read_are_skipped_with_their_reasons(tmp_path: Pat
     assert graphs.notes[0].startswith("3 of 5 graphs could not be read and are left out; the first: ")
     path.write_text(json.dumps(bad[:1]))
     with pytest.raises(FileError, match="has no graph that can be read: .*'nodes' is 3"):
-        read_json(path, unreadable="skip")
+        read_json(path, ReadOptions(skip_unreadable=True))
 
 
 def test_missing_entries_of_nodes_are_filled(tmp_path: Path) -> None:
     path = lines(tmp_path / "x.jsonl", [document(y="a"), document(charge=None, y="b")])
     with pytest.raises(FileError, match=r"x\.jsonl:2: node 1 has no 'charge'.*\(.*fill_missing=\"VALUE\" sets missing"):
         read_jsonlines(path)
-    assert read_jsonlines(path, fill_missing="-1").attributes[:, 0].tolist() == [1, 0.5, 1, -1]
+    assert read_jsonlines(path, ReadOptions(fill_missing="-1")).attributes[:, 0].tolist() == [1, 0.5, 1, -1]
     null = document(y="b")
     null["nodes"][1]["charge"] = None
-    assert read_jsonlines(lines(path, [document(y="a"), null]), fill_missing="-1").attributes[3, 0] == -1
-    words = read_jsonlines(lines(path, [document(y="a"), document(None, y="b")]), fill_missing="none")
+    assert read_jsonlines(lines(path, [document(y="a"), null]), ReadOptions(fill_missing="-1")).attributes[3, 0] == -1
+    words = read_jsonlines(lines(path, [document(y="a"), document(None, y="b")]), ReadOptions(fill_missing="none"))
     assert words.feature_spec["words"] == {"element": ["C", "N", "none"]}
-    with pytest.raises(FileError, match="'charge' is a number, so that fill_missing='none' cannot stand for it"):
-        read_jsonlines(lines(path, [document(y="a"), document(charge=None, y="b")]), fill_missing="none")
+    with pytest.raises(FileError, match="'charge' is a number, so that fill_missing=\"none\" cannot stand for it"):
+        read_jsonlines(lines(path, [document(y="a"), document(charge=None, y="b")]), ReadOptions(fill_missing="none"))
 
 
 @pytest.mark.parametrize("word", ["Na", "007", "1.50"])
 def test_a_missing_word_is_filled_with_the_word_as_it_is_written(tmp_path: Path, word: str) -> None:
     path = lines(tmp_path / "x.jsonl", [document(y="a"), document(None, y="b")])
-    assert word in read_jsonlines(path, fill_missing=word).feature_spec["words"]["element"]
+    assert word in read_jsonlines(path, ReadOptions(fill_missing=word)).feature_spec["words"]["element"]
 
 
 def test_graphs_without_a_target_are_refused_or_skipped_unless_no_target_is_read(tmp_path: Path) -> None:
     path = lines(tmp_path / "x.jsonl", [document(y="a"), document(), document(y="b")])
-    with pytest.raises(FileError, match=r"x\.jsonl:2: has no target, but other lines have \(missing=\"skip\" leaves"):
+    with pytest.raises(FileError, match=r"x\.jsonl:2: has no target, but other lines have \(skip_missing=True leaves"):
         read_jsonlines(path)
-    skipped = read_jsonlines(path, missing="skip")
+    skipped = read_jsonlines(path, ReadOptions(skip_missing=True))
     assert (skipped.y.tolist(), skipped.skipped) == ([0, 1], ((1, "no target"),))
-    unread = read_jsonlines(path, has_target=False)
+    unread = read_jsonlines(path, expected=Expected(has_target=False))
     assert (unread.y, len(unread), unread.skipped) == (None, 3, ())
 
 

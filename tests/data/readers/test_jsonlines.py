@@ -17,8 +17,9 @@ from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.convert import from_networkx
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.json_files import read_json
-from bankgcn.data.readers.jsonlines import read_jsonlines, read_schema, write_jsonlines
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers.json_graphs import read_json, read_jsonlines, read_schema, write_jsonlines
+from bankgcn.data.sources import load_source
 from bankgcn.files.errors import FileError
 
 
@@ -102,11 +103,13 @@ def test_graphs_to_predict_take_the_columns_and_classes_of_the_training_graphs(p
 
     schema = read_schema(_write(path, document("C"), document("N"), document("O")))
     assert schema == NodeSchema({}, {"element": ("C", "N", "O")})
-    later = read_jsonlines(_write(path, document("O", target="b")), schema=schema, classes=("a", "b"))
+    later = read_jsonlines(
+        _write(path, document("O", target="b")), expected=Expected(features=schema.spec, classes=("a", "b"))
+    )
     assert later.batch().x.tolist() == [[0, 0, 1]]
     assert later.y.tolist() == [1]
     with pytest.raises(FileError, match=r"graphs\.jsonl:2: 'element' of node 0 is 'F', expected one of C, N, O"):
-        read_jsonlines(_write(path, document("O"), document("F")), schema=schema)
+        read_jsonlines(_write(path, document("O"), document("F")), expected=Expected(features=schema.spec))
 
 
 NODE = {"id": 0}
@@ -215,19 +218,19 @@ def test_the_task_decides_what_whole_numbers_are(path: Path) -> None:
     ) as caught:
         read_jsonlines(path)
     assert caught.value.line is None
-    assert read_jsonlines(path, task="classes").num_classes == 30
-    assert read_jsonlines(path, task="values").y.tolist() == [*range(30)]
+    assert read_jsonlines(path, expected=Expected(task="classes")).num_classes == 30
+    assert read_jsonlines(path, expected=Expected(task="values")).y.tolist() == [*range(30)]
 
 
 def test_directed_graphs_are_symmetrised_on_request(path: Path) -> None:
     edges = [{"source": 0, "target": 1}]
     _write(path, {"directed": True, "nodes": [{"id": 0}, {"id": 1}], "edges": edges})
-    assert read_jsonlines(path, asymmetric="symmetrise").num_edges.tolist() == [1]
+    assert read_jsonlines(path, ReadOptions(symmetrise=True)).num_edges.tolist() == [1]
 
 
 def test_targets_can_be_left_unread(path: Path) -> None:
     _write(path, {"nodes": [NODE], "edges": [], "target": 1}, {"nodes": [NODE], "edges": []})
-    assert read_jsonlines(path, has_target=False).y is None
+    assert read_jsonlines(path, expected=Expected(has_target=False)).y is None
 
 
 def test_a_missing_file_says_so(path: Path) -> None:
@@ -257,7 +260,7 @@ def test_a_mutated_file_is_read_or_refused_with_its_name(
 def test_targets_that_are_not_read_may_be_anything(tmp_path: Path) -> None:
     line = '{"nodes": [{"id": 0}], "edges": [], "target": 1, "graph": {"y": {"a": [1]}}}\n'
     (tmp_path / "own.jsonl").write_text(line)
-    assert read_jsonlines(tmp_path / "own.jsonl", has_target=False).y is None
+    assert read_jsonlines(tmp_path / "own.jsonl", expected=Expected(has_target=False)).y is None
     with pytest.raises(FileError, match="has two targets"):
         read_jsonlines(tmp_path / "own.jsonl")
 
@@ -265,7 +268,7 @@ def test_targets_that_are_not_read_may_be_anything(tmp_path: Path) -> None:
 def test_a_number_has_the_name_of_its_key(tmp_path: Path) -> None:
     line = '{"nodes": [{"id": 0}], "edges": [], "graph": {"height": %s}}\n'
     (tmp_path / "own.jsonl").write_text(line % 1.5 + line % 2.5)
-    assert read_jsonlines(tmp_path / "own.jsonl", target="height").targets == ("height",)
+    assert read_jsonlines(tmp_path / "own.jsonl", ReadOptions(target="height")).targets == ("height",)
 
 
 def test_half_a_character_is_refused_with_its_line_before_a_training_could_fail_to_write_it(tmp_path: Path) -> None:
@@ -275,7 +278,7 @@ def test_half_a_character_is_refused_with_its_line_before_a_training_could_fail_
         path.write_text(f"{whole}\n{bad}\n")
         with pytest.raises(FileError, match=r"x.jsonl:2: the text '\S+' holds '\\ud\w+', half a character, which no"):
             read_jsonlines(path)
-        assert len(read_jsonlines(path, unreadable="skip")) == 1
+        assert len(read_jsonlines(path, ReadOptions(skip_unreadable=True))) == 1
     (tmp_path / "x.json").write_text(f"[{whole}, {whole.replace(chr(34) + 'a', chr(34) + 'a' + chr(92) + 'udc00')}]")
     with pytest.raises(FileError, match=r"x.json: graph 1: the text 'a\\udc00' holds"):
         read_json(tmp_path / "x.json")
@@ -285,7 +288,7 @@ def test_words_of_targets_are_read_as_they_are_meant(tmp_path: Path) -> None:
     path = tmp_path / "graphs.jsonl"
     lines = [{"nodes": [{"id": 0}], "edges": [], "target": target} for target in ("Yes", "yes", "n.d.", "no")]
     path.write_text("\n".join(map(json.dumps, lines)))
-    assert len(read_jsonlines(path).notes) == 2
-    graphs = read_jsonlines(path, ignore_case=True, missing_words="n.d.", missing="skip")
+    assert len(load_source(path).notes) == 2
+    graphs = read_jsonlines(path, ReadOptions(ignore_case=True, missing_words="n.d.", skip_missing=True))
     assert graphs.classes == ("no", "yes")
     assert graphs.rows.tolist() == [0, 1, 3]

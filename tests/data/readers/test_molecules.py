@@ -63,7 +63,7 @@ def test_a_blank_within_a_molecule_is_not_the_start_of_a_name() -> None:
 
 
 def test_unreadable_molecules_are_skipped_on_request_with_a_note() -> None:
-    graphs = from_smiles(BAD, range(9), unreadable="skip")
+    graphs = from_smiles(BAD, range(9), skip_unreadable=True)
     assert graphs.names == ("CC", "O")
     assert graphs.classes == ("0", "8")
     assert "7 of 9 molecules could not be read and are left out" in graphs.notes[0]
@@ -78,10 +78,9 @@ def test_long_molecules_are_shortened_in_messages() -> None:
     ("arguments", "options", "message"),
     [
         (([],), {}, "no molecules"),
-        ((["xyz"],), {"unreadable": "skip"}, "no molecules"),
+        ((["xyz"],), {"skip_unreadable": True}, "no molecules"),
         ((["C"], [1, 2]), {}, "1 molecules but 2 targets"),
-        ((["xyz", "C"], [0, None]), {"unreadable": "skip"}, "molecule 1: there is no target"),
-        ((["C"],), {"unreadable": "ignore"}, "expected one of refuse, skip"),
+        ((["xyz", "C"], [0, None]), {"skip_unreadable": True}, "molecule 1: there is no target"),
         ((["C"],), {"features": "embedded"}, "expected one of raw, onehot"),
     ],
 )
@@ -113,7 +112,7 @@ def test_molecules_that_cannot_be_are_unreadable(smiles: str, reason: str) -> No
     with pytest.raises(GraphError, match="1 of 2 molecules cannot be read") as caught:
         from_smiles(["CC", smiles])
     assert reason in str(caught.value)
-    assert from_smiles(["CC", smiles], unreadable="skip").names == ("CC",)
+    assert from_smiles(["CC", smiles], skip_unreadable=True).names == ("CC",)
 
 
 def test_numbers_that_molecules_have_are_read() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bankgcn.data.options import ReadOptions
 from bankgcn.data.readers.molhiv import read_molhiv, scaffold_split
 from bankgcn.files.errors import FileError
 
@@ -46,7 +47,7 @@ def test_bonds_are_counted_within_a_molecule_and_get_their_reverse(folder: Path)
     }  # fmt: skip
     assert graphs.y.tolist() == [0, 1, 0]
     assert graphs.attributes[2].tolist() == [7, 0, 2, 5, 2, 0, 2, 0, 0]
-    assert read_molhiv(folder, features="onehot").num_features == 174
+    assert read_molhiv(folder, ReadOptions(features="onehot")).num_features == 174
 
 
 def test_the_split_is_the_published_one(folder: Path) -> None:

@@ -3,21 +3,68 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bankgcn.data.builtin.mutag import mutag
-from bankgcn.data.readers import READERS
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers import READERS, edge_table
+
+GRAPH = '{"nodes": [{"id": 0, "charge": 1}], "edges": [], "graph": {"y": "a"}}'
+GRAPHML = (
+    '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected"><node id="a"/></graph>'
+    "</graphml>"
+)
+ATOM = "    0.0000    0.0000    0.0000 C   0  0"
+SOURCES = {
+    "smiles": {"m.csv": "smiles,active\nCCO,1\nCC,0\n"},
+    "smi": {"m.smi": "CCO first\nCC second\n"},
+    "sdf": {"m.sdf": f"first\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n{ATOM}\nM  END\n$$$$\n"},
+    "jsonlines": {"m.jsonl": GRAPH},
+    "json": {"m.json": f"[{GRAPH}]"},
+    "graphml": {"m.graphml": GRAPHML},
+    "edges": {"edges.csv": "graph,source,target\n1,1,2\n", "graphs.csv": "graph,active\n1,yes\n"},
+    "tu": {"X_A.txt": "1, 2\n2, 1\n", "X_graph_indicator.txt": "1\n1\n", "X_graph_labels.txt": "1\n"},
+}
+"""A small source of each kind that options change, by the names of its files."""
+
+
+class Watched:
+    """Options or expectations that note which of their fields are read."""
+
+    def __init__(self, value: Any, seen: set[str]):
+        self._value, self._seen = value, seen
+
+    def __getattr__(self, name: str) -> Any:
+        self._seen.add(name)
+        return getattr(self._value, name)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_row_lists_the_options_that_its_function_heeds(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file, text in SOURCES[name].items():
+        (tmp_path / file).write_text(text)
+    path = tmp_path if len(SOURCES[name]) > 1 else tmp_path / next(iter(SOURCES[name]))
+    row, seen, heeded = READERS[name], set(), set()
+    aliases = {"words": {"missing_words", "ignore_case"}, "atoms": {"features"}}
+    monkeypatch.setattr(edge_table, "replace", lambda options, **changes: options)
+    row.read(path, Watched(ReadOptions(skip_missing=True), seen), Watched(Expected(), heeded))
+    used = set().union(*(aliases.get(option, {option}) for option in seen))
+    assert used <= {*row.options}
+    assert heeded <= {*row.heeds}
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_row_lists_the_options_that_its_function_takes(name: str) -> None:
+def test_a_row_lists_options_that_there_are(name: str) -> None:
     row = READERS[name]
-    parameters = inspect.signature(row.read).parameters
-    keywords = [key for key, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
-    assert [*row.options] == [key for key in keywords if key != "progress"]
-    assert row.reports_progress == ("progress" in keywords)
+    assert {*row.options} <= {field.name for field in fields(ReadOptions)}
+    assert {*row.heeds} <= {field.name for field in fields(Expected)}
+    assert row.reports_progress == ("progress" in inspect.signature(row.read).parameters)
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -55,9 +102,3 @@ def test_each_path_is_recognised_by_its_reader(tmp_path: Path) -> None:
         "list.json": ["json"], "documents": ["json"], "m.smi": ["smi"], "m.SDF": ["sdf"],
         "letter.txt": [], "photos": ["images"], "own": ["tu"], "folder.csv": [], "saved": ["saved"],
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_features_of_another_kind_give_a_reader_no_options(name: str) -> None:
-    assert READERS[name].options_for({"kind": "generated"}) == {}
-    assert READERS[name].options_for({}) == {}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.data.readers.smiles_file import read_smiles_file, smiles_file_table
+from bankgcn.data.options import ReadOptions
+from bankgcn.data.readers.molecule_tables import read_smiles_file, smiles_file
 from bankgcn.files.errors import FileError
 
 
@@ -17,7 +18,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_line_is_a_molecule_and_its_name(path: Path) -> None:
     path.write_text("CCO ethanol, 95 %\n\nc1ccccc1\tbenzene\n".replace("\t", " "))
-    table = smiles_file_table(path)
+    table = smiles_file(path, ReadOptions()).table
     assert table.header == ("smiles", "name")
     assert table.rows == [["CCO", "ethanol, 95 %"], ["c1ccccc1", "benzene"]]
     assert table.lines == [1, 3]
@@ -29,31 +30,31 @@ def test_a_line_of_names_gives_targets(path: Path) -> None:
     path.write_text("SMILES\tid\tactive\nCCO\ta\tno\nc1ccccc1\tb\tyes\n")
     graphs = read_smiles_file(path)
     assert (graphs.y.tolist(), graphs.classes) == ([0, 1], ("no", "yes"))
-    assert read_smiles_file(path, target="id").classes == ("a", "b")
+    assert read_smiles_file(path, ReadOptions(target="id")).classes == ("a", "b")
 
 
 def test_columns_without_names_are_numbered(path: Path) -> None:
     path.write_text("CCO\ta\t0.5\nC\tb\n")
-    assert smiles_file_table(path).header == ("smiles", "name", "column3")
+    assert smiles_file(path, ReadOptions()).table.header == ("smiles", "name", "column3")
     with pytest.raises(FileError, match=r"molecules\.smi:2: 1 of 2 rows have no target in column 'column3'"):
-        read_smiles_file(path, target="column3")
-    assert read_smiles_file(path, target="column3", fill_missing="1.5").y.tolist() == [0.5, 1.5]
+        read_smiles_file(path, ReadOptions(target="column3"))
+    assert read_smiles_file(path, ReadOptions(target="column3", fill_missing="1.5")).y.tolist() == [0.5, 1.5]
 
 
 def test_unreadable_lines_are_named_or_skipped(path: Path) -> None:
     path.write_text("CCO\noops\nC\n")
     with pytest.raises(FileError, match=r"molecules\.smi:2: 1 of 3 molecules cannot be read"):
         read_smiles_file(path)
-    graphs = read_smiles_file(path, unreadable="skip")
+    graphs = read_smiles_file(path, ReadOptions(skip_unreadable=True))
     assert graphs.rows.tolist() == [0, 2]
     assert [row for row, _ in graphs.skipped] == [1]
 
 
 def test_a_line_that_lacks_its_molecule_is_unreadable(path: Path) -> None:
     path.write_text("smiles\tid\tactive\nC\ta\tyes\t\n\tN\tno\n")
-    assert smiles_file_table(path).rows == [["C", "a", "yes"], ["", "N", "no"]]
+    assert smiles_file(path, ReadOptions()).table.rows == [["C", "a", "yes"], ["", "N", "no"]]
     with pytest.raises(FileError, match=r"molecules\.smi:3: 1 of 2 molecules cannot be read"):
-        read_smiles_file(path, target="active")
+        read_smiles_file(path, ReadOptions(target="active"))
 
 
 def test_a_file_without_molecules_or_with_too_many_cells_is_refused(path: Path) -> None:

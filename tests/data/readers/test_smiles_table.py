@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bankgcn.cli.errors import with_flags
 from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.features.atoms import ATOM_FEATURES
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.smiles_table import read_smiles_table
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers.molecule_tables import read_smiles_table
+from bankgcn.data.sources import find_source
 from bankgcn.files.errors import FileError
 from bankgcn.tasks import kind_of
 
@@ -39,7 +42,7 @@ def test_columns_are_guessed_when_there_is_nothing_to_doubt(table: Path) -> None
 def test_a_column_with_a_usual_name_is_the_target(table: Path) -> None:
     table.write_text("id,Smiles,weight,Label\n1,C,16.04,5\n2,CC,30.07,7\n")
     assert read_smiles_table(table).classes == ("5", "7")
-    assert read_smiles_table(table, target="weight").y.tolist() == pytest.approx([16.04, 30.07], rel=1e-6)
+    assert read_smiles_table(table, ReadOptions(target="weight")).y.tolist() == pytest.approx([16.04, 30.07], rel=1e-6)
 
 
 def test_columns_in_doubt_are_asked_for_with_their_names(table: Path) -> None:
@@ -49,7 +52,7 @@ def test_columns_in_doubt_are_asked_for_with_their_names(table: Path) -> None:
     table.write_text("molecule,y\nC,0\n")
     with pytest.raises(FileError, match=r"no column is called 'smiles'.*'molecule', 'y'"):
         read_smiles_table(table)
-    assert len(read_smiles_table(table, smiles="molecule")) == 1
+    assert len(read_smiles_table(table, ReadOptions(smiles="molecule"))) == 1
     table.write_text("smiles,SMILES,y\nC,C,0\n")
     with pytest.raises(FileError, match="more than one column is called 'smiles'"):
         read_smiles_table(table)
@@ -57,13 +60,13 @@ def test_columns_in_doubt_are_asked_for_with_their_names(table: Path) -> None:
 
 def test_molecules_of_fewer_classes_keep_the_numbers_that_a_model_knows(table: Path) -> None:
     table.write_text("smiles,y\nC,yes\n")
-    assert read_smiles_table(table, classes=("no", "yes")).y.tolist() == [1]
+    assert read_smiles_table(table, expected=Expected(classes=("no", "yes"))).y.tolist() == [1]
     with pytest.raises(FileError, match=r"solubility\.csv:2: column 'y': class 'yes' is none of no"):
-        read_smiles_table(table, classes=("no",))
+        read_smiles_table(table, expected=Expected(classes=("no",)))
 
 
 def test_data_to_predict_needs_no_target(table: Path) -> None:
-    assert read_smiles_table(table, has_target=False).y is None
+    assert read_smiles_table(table, expected=Expected(has_target=False)).y is None
     table.write_text("smiles\nC\n")
     assert read_smiles_table(table).y is None
 
@@ -75,7 +78,7 @@ def test_unreadable_molecules_refuse_the_file_by_line(table: Path) -> None:
     assert caught.value.line == 5
     assert "2 of 3 molecules" in str(caught.value)
     assert "line 5, 'C1CC': unclosed ring; line 7, 'xyz': syntax error" in str(caught.value)
-    graphs = read_smiles_table(table, unreadable="skip")
+    graphs = read_smiles_table(table, ReadOptions(skip_unreadable=True))
     assert graphs.y.tolist() == [0]
     assert graphs.notes[1] == "2 of 3 molecules could not be read and are left out; the first: " + (
         "line 5, 'C1CC': unclosed ring"
@@ -88,7 +91,7 @@ def test_missing_targets_refuse_the_file_by_line(table: Path) -> None:
     with pytest.raises(FileError, match="2 of 4 rows have no target in column 'y'") as caught:
         read_smiles_table(table)
     assert caught.value.line == 3
-    graphs = read_smiles_table(table, missing="skip")
+    graphs = read_smiles_table(table, ReadOptions(skip_missing=True))
     assert graphs.names == ("C", "CCCC")
     assert graphs.y.tolist() == [0, 1]
     assert graphs.notes[0] == "2 of 4 rows have no target in column 'y' and are left out"
@@ -97,9 +100,9 @@ def test_missing_targets_refuse_the_file_by_line(table: Path) -> None:
 def test_a_note_names_the_columns_of_the_targets(table: Path) -> None:
     table.write_text("smiles,y,z\nC,0,1\nCC,1,0\n")
     assert notes(read_smiles_table(table)) == ["the target is column 'y': no other was named"]
-    assert notes(read_smiles_table(table, target="z")) == ["the target is column 'z'"]
-    assert notes(read_smiles_table(table, target="z,y")) == ["the targets are columns 'z', 'y'"]
-    assert notes(read_smiles_table(table, has_target=False)) == []
+    assert notes(read_smiles_table(table, ReadOptions(target="z"))) == ["the target is column 'z'"]
+    assert notes(read_smiles_table(table, ReadOptions(target="z,y"))) == ["the targets are columns 'z', 'y'"]
+    assert notes(read_smiles_table(table, expected=Expected(has_target=False))) == []
 
 
 def notes(graphs: GraphSet) -> list[str]:
@@ -130,13 +133,13 @@ def test_a_missing_target_at_the_end_of_a_long_table_is_found_in_one_pass(table:
 def test_a_word_among_numbers_is_refused_by_line_when_numbers_are_wanted(table: Path) -> None:
     table.write_text("smiles,y\nC1,0.0\nC,0.5\nCC,high\n")
     with pytest.raises(FileError, match="column 'y': target 'high' is not a number") as caught:
-        read_smiles_table(table, task="values", unreadable="skip")
+        read_smiles_table(table, ReadOptions(skip_unreadable=True), Expected(task="values"))
     assert caught.value.line == 4
 
 
 def test_several_columns_of_answers_are_labels_with_unknown_entries(table: Path) -> None:
     table.write_text("smiles,id,NR,SR\nC,x,1,0\nCC,y,,1\nO,z,0,NA\n")
-    graphs = read_smiles_table(table, target="NR, SR")
+    graphs = read_smiles_table(table, ReadOptions(target="NR, SR"))
     np.testing.assert_array_equal(graphs.y, np.array([[1, 0], [np.nan, 1], [0, np.nan]], np.float32))
     assert (graphs.targets, graphs.classes, graphs.y.dtype) == (("NR", "SR"), (), np.float32)
     assert kind_of(graphs.y) == "labels"
@@ -144,26 +147,26 @@ def test_several_columns_of_answers_are_labels_with_unknown_entries(table: Path)
 
 def test_several_columns_of_real_numbers_are_values(table: Path) -> None:
     table.write_text("smiles,a,b\nC,1,0.5\nCC,,1\n")
-    graphs = read_smiles_table(table, target="b,a")
+    graphs = read_smiles_table(table, ReadOptions(target="b,a"))
     assert graphs.targets == ("b", "a")
     assert kind_of(graphs.y) == "values"
     with pytest.raises(FileError, match=r"csv:2: column 'b': label 0.5 is neither 0 nor 1"):
-        read_smiles_table(table, target="b,a", task="labels")
+        read_smiles_table(table, ReadOptions(target="b,a"), Expected(task="labels"))
     with pytest.raises(FileError, match='there are 2 targets for each graph, but task="classes" learns a single one'):
-        read_smiles_table(table, target="b,a", task="classes")
+        read_smiles_table(table, ReadOptions(target="b,a"), Expected(task="classes"))
 
 
 def test_one_column_of_numbers_is_named(table: Path) -> None:
     table.write_text("smiles,logp\nC,1\nCC,2\n")
     assert read_smiles_table(table).targets == ()
-    values = read_smiles_table(table, task="values")
+    values = read_smiles_table(table, expected=Expected(task="values"))
     assert (values.y.tolist(), values.targets, values.y.dtype) == ([1, 2], ("logp",), np.float32)
 
 
 def test_a_column_whose_name_has_a_comma_is_found_by_its_name(table: Path) -> None:
     table.write_text('smiles,"a,b",a,b\nC,0.5,1,2\n')
-    assert read_smiles_table(table, target="a,b").targets == ("a,b",)
-    assert read_smiles_table(table, target="a, b").targets == ("a", "b")
+    assert read_smiles_table(table, ReadOptions(target="a,b")).targets == ("a,b",)
+    assert read_smiles_table(table, ReadOptions(target="a, b")).targets == ("a", "b")
 
 
 @pytest.mark.parametrize(
@@ -173,21 +176,21 @@ def test_a_column_whose_name_has_a_comma_is_found_by_its_name(table: Path) -> No
 def test_a_list_of_columns_with_a_slip_is_refused(table: Path, target: str, message: str) -> None:
     table.write_text("smiles,a,b\nC,1,2\n")
     with pytest.raises(FileError, match=message):
-        read_smiles_table(table, target=target)
+        read_smiles_table(table, ReadOptions(target=target))
 
 
 def test_a_row_without_any_known_target_is_missing(table: Path) -> None:
     table.write_text("smiles,a,b\nC,1,\nCC,,\nO,,0\n")
     with pytest.raises(FileError, match="csv:3: 1 of 3 rows have no target in columns 'a', 'b'"):
-        read_smiles_table(table, target="a,b")
-    graphs = read_smiles_table(table, target="a,b", missing="skip")
+        read_smiles_table(table, ReadOptions(target="a,b"))
+    graphs = read_smiles_table(table, ReadOptions(target="a,b", skip_missing=True))
     assert graphs.names == ("C", "O")
 
 
 def test_a_word_in_one_of_several_columns_is_refused_with_its_place(table: Path) -> None:
     table.write_text("smiles,a,b\nC,1,\nxyz,,1\nO,0,high\n")
     with pytest.raises(FileError, match="csv:4: column 'b': target 'high' is not a number"):
-        read_smiles_table(table, target="a,b", unreadable="skip")
+        read_smiles_table(table, ReadOptions(target="a,b", skip_unreadable=True))
 
 
 @pytest.mark.parametrize("content", ["smiles,y\n", "smiles\n"])
@@ -205,7 +208,7 @@ def test_features_are_those_that_the_benchmark_published(data_root: Path, tmp_pa
     head = (folder / "HIV.csv").read_bytes().split(b"\r\n\n")[: num_molecules + 1]
     sample = tmp_path / "HIV.csv"
     sample.write_bytes(b"\r\n\n".join(head) + b"\r\n\n")
-    graphs = read_smiles_table(sample, target="HIV_active", unreadable="skip")
+    graphs = read_smiles_table(sample, ReadOptions(target="HIV_active", skip_unreadable=True))
     assert 0 < num_molecules - len(graphs) < 5  # RDKit has become stricter since
 
     with gzip.open(folder / "raw" / "num-node-list.csv.gz") as file:
@@ -226,7 +229,7 @@ def test_the_molecules_are_no_target(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text("smiles,y\nCCO,1\nC,0\n")
     for target in ("smiles", "y,smiles"):
         with pytest.raises(FileError, match="column 'smiles' holds the molecules: it cannot be the target"):
-            read_smiles_table(tmp_path / "own.csv", target=target)
+            read_smiles_table(tmp_path / "own.csv", ReadOptions(target=target))
 
 
 def test_a_foreign_character_in_a_molecule_is_named_with_file_and_line(tmp_path: Path) -> None:
@@ -234,7 +237,7 @@ def test_a_foreign_character_in_a_molecule_is_named_with_file_and_line(tmp_path:
     path.write_text("smiles,y\nCC,0\nCC(é,1\n", encoding="utf-8")
     with pytest.raises(FileError, match=r"molecules.csv:3: 1 of 2 .*line 3, 'CC\(é': has the character 'é'"):
         read_smiles_table(path)
-    assert read_smiles_table(path, unreadable="skip").names == ("CC",)
+    assert read_smiles_table(path, ReadOptions(skip_unreadable=True)).names == ("CC",)
 
 
 def test_decimal_commas_of_a_semicolon_table_are_read_with_a_note(table: Path) -> None:
@@ -246,7 +249,7 @@ def test_decimal_commas_of_a_semicolon_table_are_read_with_a_note(table: Path) -
 
 def test_decimal_commas_stay_in_classes_and_beside_decimal_points(table: Path) -> None:
     table.write_text("smiles;kind\nCCO;1,2\nCC;1,3\n")
-    assert read_smiles_table(table, task="classes").classes == ("1,2", "1,3")
+    assert read_smiles_table(table, expected=Expected(task="classes")).classes == ("1,2", "1,3")
     table.write_text("smiles;mp\nCCO;1.234\nCC;1,5\n")
     with pytest.raises(FileError, match=r":3: .*'1,5' has a decimal comma"):
         read_smiles_table(table)
@@ -262,12 +265,13 @@ def test_the_only_column_with_smiles_in_its_name_has_the_molecules(table: Path) 
 
 def test_classes_that_may_be_one_or_missing_have_notes_and_options(table: Path) -> None:
     table.write_text("smiles,active\nCCO,Yes\nCC,yes\nC,n.d.\nCCC,no\n")
-    graphs = read_smiles_table(table)
+    graphs = find_source(table).load()
     assert graphs.classes == ("Yes", "n.d.", "no", "yes")
     assert "'Yes' and 'yes'" in notes(graphs)[-2]
-    assert "--missing-words n.d." in notes(graphs)[-1]
-    graphs = read_smiles_table(table, ignore_case=True, missing_words="n.d.", missing="skip")
+    assert 'missing_words="n.d."' in notes(graphs)[-1]
+    assert "--missing-words n.d. and --skip-missing" in with_flags(notes(graphs)[-1])
+    graphs = read_smiles_table(table, ReadOptions(ignore_case=True, missing_words="n.d.", skip_missing=True))
     assert graphs.classes == ("no", "yes")
     assert graphs.rows.tolist() == [0, 1, 3]
     with pytest.raises(FileError, match="1 of 4 rows have no target"):
-        read_smiles_table(table, missing_words="N.D.")
+        read_smiles_table(table, ReadOptions(missing_words="N.D."))

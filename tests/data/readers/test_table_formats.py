@@ -47,8 +47,8 @@ def tables(tmp_path: Path, rows: list[list[object]]) -> dict[str, Path]:
 
 @pytest.mark.parametrize("ending", ["csv.gz", "parquet", "xlsx"])
 def test_every_format_gives_the_same_graphs(tables: dict[str, Path], ending: str) -> None:
-    expected = load_source(tables["csv"], missing="skip")
-    graphs = load_source(tables[ending], missing="skip")
+    expected = load_source(tables["csv"], skip_missing=True)
+    graphs = load_source(tables[ending], skip_missing=True)
     assert graphs.fingerprint == expected.fingerprint
     assert graphs.name == "t"
     assert graphs.skipped == expected.skipped

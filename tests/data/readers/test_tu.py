@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from bankgcn.data.errors import GraphError
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.tu import TUFeatures, read_tu
 from bankgcn.files.archives import Archive, unpack
 from bankgcn.files.errors import FileError
@@ -106,16 +107,16 @@ def test_the_zip_and_every_kind_of_folder_hold_the_same_set(write: Write, tmp_pa
 
 def test_features_are_those_asked_for(write: Write) -> None:
     folder = write()
-    scaled = read_tu(folder, features=TUFeatures(attributes="unit_range", labels=True))
+    scaled = read_tu(folder, expected=Expected(published=TUFeatures(attributes="unit_range", labels=True)))
     assert scaled.batch().x[:, :2].tolist() == [[0, 0], [0.5, 0.5], [1, 1], [0, 0], [0.25, 0]]
     assert scaled.num_features == 5
-    assert read_tu(folder, features=TUFeatures(labels=True)).num_features == 3
-    assert read_tu(folder, features=TUFeatures(attributes="raw")).num_features == 2
+    assert read_tu(folder, expected=Expected(published=TUFeatures(labels=True))).num_features == 3
+    assert read_tu(folder, expected=Expected(published=TUFeatures(attributes="raw"))).num_features == 2
 
 
 def test_a_feature_that_is_asked_for_but_absent_is_an_error(write: Write) -> None:
     with pytest.raises(FileError, match=r"SMALL_node_attributes\.txt: is missing"):
-        read_tu(write(node_attributes=None), features=TUFeatures(attributes="raw"))
+        read_tu(write(node_attributes=None), expected=Expected(published=TUFeatures(attributes="raw")))
 
 
 def test_nodes_without_signals_get_degree_and_clustering(write: Write) -> None:
@@ -128,7 +129,9 @@ def test_nodes_without_signals_get_degree_and_clustering(write: Write) -> None:
 
 
 def test_columns_of_labels_each_have_their_own_range(write: Write) -> None:
-    graphs = read_tu(write(node_labels="3, 0\n3, 1\n5, 0\n3, 0\n4, 1\n"), features=TUFeatures(labels=True))
+    graphs = read_tu(
+        write(node_labels="3, 0\n3, 1\n5, 0\n3, 0\n4, 1\n"), expected=Expected(published=TUFeatures(labels=True))
+    )
     assert graphs.label_widths == (3, 2)
 
 
@@ -140,17 +143,21 @@ def test_graph_attributes_are_targets_where_there_are_no_classes(write: Write) -
 
 
 def test_the_task_chooses_between_graph_labels_and_graph_attributes(write: Write) -> None:
-    assert read_tu(write(graph_labels="5\n7\n"), task="values").y.tolist() == [5, 7]
+    assert read_tu(write(graph_labels="5\n7\n"), expected=Expected(task="values")).y.tolist() == [5, 7]
     path = write(graph_labels="5\n7\n", graph_attributes="0, 1\n1, 0\n")
-    assert read_tu(path).classes == read_tu(path, task="classes").classes == ("5", "7")
-    assert read_tu(path, task="values").y.tolist() == read_tu(path, task="labels").y.tolist() == [[0, 1], [1, 0]]
+    assert read_tu(path).classes == read_tu(path, expected=Expected(task="classes")).classes == ("5", "7")
+    assert (
+        read_tu(path, expected=Expected(task="values")).y.tolist()
+        == read_tu(path, expected=Expected(task="labels")).y.tolist()
+        == [[0, 1], [1, 0]]
+    )
 
 
 def test_targets_that_do_not_fit_the_task_are_refused(write: Write) -> None:
     with pytest.raises(FileError, match=r"graph_attributes\.txt:2: column 1: label 3.0 is neither 0 nor 1"):
-        read_tu(write(graph_labels=None, graph_attributes="0, 1\n1, 3\n"), task="labels")
+        read_tu(write(graph_labels=None, graph_attributes="0, 1\n1, 3\n"), expected=Expected(task="labels"))
     with pytest.raises(FileError, match=r"graph_labels\.txt: is missing"):
-        read_tu(write(graph_labels=None, graph_attributes="0, 1\n1, 3\n"), task="classes")
+        read_tu(write(graph_labels=None, graph_attributes="0, 1\n1, 3\n"), expected=Expected(task="classes"))
 
 
 def test_without_targets_there_are_none(write: Write) -> None:
@@ -177,7 +184,7 @@ def test_an_edge_without_its_reverse_is_refused_or_completed_with_a_count(write:
     folder = write(A=SMALL["A"].replace("3, 2\n", "").replace("5, 4\n", ""), edge_labels=None)
     with pytest.raises(FileError, match=r"SMALL_A\.txt:3: edge 2, 3 has no reverse 3, 2, nor have 1 others"):
         read_tu(folder)
-    graphs = read_tu(folder, asymmetric="symmetrise")
+    graphs = read_tu(folder, ReadOptions(symmetrise=True))
     assert graphs.num_edges.tolist() == [3, 1]
     assert any("2 edges had no reverse" in note for note in graphs.notes)
 
@@ -282,7 +289,7 @@ def test_a_thousand_mutated_files_are_read_or_refused_but_never_crash(tmp_path: 
         file = tmp_path / f"SMALL_{part}.txt"
         file.write_bytes(mutate(SMALL[part].encode(), rng))
         try:
-            graphs = read_tu(tmp_path, asymmetric=rng.choice(["refuse", "symmetrise"]))
+            graphs = read_tu(tmp_path, ReadOptions(symmetrise=rng.choice([False, True])))
             assert np.isfinite(graphs.batch().x.numpy()).all()
         except (FileError, GraphError):
             refused += 1

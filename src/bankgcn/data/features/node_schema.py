@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import UNSEEN, CategoryBlock, signal_arrays
-from bankgcn.data.targets import shown_number
+from bankgcn.data.target_values import shown_number
 
 NodeData = Mapping[str, Any]
 

@@ -17,6 +17,7 @@ from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.spec import FeatureSpec, layout
 from bankgcn.data.graphs import GraphSet, Indices
+from bankgcn.messages import Message, Option
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +50,8 @@ def scale_numbers(graphs: GraphSet, train: Indices, kind: str) -> GraphSet:
     fit = pick(SCALES, kind, "scale")
     columns = _num_columns(graphs)
     if graphs.attributes is None or not columns or graphs.feature_spec.get("kind", "") not in SCALABLE:
-        raise GraphError(f"scale={kind} is for numbers of nodes, which {graphs.name or 'the set'} does not have")
+        wrong = "{scale} is for numbers of nodes, which {name} does not have"
+        raise GraphError(Message(wrong, scale=Option("scale", kind), name=graphs.name or "the set"))
     rows = graphs[train].attributes
     assert rows is not None
     numbers = rows[:, :columns].astype(np.float64)

@@ -7,23 +7,20 @@ Without a table of nodes, the nodes are the ends of the edges. The table of grap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bankgcn.data.edges import Asymmetric
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_entries import Entry
-from bankgcn.data.readers.json_graphs import OPTIONS, graph_set
-from bankgcn.data.readers.json_targets import known_targets
-from bankgcn.data.readers.jsonlines import expected_schema
-from bankgcn.data.readers.molecule_table import clean_targets, target_columns
-from bankgcn.data.readers.policy import Policy
+from bankgcn.data.readers.json_graphs import HEEDS, OPTIONS, expected_schema, graph_set, known_targets
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.readers.table_formats import TABLE_FORMATS, open_table
-from bankgcn.data.targets import Targets, TargetWords, TaskName, scalar, with_decimal_points
+from bankgcn.data.target_values import Targets, scalar, with_decimal_points
+from bankgcn.data.targets import clean_targets, target_columns
 from bankgcn.files.compression import beginning, plain_ending, plain_stem
 from bankgcn.files.errors import FileError
 from bankgcn.files.tables import DELIMITERS, TextTable
@@ -95,7 +92,7 @@ class EdgeTables:
             return []
         key = _column(self.graphs, GRAPH)
         targets = target_columns(self.graphs, [key], target) if target else []
-        table = clean_targets(self.graphs, targets, task, TargetWords())
+        table = clean_targets(self.graphs, targets, task, ReadOptions())
         place = table.header.index(key)
         first: dict[str, int] = {}
         for row, line in zip(table.rows, table.lines, strict=True):
@@ -151,71 +148,38 @@ class EdgeTables:
 
 
 def read_edge_tables(
-    path: str | PathLike[str],
-    *,
-    schema: NodeSchema | None = None,
-    target: str | None = None,
-    has_target: bool = True,
-    unreadable: Policy = "refuse",
-    missing: Policy = "refuse",
-    missing_words: str | None = None,
-    fill_missing: str | None = None,
-    ignore_case: bool = False,
-    task: TaskName | None = None,
-    classes: Sequence[str] | None = None,
-    asymmetric: Asymmetric = "refuse",
+    path: str | PathLike[str], options: ReadOptions | None = None, expected: Expected | None = None
 ) -> GraphSet:
     """The graphs of a table of edges, or of a folder with ``edges``, and of the tables of nodes and graphs beside it.
 
     Args:
         path: The table of edges, or the folder.
-        schema: As in :func:`~bankgcn.data.readers.jsonlines.read_jsonlines`, as are the other options.
-        target: Column of the table of graphs, or several, separated by commas; by default as in a table of molecules.
-        has_target: As there.
-        unreadable: As there.
-        missing: As there.
-        missing_words: As there.
-        fill_missing: As there.
-        ignore_case: As there.
-        task: As there.
-        classes: As there.
-        asymmetric: As there; edges have no direction, so that it changes nothing.
+        options: How they are read; the target is a column of the table of graphs. Edges have no direction.
+        expected: What a trained model fixes.
 
     Raises:
         FileError: The message names the table and the line.
     """
-    path = Path(path)
+    path, options, expected = Path(path), options or ReadOptions(), expected or Expected()
     tables = EdgeTables.read(path)
-    target = tables.target_names(target) if has_target else None
-    return graph_set(
-        tables.entries(target, task, schema),
-        _set_name(path),
-        schema=schema,
-        target=target,
-        has_target=has_target,
-        unreadable=unreadable,
-        missing=missing,
-        missing_words=missing_words,
-        fill_missing=fill_missing,
-        ignore_case=ignore_case,
-        task=task,
-        classes=classes,
-        asymmetric=asymmetric,
-    )
+    target = tables.target_names(options.target) if expected.has_target else None
+    entries = tables.entries(target, expected.task, expected_schema(expected))
+    return graph_set(entries, _set_name(path), replace(options, target=target), expected)
 
 
 def read_known_targets(
-    path: Path, rows: Sequence[int], target: str | None, task: TaskName, required: bool, words: TargetWords
+    path: Path, rows: Sequence[int], options: ReadOptions, expected: Expected, required: bool
 ) -> tuple[list[int], Targets]:
-    """The targets of the table of graphs; see :func:`bankgcn.data.readers.json_targets.known_targets`."""
+    """The targets of the table of graphs; see :func:`bankgcn.data.readers.json_graphs.known_targets`."""
     tables = EdgeTables.read(path)
     try:
-        target = tables.target_names(target)
+        target = tables.target_names(options.target)
     except FileError:
         if required:
             raise
         return [], Targets()  # the table may be of other graphs, with other columns
-    return known_targets(tables.entries(target, task, None), rows, target, task, required, words)
+    entries = tables.entries(target, expected.task, None)
+    return known_targets(entries, rows, replace(options, target=target), expected, required)
 
 
 def table_paths(path: Path) -> TablePaths:
@@ -314,8 +278,8 @@ READER = Reader(
     accepts="a table of edges with columns graph, source and target",
     read=read_edge_tables,
     options=OPTIONS,
+    heeds=HEEDS,
     sniff=is_edge_table,
     files=lambda path: table_paths(path).present,
-    options_for=expected_schema,
     known_targets=read_known_targets,
 )

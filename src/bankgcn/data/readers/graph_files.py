@@ -6,22 +6,17 @@ of the nodes are their signals, ``weight`` is the weight of an edge, and the dat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-from bankgcn.data.edges import Asymmetric
-from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_entries import Entry
-from bankgcn.data.readers.json_graphs import OPTIONS, graph_set
-from bankgcn.data.readers.json_targets import known_targets
-from bankgcn.data.readers.jsonlines import expected_schema
-from bankgcn.data.readers.policy import Policy
+from bankgcn.data.readers.json_graphs import HEEDS, OPTIONS, expected_schema, graph_set, targets_of
 from bankgcn.data.readers.reader import Reader
-from bankgcn.data.targets import Targets, TargetWords, TaskName
 from bankgcn.extras import require
 from bankgcn.files.compression import open_plain, plain_ending, plain_stem
 from bankgcn.files.errors import FileError
@@ -32,52 +27,25 @@ _OF_NETWORKX = ("node_default", "edge_default")  # entries of a graph that no us
 
 
 def read_graph_files(
-    path: str | PathLike[str],
-    *,
-    schema: NodeSchema | None = None,
-    target: str | None = None,
-    has_target: bool = True,
-    unreadable: Policy = "refuse",
-    missing: Policy = "refuse",
-    missing_words: str | None = None,
-    fill_missing: str | None = None,
-    ignore_case: bool = False,
-    task: TaskName | None = None,
-    classes: Sequence[str] | None = None,
-    asymmetric: Asymmetric = "refuse",
+    path: str | PathLike[str], options: ReadOptions | None = None, expected: Expected | None = None
 ) -> GraphSet:
     """The graphs of a file, or of the files of a folder in the order of their names.
 
     Labels of nodes in GML are words of the nodes, unless they differ within each graph: then they are names, and are
-    left out. Options are those of :func:`~bankgcn.data.readers.jsonlines.read_jsonlines`.
+    left out.
+
+    Args:
+        path: The file or folder.
+        options: How it is read.
+        expected: What a trained model fixes.
 
     Raises:
         FileError: A graph cannot be read; the message names the file.
     """
-    path = Path(path)
+    path, expected = Path(path), expected or Expected()
     entries = graph_entries(path)
-    return graph_set(
-        _without_names(entries) if schema is None else entries,
-        plain_stem(path.resolve()),
-        schema=schema,
-        target=target,
-        has_target=has_target,
-        unreadable=unreadable,
-        missing=missing,
-        missing_words=missing_words,
-        fill_missing=fill_missing,
-        ignore_case=ignore_case,
-        task=task,
-        classes=classes,
-        asymmetric=asymmetric,
-    )
-
-
-def read_known_targets(
-    path: Path, rows: Sequence[int], target: str | None, task: TaskName, required: bool, words: TargetWords
-) -> tuple[list[int], Targets]:
-    """The targets of a file or folder; see :func:`bankgcn.data.readers.json_targets.known_targets`."""
-    return known_targets(graph_entries(path), rows, target, task, required, words)
+    entries = entries if expected_schema(expected) else _without_names(entries)
+    return graph_set(entries, plain_stem(path.resolve()), options or ReadOptions(), expected)
 
 
 def graph_entries(path: Path) -> list[Entry]:
@@ -148,7 +116,7 @@ def _document(graph: Any) -> dict[str, Any]:
     return {**document, "graph": metadata}
 
 
-def _without_names(entries: Sequence[Entry]) -> Sequence[Entry]:
+def _without_names(entries: list[Entry]) -> list[Entry]:
     """The graphs without the labels of nodes in GML, if these differ within each graph."""
     documents = [entry.content for entry in entries if plain_ending(entry.path) == ".gml" and _is_document(entry)]
     labels = [[str(node[LABEL]) for node in document["nodes"] if LABEL in node] for document in documents]
@@ -167,9 +135,9 @@ READER = Reader(
     accepts="a .graphml or .gml file or a folder of them",
     read=read_graph_files,
     options=OPTIONS,
+    heeds=HEEDS,
     suffixes=tuple(_PARSERS),
     sniff=lambda path: path.is_dir() and bool(graph_paths(path)),
     files=graph_paths,
-    options_for=expected_schema,
-    known_targets=read_known_targets,
+    known_targets=targets_of(graph_entries),
 )

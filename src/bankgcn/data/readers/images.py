@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.image_files import has_images, image_files, read_image
 from bankgcn.data.readers.neighbors import nearest, undirected_edges
-from bankgcn.data.readers.policy import Policy, Skipped, check_policy
-from bankgcn.data.readers.reader import Progress, Reader
-from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
+from bankgcn.data.readers.reader import Progress, Reader, Skipped
+from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
 from bankgcn.files.errors import FileError
+from bankgcn.messages import Message, advise
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,7 +61,7 @@ def from_images(
     images: Sequence[NDArray] | NDArray,
     y: Sequence[Target] | NDArray | Tensor | None = None,
     *,
-    task: TaskName | None = None,
+    task: str | None = None,
     slicing: Slicing | None = None,
     name: str = "",
     progress: Progress | None = None,
@@ -73,7 +74,7 @@ def from_images(
     Args:
         images: Shape ``(n, height, width)`` or ``(n, height, width, channels)`` with 1 or 3 channels, or a sequence of
             single images, which may differ in size.
-        y: The target or targets of each image; see :func:`bankgcn.data.targets.encode_targets`.
+        y: The target or targets of each image; see :func:`bankgcn.data.target_values.encode_targets`.
         task: What the targets are, if it is not to be guessed; see the same.
         slicing: How an image becomes a graph.
         name: Name of the set.
@@ -95,9 +96,8 @@ def from_images(
 
 def read_image_folder(
     folder: str | PathLike[str],
-    *,
-    unreadable: Policy = "refuse",
-    slicing: Slicing | None = None,
+    options: ReadOptions | None = None,
+    expected: Expected | None = None,
     progress: Progress | None = None,
 ) -> GraphSet:
     """One graph per image of a folder, as :func:`from_images` makes them.
@@ -108,23 +108,22 @@ def read_image_folder(
 
     Args:
         folder: The folder.
-        unreadable: What to do with images that cannot be read.
-        slicing: How an image becomes a graph.
+        options: How it is read: whether images that cannot be read are left out.
+        expected: What a trained model fixes: how an image becomes a graph.
         progress: Called after each image.
 
     Raises:
         FileError: There are no images, or one cannot be read.
         ImportError: scikit-image is not installed.
     """
-    check_policy(unreadable, "way to treat unreadable images")
-    folder, slicing = Path(folder), slicing or Slicing()
-    files, skipped = image_files(folder), Skipped(unreadable == "skip")
+    folder, slicing = Path(folder), _expected_slicing(expected or Expected())
+    files, skipped = image_files(folder), Skipped((options or ReadOptions()).skip_unreadable)
     transparent: list[Path] = []
 
     def images() -> Iterator[tuple[str, NDArray]]:
         for row, file in enumerate(files):
             with skipped.catching(row):
-                pixels, has_transparent = _read(file, advise=not skipped.allowed)
+                pixels, has_transparent = _read(file)
                 transparent.extend([file] * has_transparent)
             if row not in skipped:
                 yield str(file), pixels
@@ -148,13 +147,18 @@ def read_image_folder(
     )
 
 
-def _read(file: Path, advise: bool) -> tuple[NDArray, bool]:
-    """:func:`read_image`. With ``advise``, an error says which option may help."""
+def _expected_slicing(expected: Expected) -> Slicing:
+    """How a trained model expects images to become graphs; as in the benchmark by default."""
+    return Slicing.from_spec(expected.features) if expected.features.get("kind") == "images" else Slicing()
+
+
+def _read(file: Path) -> tuple[NDArray, bool]:
+    """:func:`read_image`, with an error that says which option may help."""
     try:
         return read_image(file)
     except FileError as error:
-        advice = ' (unreadable="skip" leaves such images out)' if advise else ""
-        raise FileError(f"{error.message}{advice}", file) from error
+        advice = [advise("skip_unreadable", True, "leaves such images out")]
+        raise FileError(Message("{what}", what=error.message, advice=advice), file) from error
 
 
 def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np.float32]:
@@ -250,7 +254,7 @@ def _edges(centres: Sequence[NDArray[np.float32]], neighbors: int) -> NDArray[np
     )
 
 
-def _encode(targets: Sequence[Target | NDArray | Tensor], task: TaskName | None) -> Targets:
+def _encode(targets: Sequence[Target | NDArray | Tensor], task: str | None) -> Targets:
     try:
         return encode_targets(targets, task)
     except TargetError as error:
@@ -262,9 +266,9 @@ READER = Reader(
     kind="a folder of images",
     accepts="a folder of images",
     read=read_image_folder,
-    options=("unreadable", "slicing"),
+    options=("skip_unreadable",),
+    heeds=("features",),
     sniff=lambda path: path.is_dir() and has_images(path),
     files=image_files,
-    options_for=lambda expected: {"slicing": Slicing.from_spec(expected)} if expected.get("kind") == "images" else {},
     reports_progress=True,
 )

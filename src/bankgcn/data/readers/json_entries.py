@@ -11,10 +11,11 @@ from typing import Any, NoReturn
 from bankgcn.data.checks import check_text
 from bankgcn.data.errors import GraphError
 from bankgcn.data.readers.node_link import NodeLinkGraph, parse_node_link
-from bankgcn.data.targets import TargetWords
+from bankgcn.data.target_values import TargetWords
 from bankgcn.files.compression import open_plain
 from bankgcn.files.errors import FileError
 from bankgcn.files.folders import files_of
+from bankgcn.messages import Message
 
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")  # perhaps: most are followed by their other half
 
@@ -41,7 +42,8 @@ class Entry:
 
     def error(self, message: str) -> FileError:
         """An error that names the place."""
-        return FileError(f"{self.label}: {message}" if self.label else message, self.path, self.line)
+        placed = Message("{label}: {message}", label=self.label, message=message) if self.label else message
+        return FileError(placed, self.path, self.line)
 
     def parsed(
         self, target: str | None = None, null_is_missing: bool = False, has_target: bool = True
@@ -59,7 +61,7 @@ class Entry:
                 check_text(document, "the text")
             graph = parse_node_link(document, target, null_is_missing, has_target)
         except GraphError as error:
-            raise self.error(str(error)) from error
+            raise self.error(error.message) from error
         except (RecursionError, ValueError) as error:
             raise self.error(f"is not a graph in JSON{_reason(error)}") from error
         return graph if graph.name is not None or self.name is None else replace(graph, name=self.name)

@@ -1,86 +1,96 @@
-"""Node-link graphs as a set: what the readers of JSON lines, JSON arrays and folders of JSON files share."""
+"""Node-link graphs as a set: JSON lines, an array in a ``.json`` file, or a folder of ``.json`` files.
+
+Each line, item or file is a graph in the format of :mod:`bankgcn.data.readers.node_link`. Readers of other formats that
+become such documents use :func:`graph_set`, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data.edge_data import edge_note
-from bankgcn.data.edges import Asymmetric
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import MissingEntry, NodeSchema
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.json_entries import Entry, PlacedGraph
-from bankgcn.data.readers.json_targets import encode, with_target
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers.json_entries import (
+    Entry,
+    PlacedGraph,
+    entries_of_file,
+    entries_of_folder,
+    entries_of_lines,
+    json_files,
+)
 from bankgcn.data.readers.node_link import NodeLinkGraph
-from bankgcn.data.readers.policy import Policy, Skipped, check_policy
-from bankgcn.data.targets import Targets, TargetWords, TaskName, class_name_notes, scalar
+from bankgcn.data.readers.reader import KnownTargets, Reader, Skipped
+from bankgcn.data.target_values import TargetError, Targets, encode_targets, is_unknown, scalar
+from bankgcn.data.targets import READ_NO_TARGETS
+from bankgcn.files.atomic import atomic_write
+from bankgcn.files.compression import plain_stem
 from bankgcn.files.errors import FileError
+from bankgcn.messages import Message, Option, advise, message_of
+
+Entries = Callable[[Path], Sequence[Entry]]
 
 OPTIONS = (
-    "schema",
     "target",
-    "has_target",
-    "unreadable",
-    "missing",
+    "skip_unreadable",
+    "skip_missing",
     "missing_words",
     "fill_missing",
     "ignore_case",
-    "task",
-    "classes",
-    "asymmetric",
+    "symmetrise",
 )
-"""The options of :func:`graph_set`, which every reader of such graphs has."""
+"""The options that every reader of such graphs heeds."""
+HEEDS = ("features", "task", "classes", "has_target")
 
 
 def graph_set(
-    entries: Sequence[Entry],
-    name: str,
-    *,
-    schema: NodeSchema | None = None,
-    target: str | None = None,
-    has_target: bool = True,
-    unreadable: Policy = "refuse",
-    missing: Policy = "refuse",
-    missing_words: str | None = None,
-    fill_missing: str | None = None,
-    ignore_case: bool = False,
-    task: TaskName | None = None,
-    classes: Sequence[str] | None = None,
-    asymmetric: Asymmetric = "refuse",
+    entries: Sequence[Entry], name: str, options: ReadOptions, expected: Expected, schema: NodeSchema | None = None
 ) -> GraphSet:
-    """The graphs of some entries; options as in :func:`bankgcn.data.readers.jsonlines.read_jsonlines`.
+    """The graphs of some entries.
+
+    Args:
+        entries: The graphs, and where they are.
+        name: Name of the set.
+        options: How they are read.
+        expected: What a trained model fixes.
+        schema: Which signals the nodes have; by default those that are expected, else all that there are.
 
     Raises:
         FileError: A graph cannot be read; the message names its place.
     """
-    check_policy(unreadable, "way to treat unreadable graphs")
-    check_policy(missing, "way to treat missing targets")
-    skipped = Skipped(unreadable == "skip")
-    graphs = parse_entries(entries, skipped, target, fill_missing is not None, has_target)
-    if fill_missing is not None:
-        graphs = _filled(graphs, schema or infer_schema(graphs, skipped), fill_missing)
+    skipped, fill = Skipped(options.skip_unreadable), options.fill_missing
+    schema = schema or expected_schema(expected)
+    graphs = parse_entries(entries, skipped, options.target, fill is not None, expected.has_target)
+    if fill is not None:
+        graphs = _filled(graphs, schema or infer_schema(graphs, skipped), fill)
     schema = infer_schema(graphs, skipped) if schema is None else schema
     signals = {}
     for one in graphs:
         if one.row not in skipped:
             with skipped.catching(one.row):
-                _check_edges(one, asymmetric)
-                signals[one.row] = _signals(one, schema, advise=not skipped.allowed)
+                _check_edges(one, options.symmetrise)
+                signals[one.row] = _signals(one, schema)
     notes = skipped.notes(len(entries), "graphs")
     graphs = [one for one in graphs if one.row in signals]
     targets = Targets()
-    if has_target and graphs:
-        graphs = [one.with_words(TargetWords.of(missing_words, ignore_case)) for one in graphs]
-        graphs, without, target_notes = with_target(graphs, missing, target)
+    if expected.has_target and graphs:
+        graphs = [one.with_words(options.words) for one in graphs]
+        graphs, without, target_notes = _with_target(graphs, options)
         skipped.update(without)
-        targets = encode(graphs, target, task, classes)
-        notes += (*target_notes, *class_name_notes(targets.classes or ()))
-    if has_target and not graphs:  # there is nothing to learn from
+        targets = _encode(graphs, options.target, expected)
+        notes += target_notes
+    if expected.has_target and not graphs:  # there is nothing to learn from
         raise FileError(f"has no graph that can be read: {skipped.listed()}", entries[0].path)
     parts = [signals[one.row] for one in graphs] or [(schema.matrix([]), schema.labels([]))]
     numbers, words = zip(*parts, strict=True)
@@ -92,7 +102,7 @@ def graph_set(
         **targets._asdict(),
         names=[one.graph.name or "" for one in graphs] if named else None,
         name=name,
-        asymmetric=asymmetric,
+        symmetrise=options.symmetrise,
         skipped=sorted(skipped.items()),
     )
 
@@ -139,32 +149,33 @@ def _filled(graphs: Sequence[PlacedGraph], schema: NodeSchema, word: str) -> lis
         for node in one.graph.nodes:
             for key in [key for key in schema.attributes if key not in node]:
                 if not isinstance(value, int | float):
-                    raise one.entry.error(f"{key!r} is a number, so that fill_missing={word!r} cannot stand for it")
+                    given = Option("fill_missing", word)
+                    wrong = Message("{key!r} is a number, so that {given} cannot stand for it", key=key, given=given)
+                    raise one.entry.error(wrong)
     return [
         replace(one, graph=replace(one.graph, nodes=[{**defaults, **node} for node in one.graph.nodes]))
         for one in graphs
     ]
 
 
-def _signals(
-    one: PlacedGraph, schema: NodeSchema, advise: bool
-) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
-    """Attributes and labels of the nodes of a graph. With ``advise``, an error says which options may help."""
+def _signals(one: PlacedGraph, schema: NodeSchema) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
+    """Attributes and labels of the nodes of a graph."""
     try:
         return schema.matrix(one.graph.nodes), schema.labels(one.graph.nodes)
     except GraphError as error:
-        fill = ', fill_missing="VALUE" sets missing entries' if isinstance(error, MissingEntry) else ""
-        advice = f' (unreadable="skip" leaves such graphs out{fill})' if advise else ""
-        raise one.entry.error(f"{error}{advice}") from error
+        advice = [advise("skip_unreadable", True, "leaves such graphs out")]
+        if isinstance(error, MissingEntry):
+            advice.append(advise("fill_missing", "VALUE", "sets missing entries"))
+        raise one.entry.error(Message("{what}", what=message_of(error), advice=advice)) from error
 
 
-def _check_edges(one: PlacedGraph, asymmetric: Asymmetric) -> None:
+def _check_edges(one: PlacedGraph, symmetrise: bool) -> None:
     """Raise if an edge lacks its reverse; checked here, because here the place of the graph is known."""
-    if one.graph.directed and asymmetric == "refuse":
+    if one.graph.directed and not symmetrise:
         try:
             GraphSet.from_edges(**_edges([one.graph]))
         except GraphError as error:
-            raise one.entry.error(str(error)) from error
+            raise one.entry.error(error.message) from error
 
 
 def _edge_note(graphs: Sequence[PlacedGraph]) -> tuple[str, ...]:
@@ -187,3 +198,176 @@ def _edges(graphs: Sequence[NodeLinkGraph]) -> dict[str, Any]:
 def _joined(parts: Sequence[NDArray | None]) -> NDArray | None:
     arrays = [part for part in parts if part is not None]
     return np.concatenate(arrays) if arrays else None
+
+
+# ---- targets
+
+
+def known_targets(
+    entries: Sequence[Entry], rows: Sequence[int], options: ReadOptions, expected: Expected, required: bool
+) -> tuple[list[int], Targets]:
+    """The rows whose targets are known, and these targets.
+
+    Args:
+        entries: All entries.
+        rows: The rows to look at; their graphs can be read.
+        options: Which key holds the targets, and how their words are read.
+        expected: What the targets are.
+        required: Whether it is an error if no graph has the target that the options name.
+
+    Raises:
+        FileError: A target does not fit the task; the message names its place.
+    """
+    target = options.target
+    graphs = [PlacedGraph(row, entries[row], entries[row].parsed(target, null_is_missing=True)) for row in rows]
+    graphs = [one.with_words(options.words) for one in graphs]
+    known = [one for one in graphs if not is_unknown(one.graph.target)]
+    if required and target is not None and graphs and not known:
+        raise _no_target(graphs, target)
+    return [one.row for one in known], _encode(known, target, expected)
+
+
+def _with_target(
+    graphs: list[PlacedGraph], options: ReadOptions
+) -> tuple[list[PlacedGraph], dict[int, str], tuple[str, ...]]:
+    """The graphs that have a target, the rows of the others with the reason, and a note on them."""
+    without = [one for one in graphs if is_unknown(one.graph.target)]
+    if options.target is not None and len(without) == len(graphs):
+        raise _no_target(graphs, options.target)
+    if not without or len(without) == len(graphs):
+        return graphs, {}, ()
+    if not options.skip_missing:
+        advice = [advise("skip_missing", True, "leaves such graphs out"), advise(READ_NO_TARGETS, True, "reads none")]
+        raise without[0].entry.error(Message("has no target, but other lines have", advice=advice))
+    found = f"{len(without):,} of {len(graphs):,} graphs have no target"
+    kept = [one for one in graphs if not is_unknown(one.graph.target)]
+    return kept, {one.row: "no target" for one in without}, (f"{found} and are left out",)
+
+
+def _no_target(graphs: Sequence[PlacedGraph], target: str) -> FileError:
+    keys = sorted({key for one in graphs for key in one.graph.metadata})
+    listed = f"; their keys are {', '.join(map(repr, keys))}" if keys else ""
+    return FileError(f"no graph has the target {target!r}{listed}", graphs[0].entry.path)
+
+
+def _encode(graphs: Sequence[PlacedGraph], target: str | None, expected: Expected) -> Targets:
+    """Targets of all graphs, or none if no graph has one; a single number has the name of its key."""
+    values: list[Any] = [one.graph.target for one in graphs]
+    if all(map(is_unknown, values)):
+        return Targets()
+    if target is not None and not any(isinstance(value, list | Mapping) for value in values):
+        values = [{target.strip(): value} for value in values]
+    try:
+        return encode_targets(values, expected.task, expected.classes)
+    except TargetError as error:
+        if error.graph is None:
+            raise FileError(error.message, graphs[0].entry.path) from error
+        raise graphs[error.graph].entry.error(error.message) from error
+
+
+# ---- readers
+
+
+def read_entries(
+    entries: Entries,
+    path: str | PathLike[str],
+    options: ReadOptions | None = None,
+    expected: Expected | None = None,
+) -> GraphSet:
+    """The graphs of a file or folder.
+
+    Args:
+        entries: What finds the graphs: :func:`entries_of_lines` for JSON lines, :func:`entries_of_path` for ``.json``.
+        path: The file, in UTF-8, or the folder.
+        options: How they are read. Without a target, it is ``y`` of ``graph``, or ``target`` of the document.
+        expected: What a trained model fixes: graphs to predict need the signals of its training graphs.
+
+    Raises:
+        FileError: A graph cannot be read; the message names its place.
+    """
+    path = Path(path)
+    return graph_set(entries(path), plain_stem(path.resolve()), options or ReadOptions(), expected or Expected())
+
+
+def entries_of_path(path: Path) -> list[Entry]:
+    """The graphs of a file with an array, or of a folder with a file for each, which then is the graph's name."""
+    return entries_of_folder(path) if path.is_dir() else entries_of_file(path)
+
+
+def targets_of(entries: Entries) -> KnownTargets:
+    """What reads the targets of graphs that are found in this way."""
+    return lambda path, rows, options, expected, required: known_targets(
+        entries(path), rows, options, expected, required
+    )
+
+
+def read_schema(path: str | PathLike[str]) -> NodeSchema:
+    """Which signals the nodes of a file of JSON lines have, to read other files in the same way."""
+    refuse = Skipped(allowed=False)
+    return infer_schema(parse_entries(entries_of_lines(Path(path)), refuse), refuse)
+
+
+def write_jsonlines(graphs: GraphSet, path: str | PathLike[str]) -> None:
+    """Write graphs to a file, atomically: signals as list ``x``, weights, class names or other targets, and names.
+
+    NetworkX reads a line with ``node_link_graph(json.loads(line), edges="edges")``.
+    """
+    with atomic_write(path) as file:
+        for number in range(len(graphs)):
+            file.write(json.dumps(_document(graphs, number), allow_nan=False).encode() + b"\n")
+
+
+def _document(graphs: GraphSet, number: int) -> dict[str, Any]:
+    batch = graphs.batch(number)
+    signals = batch.x.tolist() if graphs.num_features else []
+    nodes = [{"id": node, **({"x": signals[node]} if signals else {})} for node in range(batch.num_nodes)]
+    edges: list[dict[str, Any]] = []
+    for place, (i, j) in enumerate(batch.edge_index.T.tolist()):
+        if i < j:
+            weight = {} if batch.edge_weight is None else {"weight": batch.edge_weight[place].item()}
+            edges.append({"source": i, "target": j, **weight})
+    metadata: dict[str, Any] = {} if graphs.names is None else {"name": graphs.names[number]}
+    if graphs.y is not None:
+        metadata["y"] = _target(graphs, number)
+    return {"directed": False, "multigraph": False, "graph": metadata, "nodes": nodes, "edges": edges}
+
+
+def _target(graphs: GraphSet, number: int) -> Any:
+    """The name of a class, a number, a list of them, or numbers by name; ``None`` is unknown."""
+    y = cast("NDArray", graphs.y)[number]
+    if graphs.classes:
+        return graphs.classes[y]
+    numbers = [None if np.isnan(value) else value for value in np.atleast_1d(y).tolist()]
+    if graphs.targets:
+        return dict(zip(graphs.targets, numbers, strict=True))
+    return numbers if y.ndim else numbers[0]
+
+
+def expected_schema(expected: Expected) -> NodeSchema | None:
+    """The signals that a trained model expects, if they have names."""
+    return NodeSchema.from_spec(expected.features) if expected.features.get("kind") == "named" else None
+
+
+read_jsonlines = partial(read_entries, entries_of_lines)
+read_json = partial(read_entries, entries_of_path)
+
+JSON_LINES = Reader(
+    kind="a file of JSON lines",
+    accepts="a .jsonl or .ndjson of graphs",
+    read=read_jsonlines,
+    options=OPTIONS,
+    heeds=HEEDS,
+    suffixes=(".jsonl", ".ndjson"),
+    known_targets=targets_of(entries_of_lines),
+)
+JSON_FILES = Reader(
+    kind="a .json file or a folder of them",
+    accepts="a .json array or a folder of .json graphs",
+    read=read_json,
+    options=OPTIONS,
+    heeds=HEEDS,
+    suffixes=(".json",),
+    sniff=lambda path: path.is_dir() and bool(json_files(path)),
+    files=lambda path: json_files(path) if path.is_dir() else [path],
+    known_targets=targets_of(entries_of_path),
+)

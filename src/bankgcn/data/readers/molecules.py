@@ -6,10 +6,10 @@ Needs RDKit: ``pip install 'bankgcn[molecules]'``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,12 @@ from bankgcn.data.edge_data import BONDS, edge_note
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURES, atom_features, atom_signals, bonds
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.molecule_limits import HARMLESS, implausible, too_large, wrong_text
-from bankgcn.data.readers.policy import Policy, check_policy, left_out_note
-from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
+from bankgcn.data.readers.reader import left_out_note
+from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
+from bankgcn.messages import Message, advise
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 Features = Literal["raw", "onehot"]
 Result = TypeVar("Result")
 
-SKIP_ADVICE = ' (unreadable="skip" goes on without them)'
 SHOWN = 5  # molecules that a message lists
 SHOWN_CHARACTERS = 60  # of each name in a message
 
@@ -68,19 +69,19 @@ def from_smiles(
     y: Sequence[Target] | NDArray | Tensor | None = None,
     *,
     features: Features = "raw",
-    unreadable: Policy = "refuse",
-    task: TaskName | None = None,
+    skip_unreadable: bool = False,
+    task: str | None = None,
     name: str = "",
 ) -> GraphSet:
     """One graph per molecule: its atoms with OGB's nine features, joined by bonds. Hydrogens are not nodes.
 
     Args:
         smiles: The molecules. They become the names of the graphs.
-        y: The target or targets of each molecule; see :func:`bankgcn.data.targets.encode_targets`.
+        y: The target or targets of each molecule; see :func:`bankgcn.data.target_values.encode_targets`.
         features: ``"raw"``: the nine integers of each atom; or ``"onehot"``; see
             :func:`bankgcn.data.features.atoms.atom_signals`.
-        unreadable: What to do if RDKit cannot read some molecules: ``"refuse"`` raises an error that names them,
-            ``"skip"`` leaves them out and adds a note to ``notes``.
+        skip_unreadable: Whether to leave out molecules that RDKit cannot read, with a note in ``notes``; else they are
+            an error that names them.
         task: What the targets are, if it is not to be guessed; see the same.
         name: Name of the set.
 
@@ -98,7 +99,7 @@ def from_smiles(
     if targets is not None and len(targets) != len(smiles):
         raise GraphError(f"there are {len(smiles)} molecules but {len(targets)} targets")
     molecules = parse_smiles(smiles)
-    notes = left_out(molecules, unreadable, lambda place: f"molecule {place}")
+    notes = left_out(molecules, skip_unreadable, lambda place: f"molecule {place}")
     if not molecules.places:
         raise GraphError("there are no molecules")
     encoded = Targets()
@@ -107,7 +108,7 @@ def from_smiles(
             encoded = encode_targets([targets[place] for place in molecules.places], task)
         except TargetError as error:
             where = "" if error.graph is None else f"molecule {molecules.places[error.graph]}: "
-            raise GraphError(f"{where}{error}") from error
+            raise GraphError(Message("{where}{what}", where=where, what=error.message)) from error
     return molecule_graphs(molecules, encoded, features=features, name=name, notes=notes)
 
 
@@ -180,23 +181,30 @@ def _parts(molecule_at: Callable[[int], Mol | str], place: int) -> tuple[list[li
     return reason or (features, bonds(molecule))
 
 
-def left_out(molecules: Molecules, policy: Policy, where: Callable[[int], str]) -> tuple[str, ...]:
-    """A note on the unreadable molecules, or an error if the policy is to refuse them.
+def left_out(molecules: Molecules, skip_unreadable: bool, where: Callable[[int], str]) -> tuple[str, ...]:
+    """A note on the unreadable molecules, or an error if they are not to be skipped.
 
     Args:
         molecules: The molecules.
-        policy: ``"refuse"`` or ``"skip"``.
+        skip_unreadable: Whether to leave them out.
         where: From a place in the list to its name in a message.
     """
-    check_policy(policy, "way to treat unreadable molecules")
     bad = molecules.unreadable
     if not bad:
         return ()
     listed = "; ".join(f"{where(one.place)}, {_shortened(one.name)!r}: {one.reason}" for one in bad[:SHOWN])
     more = f"; and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else ""
     total = len(bad) + len(molecules.places)
-    if policy == "refuse":
-        raise GraphError(f"{len(bad):,} of {total:,} molecules cannot be read{SKIP_ADVICE}: {listed}{more}")
+    if not skip_unreadable:
+        raise GraphError(
+            Message(
+                "{count:,} of {total:,} molecules cannot be read{advice}: {listed}",
+                count=len(bad),
+                total=total,
+                listed=listed + more,
+                advice=[advise("skip_unreadable", True, "goes on without them")],
+            )
+        )
     first = f"{where(bad[0].place)}, {_shortened(bad[0].name)!r}: {bad[0].reason}"
     return (left_out_note(len(bad), total, "molecules", first),)
 
@@ -221,9 +229,11 @@ def molecule_graphs(
     )
 
 
-def expected_features(expected: Mapping[str, Any]) -> dict[str, Any]:
-    """The option that gives atoms the features that a trained model expects."""
-    return {"features": expected["features"]} if expected.get("kind") == "atoms" else {}
+def atom_kind(options: ReadOptions, expected: Expected) -> Features:
+    """What atoms carry: what a trained model expects, or else what the options say."""
+    of_model = expected.features
+    kind: Features = of_model["features"] if of_model.get("kind") == "atoms" else options.atoms
+    return kind
 
 
 def _shortened(name: str) -> str:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS, ATOM_FEATURES, atom_signals
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.readers.molecules import Features, expected_features
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers.molecules import atom_kind
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.splits import Split
 from bankgcn.files.errors import FileError
@@ -26,13 +27,15 @@ from bankgcn.files.numbers import parse_table
 MAX_BYTES = 1 << 30  # unpacked; the largest file of molhiv has 20 MB
 
 
-def read_molhiv(folder: str | PathLike[str], *, features: Features = "raw") -> GraphSet:
+def read_molhiv(
+    folder: str | PathLike[str], options: ReadOptions | None = None, expected: Expected | None = None
+) -> GraphSet:
     """The 41,127 molecules, and whether each inhibits the replication of HIV (class "1") or not ("0").
 
     Args:
         folder: The folder that contains ``raw``.
-        features: ``"raw"``: the nine integers of each atom; or ``"onehot"``; see
-            :func:`bankgcn.data.features.atoms.atom_signals`.
+        options: How it is read: what an atom carries; see :func:`bankgcn.data.features.atoms.atom_signals`.
+        expected: What a trained model fixes.
 
     Raises:
         FileError: A file is missing, damaged, or contradicts another; the message names the line.
@@ -50,7 +53,7 @@ def read_molhiv(folder: str | PathLike[str], *, features: Features = "raw") -> G
     return GraphSet.from_edges(
         num_nodes,
         np.concatenate([bonds, bonds[::-1]], axis=1),
-        **atom_signals(atoms, features),
+        **atom_signals(atoms, atom_kind(options or ReadOptions(), expected or Expected())),
         y=y,
         classes=("0", "1"),
         name="ogbg-molhiv",
@@ -139,8 +142,8 @@ READER = Reader(
     kind="OGB's molhiv",
     read=read_molhiv,
     options=("features",),
+    heeds=("features",),
     files=lambda path: sorted((path / "raw").glob("*.csv.gz")),
-    options_for=expected_features,
     holds_molecules=True,
     official_split=scaffold_split,
 )

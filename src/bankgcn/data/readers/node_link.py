@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from bankgcn.data.errors import GraphError
-from bankgcn.data.targets import Target
+from bankgcn.data.target_values import Target
+from bankgcn.data.targets import target_of_document
 
 Edge = tuple[int, int, float]  # the numbers of two nodes, and the weight
 
@@ -86,7 +87,7 @@ def parse_node_link(
         edges=edges,
         directed=directed,
         weighted=any("weight" in link for link in links),
-        target=_checked_target(_target(document, metadata, target)) if has_target else None,
+        target=_checked_target(target_of_document(document, metadata, target)) if has_target else None,
         name=_name(document, metadata),
         metadata=metadata,
         edge_keys=frozenset(key for link in links for key in link if key not in _EDGE_KEYS),
@@ -165,17 +166,6 @@ def _signals(node: dict[str, Any], null_is_missing: bool) -> dict[str, Any]:
                 "of them"
             )
     return signals
-
-
-def _target(document: dict[str, Any], metadata: dict[str, Any], key: str | None) -> Any:
-    if key is not None:
-        whole = key in metadata or key in document  # then it is not split: a key may contain a comma
-        names = [key] if whole else [name.strip() for name in key.split(",")]
-        values = {name: metadata.get(name, document.get(name)) for name in names}
-        return values if len(values) > 1 else next(iter(values.values()))
-    if "target" in document and "y" in metadata:
-        raise GraphError("has two targets: 'target', and 'y' of 'graph'")
-    return document.get("target", metadata.get("y"))
 
 
 def _checked_target(target: Any) -> Target:

@@ -1,19 +1,31 @@
-"""What a reader is: one kind of source, as a row of data."""
+"""What a reader is: one kind of source, as a row of data; and what it does with graphs that it cannot use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.splits import Split
-from bankgcn.data.targets import Targets, TargetWords, TaskName
+from bankgcn.data.target_values import Targets
 from bankgcn.files.compression import plain_ending
-from bankgcn.files.tables import TextTable
+from bankgcn.files.errors import FileError
+from bankgcn.messages import WITHOUT_ADVICE
+
+if TYPE_CHECKING:
+    from bankgcn.data.targets import GraphTable
 
 Progress = Callable[[int, int], None]  # graphs read so far, graphs in all
+KnownTargets = Callable[[Path, Sequence[int], ReadOptions, Expected, bool], tuple[list[int], Targets]]
+
+SHOWN = 5  # reasons that an error lists
+CHARACTERS = 160  # of a reason in a note
+LEFT_OUT = "could not be read and are left out"
+"""What notes say of graphs that are skipped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,21 +35,19 @@ class Reader:
     Args:
         kind: What a message calls such a source.
         accepts: How a user gives such a source by its path; empty if only datasets of the catalogue are of this kind.
-        read: From a path, and options by keyword, to graphs.
-        options: Names of the options that ``read`` takes.
+        read: From a path, options, and what is expected of the graphs, to graphs.
+        options: Names of the options that ``read`` heeds; a user who gives another one is told.
+        heeds: Names of the fields of :class:`Expected` that ``read`` heeds.
         suffixes: Endings of the files of this kind, in lower case; the files may be compressed.
         sniff: Whether a path is of this kind, where the ending does not tell.
         files: The files that ``read`` reads; the cache reads again when one of them changes.
         set_name: The name that the files give to the set; empty if they give none.
-        options_for: Options that make features as those described: what a trained model expects. Empty if ``read``
-            cannot make them.
         official_split: From the path and the number of graphs to the split that the authors fixed.
         holds_molecules: Whether nodes are atoms, whose features a user can choose.
-        table: From a path to the rows of a source that is a table, with a row for each graph: its targets are columns.
-        known_targets: From a path, rows, the option ``target``, a task, whether there must be targets, and how their
-            words are read, to the rows whose targets are known and these targets: for sources whose ``read`` needs a
-            target for every graph.
-        reports_progress: Whether ``read`` takes ``progress``, see :data:`Progress`.
+        table: From a path and options to a source that is a table with a row for each graph: its targets are columns.
+        known_targets: From a path, rows, options, the task, and whether there must be targets, to the rows whose
+            targets are known and these targets: for sources whose ``read`` needs a target for every graph.
+        reports_progress: Whether ``read`` calls ``progress``.
         cached: Whether the graphs are kept in the cache.
     """
 
@@ -45,16 +55,14 @@ class Reader:
     accepts: str = ""
     read: Callable[..., GraphSet]
     options: tuple[str, ...] = ()
+    heeds: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
     sniff: Callable[[Path], bool] = lambda path: False
     files: Callable[[Path], Sequence[Path]] = lambda path: [path]
     set_name: Callable[[Path], str] = lambda path: ""
-    options_for: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda expected: {}
     official_split: Callable[[Path, int], Split] | None = None
-    table: Callable[[Path], TextTable] | None = None
-    known_targets: (
-        Callable[[Path, Sequence[int], str | None, TaskName, bool, TargetWords], tuple[list[int], Targets]] | None
-    ) = None
+    table: Callable[[Path, ReadOptions], GraphTable] | None = None
+    known_targets: KnownTargets | None = None
     holds_molecules: bool = False
     reports_progress: bool = False
     cached: bool = True
@@ -62,3 +70,47 @@ class Reader:
     def recognises(self, path: Path) -> bool:
         """Whether a path is of this kind."""
         return (path.is_file() and plain_ending(path) in self.suffixes) or self.sniff(path)
+
+
+class Skipped(dict[int, str]):
+    """Rows that have no graph, with the reasons.
+
+    Args:
+        allowed: Whether a graph that cannot be read is left out; else it is an error.
+    """
+
+    def __init__(self, allowed: bool):
+        super().__init__()
+        self.allowed = allowed
+
+    @contextmanager
+    def catching(self, row: int) -> Iterator[None]:
+        """Note the error of a row, if that is allowed."""
+        try:
+            yield
+        except FileError as error:
+            if not self.allowed:
+                raise
+            self[row] = error.spelled(WITHOUT_ADVICE)
+
+    def listed(self) -> str:
+        """The first reasons, and how many more there are."""
+        more = f"; and {len(self) - SHOWN:,} more" if len(self) > SHOWN else ""
+        return "; ".join([*self.values()][:SHOWN]) + more
+
+    def notes(self, total: int, what: str) -> tuple[str, ...]:
+        """A note on these rows, if there are any; ``what`` is what the message calls the rows."""
+        return (left_out_note(len(self), total, what, next(iter(self.values()))),) if self else ()
+
+
+def left_out_note(count: int, total: int, what: str, first: str) -> str:
+    """How many graphs could not be read, and why the first could not; the reasons of all are in ``skipped``.
+
+    Args:
+        count: Their number.
+        total: The number of all graphs.
+        what: What the message calls them.
+        first: The first reason.
+    """
+    shown = first if len(first) <= CHARACTERS else f"{first[:CHARACTERS]}..."
+    return f"{count:,} of {total:,} {what} {LEFT_OUT}; the first: {shown}"

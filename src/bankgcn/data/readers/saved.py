@@ -17,7 +17,7 @@ def is_saved_set(path: Path) -> bool:
 READER = Reader(
     kind="a saved set",
     accepts="a saved GraphSet",
-    read=GraphSet.load,
+    read=lambda path, options, expected: GraphSet.load(path),
     sniff=is_saved_set,
     cached=False,  # the file is as fast as the cache
 )

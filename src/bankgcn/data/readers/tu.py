@@ -7,9 +7,8 @@ nodes, edges and graphs, one line each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -18,21 +17,21 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import labels_from_range, signal_arrays, structural_signals
 from bankgcn.data.features.tu_signals import Floats, Integers, TUFeatures, TUSignals, check_range
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.readers.tu_files import TUFiles, has_tu_files
-from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets
+from bankgcn.data.target_values import TargetError, Targets, encode_targets
 from bankgcn.files.errors import FileError
+from bankgcn.messages import Message, advise
 
 __all__ = ["TUFeatures", "read_tu"]
 
 
 def read_tu(
     path: str | Path,
+    options: ReadOptions | None = None,
+    expected: Expected | None = None,
     *,
-    features: TUFeatures | None = None,
-    expected: Mapping[str, Any] | None = None,
-    asymmetric: Literal["refuse", "symmetrise"] = "refuse",
-    task: TaskName | None = None,
     name: str = "",
     notes: tuple[str, ...] = (),
 ) -> GraphSet:
@@ -41,28 +40,27 @@ def read_tu(
     Args:
         path: The zip, or the folder with the text files (in the folder itself, in its ``raw`` as PyG leaves them, or
             in a folder of the same name).
-        features: Which signals to read; by default all. A set without signals gets the one-hot degree and the
-            clustering coefficient of each node.
-        expected: How the signals of other graphs were made, to make these in the same way; see
-            :mod:`bankgcn.data.features.spec`. It takes precedence over ``features``.
-        asymmetric: What to do with an edge whose reverse is missing; see :meth:`GraphSet.from_edges`.
-        task: ``"classes"`` reads the graph labels, ``"values"`` and ``"labels"`` the graph attributes if there are
-            any, else the graph labels as numbers. By default classes where there are graph labels.
+        options: How it is read: whether the missing reverses of edges are added.
+        expected: Which signals to read: those of the training graphs of a model, else those that are published, else
+            all. A set without signals gets the one-hot degree and the clustering coefficient of each node. The task
+            ``"classes"`` reads the graph labels, ``"values"`` and ``"labels"`` the graph attributes if there are any,
+            else the graph labels as numbers; by default classes where there are graph labels.
         name: Name of the set; by default the name in its files.
         notes: What a user of this set must know.
 
     Raises:
         FileError: A file is missing, damaged, or contradicts another one; the message names the line.
     """
+    expected = expected or Expected()
+    of_model = expected.features if expected.features.get("kind") in ("tu", "structure") else {}
     files = TUFiles(Path(path))
-    fitted = TUSignals.from_spec(expected) if expected and expected["kind"] == "tu" else None
-    if expected is not None:
+    fitted = TUSignals.from_spec(of_model) if of_model.get("kind") == "tu" else None
+    features = expected.published or files.features()
+    if of_model:
         features = fitted.features if fitted else TUFeatures()
-    elif features is None:
-        features = files.features()
     graph_of = _graph_of_nodes(files)
     num_nodes = np.bincount(graph_of)
-    targets = _targets(files, len(num_nodes), task)
+    targets = _targets(files, len(num_nodes), expected.task)
     edges, edge_labels, edge_notes = _edges(files, graph_of)
     signals = _signals(files, features, len(graph_of), fitted)
     try:
@@ -72,7 +70,7 @@ def read_tu(
             edge_labels=edge_labels,
             **targets._asdict(),
             name=name or files.name,
-            asymmetric=asymmetric,
+            symmetrise=(options or ReadOptions()).symmetrise,
             notes=(*notes, *edge_notes, *signals.pop("notes")),
             **signals,
         )
@@ -80,7 +78,7 @@ def read_tu(
         raise _with_line(error, files) from error
     if graphs.num_features:
         return graphs
-    return structural_signals(graphs, expected["max_degree"] if expected else None)
+    return structural_signals(graphs, of_model["max_degree"] if of_model else None)
 
 
 def _graph_of_nodes(files: TUFiles) -> Integers:
@@ -99,7 +97,7 @@ def _graph_of_nodes(files: TUFiles) -> Integers:
     return graph_of - 1
 
 
-def _targets(files: TUFiles, num_graphs: int, task: TaskName | None) -> Targets:
+def _targets(files: TUFiles, num_graphs: int, task: str | None) -> Targets:
     """Classes or numbers from the graph labels, or numbers from the graph attributes; nothing where there are none."""
     if not files.has("graph_labels") and not files.has("graph_attributes"):
         return Targets()
@@ -113,7 +111,7 @@ def _targets(files: TUFiles, num_graphs: int, task: TaskName | None) -> Targets:
         return encode_targets(files.table(part, np.float32, rows=rows).tolist(), task)
     except TargetError as error:
         line = None if error.graph is None else error.graph + 1
-        raise FileError(str(error), files.where(part), line) from error
+        raise FileError(error.message, files.where(part), line) from error
 
 
 def _edges(files: TUFiles, graph_of: Integers) -> tuple[Integers, Integers | None, tuple[str, ...]]:
@@ -175,24 +173,21 @@ def _with_line(error: GraphError, files: TUFiles) -> FileError:
     reverse = np.isin(edges[:, 1] * nodes + edges[:, 0], edges[:, 0] * nodes + edges[:, 1])
     alone = np.flatnonzero(~reverse)
     if not len(alone):
-        return FileError(str(error), files.where("A"))
+        return FileError(error.message, files.where("A"))
     row, col = edges[alone[0]]
-    return FileError(
-        f"edge {row}, {col} has no reverse {col}, {row}, nor have {len(alone) - 1:,} others; "
-        'asymmetric="symmetrise" adds them',
-        files.where("A"),
-        int(alone[0]) + 1,
-    )
+    missing = f"edge {row}, {col} has no reverse {col}, {row}, nor have {len(alone) - 1:,} others"
+    advice = [advise("symmetrise", True, "adds them")]
+    return FileError(Message("{missing}", missing=missing, advice=advice), files.where("A"), int(alone[0]) + 1)
 
 
 READER = Reader(
     kind="a set in the TU format",
     accepts="a folder or zip in the TU format",
     read=read_tu,
-    options=("features", "expected", "asymmetric", "task", "name", "notes"),
+    options=("symmetrise",),
+    heeds=("features", "published", "task"),
     suffixes=(".zip",),
     sniff=lambda path: path.is_dir() and has_tu_files(path),
     files=lambda path: TUFiles(path).paths(),
     set_name=lambda path: TUFiles(path).name,
-    options_for=lambda expected: {"expected": expected} if expected.get("kind") in ("tu", "structure") else {},
 )

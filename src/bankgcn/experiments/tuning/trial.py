@@ -12,6 +12,7 @@ import optuna
 from optuna.trial import Trial, TrialState
 
 from bankgcn.experiments.tuning.space import Parameter
+from bankgcn.messages import Message, Option
 from bankgcn.metrics import Metric
 from bankgcn.settings import Plain
 from bankgcn.training.callbacks import Callback
@@ -110,10 +111,9 @@ class _Reports(Callback):
 
 def _check_score(score: float, metric: Metric, graphs: int) -> None:
     if not math.isfinite(score):
-        raise ValueError(
-            f"the {graphs:,} validation graphs have no {metric.label}, because their targets are all the same: choose "
-            "another metric (--metric), or draw another split (--seed)"
-        )
+        found = f"the {graphs:,} validation graphs have no {metric.label}, because their targets are all the same"
+        choose = "{found}: choose another metric by {metric}, or draw another split by {seed}"
+        raise ValueError(Message(choose, found=found, metric=Option("metric"), seed=Option("seed")))
 
 
 def journal_of(folder: Path) -> Path:

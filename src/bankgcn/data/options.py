@@ -1,0 +1,126 @@
+"""How graphs are read: what a user says of it, and what a trained model fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from bankgcn.data.features.tu_features import TUFeatures
+from bankgcn.data.target_values import TargetWords
+from bankgcn.settings import check_settings, setting
+
+DATA = "Data"  # the group of these options in --help
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How graphs are read: what a user says of it, under the same names in flags, files, Python and requests.
+
+    Args:
+        smiles: Column of a table that holds the molecules; by default the one called "smiles".
+        target: Column of a table, or key of a graph in JSON, that holds the targets, or several, separated by commas.
+        id: Column of a table by which the user knows the molecules; by default one with a usual name.
+        skip_unreadable: Whether to leave out molecules that cannot be read.
+        skip_missing: Whether to leave out graphs without a target.
+        missing_words: Words that stand for a missing target, separated by commas.
+        fill_missing: What stands for a missing value: an entry of a node in JSON, a target of a molecule.
+        ignore_case: Whether classes that differ only in case or blanks are one.
+        symmetrise: Whether to add the missing reverses of edges.
+        ignore_weights: Whether to ignore the weights of edges.
+        features: What an atom of a molecule carries: ``"raw"`` integers, ``"onehot"`` columns, or an ``"embedded"``
+            vector, which the network learns.
+        scale: How numbers of nodes are scaled, by those of the training graphs; not at all by default.
+        attributes: Keys of NetworkX nodes whose numbers to read; see :func:`bankgcn.data.convert.from_networkx`.
+        categories: Keys of NetworkX nodes whose words to read.
+    """
+
+    smiles: str | None = setting(None, "Column of a table that holds the molecules.", panel=DATA, none="")
+    target: str | None = setting(
+        None,
+        "Column of a table, or key of graphs in JSON, that holds the targets, or several, separated by commas.",
+        panel=DATA,
+        none="",
+    )
+    id: str | None = setting(
+        None,
+        "Column of a table with the ids of the molecules; by default one called id, name or compound.",
+        panel=DATA,
+        none="",
+    )
+    skip_unreadable: bool = setting(False, "Leave out graphs that cannot be read.", panel=DATA)
+    skip_missing: bool = setting(False, "Leave out graphs without a target.", panel=DATA)
+    missing_words: str | None = setting(
+        None, "Words that stand for a missing target, separated by commas.", panel=DATA, none=""
+    )
+    fill_missing: str | None = setting(
+        None,
+        "What stands for a missing value: an entry of a node in JSON, a target of a molecule.",
+        panel=DATA,
+        none="",
+    )
+    ignore_case: bool = setting(
+        False, "Make classes that differ only in upper and lower case or blanks one class.", panel=DATA
+    )
+    symmetrise: bool = setting(False, "Add the missing reverses of edges.", panel=DATA)
+    ignore_weights: bool = setting(False, "Treat all edges alike, whatever their weights.", panel=DATA)
+    features: str | None = setting(
+        None,
+        "What an atom carries: nine integers, one column for each of their values, or a learned vector:",
+        panel=DATA,
+        none="",
+        choices=("raw", "onehot", "embedded"),
+    )
+    scale: str | None = setting(
+        None,
+        "Scale numbers of nodes by those of the training graphs: to mean 0 and standard deviation 1, or to [0, 1]:",
+        panel=DATA,
+        none="",
+        choices=("standard", "range"),
+    )
+
+    attributes: Sequence[str] | None = None
+    categories: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @property
+    def words(self) -> TargetWords:
+        """How words of targets are read."""
+        return TargetWords.of(self.missing_words, self.ignore_case)
+
+    @property
+    def atoms(self) -> Literal["raw", "onehot"]:
+        """What an atom carries as it is read: the network makes learned vectors of raw integers."""
+        return "onehot" if self.features == "onehot" else "raw"
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that differ from their defaults."""
+        return {item.name: value for item in fields(self) if (value := getattr(self, item.name)) != item.default}
+
+    def only(self, names: Collection[str]) -> ReadOptions:
+        """The same options, as far as they have these names; others get their defaults."""
+        others: dict[str, Any] = {item.name: item.default for item in fields(self) if item.name not in names}
+        return replace(self, **others)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What graphs must have, whatever the user says: what a trained model or the catalogue fixes.
+
+    Args:
+        features: How the signals of the training graphs of a model were made, by
+            :func:`bankgcn.data.features.spec.describe_features`; graphs get the same. Empty if nothing fixes them.
+        published: Which signals a dataset of the catalogue has in publications.
+        task: What the targets are, if the reader is not to guess.
+        classes: Names of the classes in the order of their numbers.
+        has_target: False to read no targets.
+    """
+
+    features: Mapping[str, Any] = field(default_factory=dict)
+    published: TUFeatures | None = None
+    task: str | None = None
+    classes: tuple[str, ...] | None = None
+    has_target: bool = True
