@@ -16,6 +16,7 @@ import torch
 
 from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set
 from bankgcn.serve.app import make_app
@@ -57,7 +58,12 @@ def random_graph(nodes: int, seed: int, weighted: bool = False) -> dict[str, Any
 
 def training_graphs() -> GraphSet:
     """Graphs in JSON as a set, with words that no training graph has."""
-    graphs = graph_set([Entry(random_graph(9, seed), Path("own")) for seed in range(4)], "own", has_target=False)
+    graphs = graph_set(
+        [Entry(random_graph(9, seed), Path("own")) for seed in range(4)],
+        "own",
+        ReadOptions(),
+        Expected(has_target=False),
+    )
     spec = {**graphs.feature_spec, "unseen": {"element": ["Xe"]}}
     return GraphSet(**{**_fields(graphs), "feature_spec": spec})
 
@@ -96,7 +102,6 @@ def save_run(
     temperature = 1.0 if TASKS[task].kind == "values" else 1.25
     metadata: dict[str, Any] = {"signals": describe_features(graphs), "temperature": temperature}
     if reader is not None:
-        from bankgcn.data.options import ReadOptions
         from bankgcn.training.spec import RunSpec
 
         metadata["run"] = RunSpec(dataset="own", reader=ReadOptions(**reader), model=model).to_dict()

@@ -60,7 +60,7 @@ def keyword(option: Option) -> str:
 def parameter(option: Option) -> str:
     """An option as a parameter of an estimator, which has the name of the setting."""
     if option.alone:
-        return option.name
+        return f"{option.name}="
     value = f'"{option.value}"' if isinstance(option.value, str) else str(option.value)
     return f"{option.name}={value}"
 

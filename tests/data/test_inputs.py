@@ -58,7 +58,7 @@ def test_what_is_no_list_of_graphs_is_refused(wrong: object, message: str) -> No
 
 def test_options_reach_the_readers() -> None:
     assert as_graph_set(["CC"], ReadOptions(features="onehot")).num_features == 174
-    assert as_graph_set(["CC"], expected={"kind": "atoms", "features": "onehot"}).num_features == 174
+    assert as_graph_set(["CC"], expected=Expected(features={"kind": "atoms", "features": "onehot"})).num_features == 174
     directed = nx.DiGraph([(0, 1)])
     with pytest.raises(GraphError, match="symmetrise"):
         as_graph_set([directed])
@@ -75,7 +75,7 @@ def test_new_graphs_get_the_columns_that_a_model_expects() -> None:
     graph = nx.Graph()
     graph.add_node(0, element="N", other=5)
     expected = {"kind": "named", "numbers": {}, "words": {"element": ["C", "N"]}}
-    assert as_graph_set([graph], expected=expected).signals().tolist() == [[0.0, 1.0]]
+    assert as_graph_set([graph], expected=Expected(features=expected)).signals().tolist() == [[0.0, 1.0]]
 
 
 def test_graphs_without_anything_but_edges_are_read() -> None:

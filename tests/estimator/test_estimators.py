@@ -238,7 +238,7 @@ def test_weights_of_classes_and_of_graphs_change_the_training() -> None:
     np.testing.assert_allclose(rarely(class_weight={"rare": 50.0}), rarely(sample_weight=heavy))
     of_all_folds = {"rare": 50.0, "common": 1.0, "in no graph": 3.0}
     np.testing.assert_allclose(rarely(class_weight=of_all_folds), rarely(sample_weight=heavy))
-    with pytest.raises(ValueError, match="class_weight=balanced needs classes or labels, but the task is values"):
+    with pytest.raises(ValueError, match='class_weight="balanced" needs classes or labels, but the task is values'):
         BankGCNRegressor(**QUICK, class_weight="balanced").fit(graphs, range(SIZE))
     with pytest.raises(ValueError, match="needs classes, but the task is values"):
         BankGCNRegressor(**QUICK, class_weight={1: 2.0}).fit(graphs, range(SIZE))
@@ -329,7 +329,9 @@ def test_messages_advise_what_the_estimators_have() -> None:
         BankGCNClassifier(**QUICK, model="gin").fit(graphs, y)
     BankGCNClassifier(**QUICK, model="gin", ignore_weights=True).fit(graphs, y).predict(graphs)
     directed = [nx.DiGraph(graph.edges) for graph in graphs]
-    with pytest.raises(GraphError, match="graph 0: edge .* has no reverse .*; symmetrise=True makes graphs undirected"):
+    with pytest.raises(
+        GraphError, match=r"graph 0: edge .* has no reverse .* \(symmetrise=True makes graphs undirected"
+    ):
         BankGCNClassifier(**QUICK).fit(directed, y)
     BankGCNClassifier(**QUICK, symmetrise=True).fit(directed, y).predict(directed)
     with pytest.raises(GraphError, match="1 of 2 molecules cannot be read: molecule 1, 'xyz'"):

@@ -47,7 +47,7 @@ def test_other_machines_need_a_token_or_a_permission() -> None:
         assert is_loopback(host)
         check_address(host, None, allow_anyone=False)
     for host in ("0.0.0.0", "::", "192.168.1.2", "example.org"):
-        with pytest.raises(ValueError, match=f"--host {host} lets other machines in: give a token"):
+        with pytest.raises(ValueError, match=f'host="{host}" lets other machines in: give a token'):
             check_address(host, None, allow_anyone=False)
         check_address(host, TOKEN, allow_anyone=False)
         check_address(host, None, allow_anyone=True)

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from bankgcn.data.builtin.mutag import mutag
-from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.scaling import scale_numbers
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import Expected
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set, read_jsonlines
 from bankgcn.data.readers.molecules import from_smiles, parse_smiles
@@ -144,7 +143,7 @@ def test_several_models_have_a_mean_and_a_spread(tmp_path: Path) -> None:
 def test_embeddings_are_those_of_embed(run: Path, tmp_path: Path) -> None:
     predictor = load_model(run)
     entries = [Entry(graph, Path("graphs")) for graph in GRAPHS]
-    graphs = graph_set(entries, "graphs", schema=Engine(predictor.ensemble).schema, has_target=False)
+    graphs = graph_set(entries, "graphs", ReadOptions(), Expected(has_target=False), Engine(predictor.ensemble).schema)
     (answer,) = Engine(predictor.ensemble).answer([ask(*GRAPHS, embeddings=True)])
     assert isinstance(answer, dict)
     given = np.stack([one["embedding"] for one in answer["predictions"]])
@@ -240,7 +239,9 @@ def test_graphs_without_signals_need_none(tmp_path: Path) -> None:
     from bankgcn.data.features.signals import structural_signals
 
     bare = [{"nodes": [{"id": n} for n in range(size)], "edges": [{"source": 0, "target": 1}]} for size in (2, 5)]
-    graphs = structural_signals(graph_set([Entry(one, Path("own")) for one in bare], "own", has_target=False))
+    graphs = structural_signals(
+        graph_set([Entry(one, Path("own")) for one in bare], "own", ReadOptions(), Expected(has_target=False))
+    )
     engine = Engine(Ensemble.load(save_run(tmp_path / "run", graphs)))
     mean, _ = engine.ensemble.predictions(graphs)
     named = {**bare[1], "nodes": [{**node, "colour": "red"} for node in bare[1]["nodes"]]}
@@ -281,15 +282,14 @@ def test_numbers_of_nodes_are_scaled_as_in_training(tmp_path: Path, named: bool)
     ensemble = Ensemble.load(run)
     one = GRAPHS[4]
     if not named:
-        set_of_one = graph_set(
-            [Entry(one, Path("one"))], "one", schema=NodeSchema.from_spec(training_graphs().feature_spec)
-        )
+        expected = Expected(features=training_graphs().feature_spec)
+        set_of_one = graph_set([Entry(one, Path("one"))], "one", ReadOptions(), expected)
         rows = set_of_one.signals().tolist()
         one = {**one, "nodes": [{"id": node["id"], "x": row} for node, row in zip(one["nodes"], rows, strict=True)]}
-        found = graph_set([Entry(one, Path("one"))], "one")
+        found = graph_set([Entry(one, Path("one"))], "one", ReadOptions(), Expected())
         found = found.with_signals(attributes=found.signals())
     else:
-        found = graph_set([Entry(one, Path("one"))], "one", schema=NodeSchema.from_spec(graphs.feature_spec))
+        found = graph_set([Entry(one, Path("one"))], "one", ReadOptions(), Expected(features=graphs.feature_spec))
     mean, _ = ensemble.predictions(found)
     np.testing.assert_array_equal(numbers(Engine(ensemble).answer([ask(one)])[0]), mean)
 

@@ -131,5 +131,5 @@ def test_classes_are_counted_as_the_threshold_decides_and_the_constant_predictio
 
 def test_what_the_training_did_already_is_not_advised() -> None:
     found = assess(Task(names=("a", "b")), torch.eye(2)[[0] * 10], np.array([0] * 9 + [1]))
-    assert "--class-weight balanced" in found.warnings()[0]
+    assert 'class_weight="balanced"' in found.warnings()[0]
     assert found.warnings(balanced=True) == ["the model predicts 'a' for all 10 graphs"]

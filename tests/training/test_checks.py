@@ -119,7 +119,7 @@ def test_the_training_itself_refuses_such_validation_graphs() -> None:
 
 
 def test_roc_auc_is_refused_for_more_than_two_classes() -> None:
-    with pytest.raises(ValueError, match="metric=roc_auc is for two classes, but there are 3"):
+    with pytest.raises(ValueError, match='metric="roc_auc" is for two classes, but there are 3'):
         check(graphs_of([0, 1, 2] * 10), TrainConfig(metric="roc_auc"))
 
 
@@ -130,16 +130,16 @@ def test_weighted_graphs_are_refused_by_models_that_take_no_weights(conv: str) -
     if CONVS[conv].takes_weights:
         check(graphs, conv=conv)
     else:
-        message = rf"own has edge weights, which the model {conv} cannot use \(without_weights ignores them\)"
+        message = rf"own has edge weights, which the model {conv} cannot use \(ignore_weights=True ignores them\)"
         with pytest.raises(ValueError, match=message):
             check(graphs, conv=conv)
 
 
 def test_a_rare_class_is_a_warning_that_says_what_to_type() -> None:
     (warning,) = target_warnings(graphs_of([0] * 97 + [1] * 3))
-    assert warning.startswith("97% of the graphs have the class 'c0', and the smallest class has 3: --class-weight bal")
+    assert warning.startswith("97% of the graphs have the class 'c0', and the smallest class has 3 (class_weight=")
     (warning,) = target_warnings(graphs_of([0] * 97 + [1] * 3), train=TrainConfig(class_weight="balanced"))
-    assert "--class-weight" not in warning
+    assert "class_weight" not in warning
     assert target_warnings(graphs_of([0] * 60 + [1] * 40)) == ()
 
 
@@ -147,7 +147,7 @@ def test_whole_numbers_that_may_be_values_are_a_warning_unless_the_task_was_chos
     numbers = replace(graphs_of(list(range(14)) * 5), classes=tuple(map(str, range(-3, 11))))
     (warning,) = target_warnings(numbers)
     assert "14 different whole numbers" in warning
-    assert "--task values" in warning
+    assert 'task="values"' in warning
     assert target_warnings(numbers, chosen=True) == ()
     assert target_warnings(graphs_of(list(range(14)) * 5)) == ()  # words
 
@@ -201,8 +201,8 @@ def test_a_label_is_skewed_by_its_known_answers_and_values_never() -> None:
 
 def test_warnings_of_skewed_classes_advise_what_the_training_does_not_do() -> None:
     graphs, _ = of_classes((97, 3))
-    assert "--class-weight balanced" in target_warnings(graphs)[0]
-    assert "--metric balanced_accuracy" in target_warnings(graphs)[0]
+    assert 'class_weight="balanced"' in target_warnings(graphs)[0]
+    assert 'metric="balanced_accuracy"' in target_warnings(graphs)[0]
     done = TrainConfig(class_weight="balanced", metric="roc_auc")
     assert target_warnings(graphs, train=done) == (
         "97% of the graphs have the class 'a', and the smallest class has 3",
@@ -221,6 +221,6 @@ def test_a_threshold_needs_two_classes_or_labels(counts: Sequence[int], found: s
     )
     split = Split(np.arange(9), np.arange(9, 12), np.arange(12, 15))
     with pytest.raises(
-        ValueError, match=f"threshold=validation is for two classes or for labels, but there are {found}"
+        ValueError, match=f'threshold="validation" is for two classes or for labels, but there are {found}'
     ):
         check_run(graphs, split, ModelConfig(), TrainConfig(threshold="validation"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 import torch
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import ReadOptions
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.sources import Source
 from bankgcn.training.prepare import Loader, prepare
 from bankgcn.training.spec import RunSpec
@@ -26,9 +25,9 @@ def reads() -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.fixture
 def load(reads: list[tuple[str, dict[str, Any]]]) -> Loader:
-    def read(source: Source, options: Mapping[str, Any]) -> GraphSet:
-        reads.append((source.name, dict(options)))
-        return source.load(**options)
+    def read(source: Source, options: ReadOptions, expected: Expected) -> GraphSet:
+        reads.append((source.name, {**options.given, **({"task": expected.task} if expected.task else {})}))
+        return source.load(options, expected)
 
     return Loader(read=read)
 
@@ -64,12 +63,12 @@ def test_the_callers_random_numbers_stay_as_they_are() -> None:
 
 def test_a_task_that_the_targets_do_not_allow_is_refused() -> None:
     assert prepare(SPEC.with_(task="classes")).task.kind == "classes"
-    with pytest.raises(ValueError, match="task=values needs numbers as targets, but these are classes"):
+    with pytest.raises(ValueError, match='task="values" needs numbers as targets, but these are classes'):
         prepare(SPEC.with_(task="values"))
 
 
 def test_features_of_atoms_need_molecules() -> None:
-    with pytest.raises(ValueError, match="features=onehot is for molecules, which MUTAG does not hold"):
+    with pytest.raises(ValueError, match='features="onehot" is for molecules, which MUTAG does not hold'):
         prepare(SPEC.with_(features="onehot"))
 
 
@@ -92,7 +91,7 @@ def test_equal_graphs_of_own_data_stay_in_one_part(tmp_path: Path) -> None:
     assert run.split_from == "the seed: 8:1:1, stratified by class, equal graphs together"
     assert run.graphs.notes[-1] == (
         "30 of 60 graphs are equal to an earlier one; 0 of 30 groups of equal graphs have different targets; they stay "
-        "in one part of the split (--duplicates keep, group or merge)"
+        "in one part of the split (duplicates= is keep, group or merge)"
     )
 
 

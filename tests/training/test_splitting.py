@@ -39,14 +39,16 @@ def table(tmp_path: Path) -> Path:
 def split_of(table: Path, seed: int = 0, **options: object) -> tuple:
     source = find_source(table)
     graphs = source.load(ReadOptions(target="y"))
-    return graphs, *draw_split(source, graphs, SplitOptions(**options), seed)
+    return graphs, *draw_split(RunSpec(dataset=str(table), seed=seed, split=SplitOptions(**options)), source, graphs)
 
 
 def test_shares_are_those_of_the_ratios(table: Path) -> None:
     _, split, words = split_of(table, ratios="2,1,1")
     assert [len(part) for part in (split.train, split.valid, split.test)] == [20, 10, 10]
     assert words == "the seed: 2:1:1, stratified by class"
-    assert split_of(table)[1].hash == find_source(table).split(split_of(table)[0], 0).hash  # as earlier versions
+    assert (
+        split_of(table)[1].hash == find_source(table).split(split_of(table)[0], RunSpec(dataset="own").seeds.split).hash
+    )  # as earlier versions
 
 
 def test_scaffolds_do_not_cross_the_split(table: Path) -> None:
@@ -83,13 +85,13 @@ def test_every_graph_is_tested_in_one_fold(table: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ratios": "8,1"}, "ratios=8,1: expected shares from 0, for example 8,1,1"),
-        ({"ratios": "8,1,1", "test": "x.csv"}, "two numbers such as 8,1, because --test names the test graphs"),
-        ({"ratios": "a,b,c"}, "ratios=a,b,c: expected shares"),
+        ({"ratios": "8,1"}, 'ratios="8,1": expected shares from 0, for example 8,1,1'),
+        ({"ratios": "8,1,1", "test": "x.csv"}, "two numbers such as 8,1, because test= names the test graphs"),
+        ({"ratios": "a,b,c"}, 'ratios="a,b,c": expected shares'),
         ({"folds": 2}, "folds=2: expected at least 3"),
-        ({"folds": 3, "fold": 3}, "fold=3: expected --folds, and a number from 0 that is smaller"),
-        ({"fold": 0}, "fold=0: expected --folds"),
-        ({"ratios": "8,1,1", "folds": 5}, "--ratios and --folds contradict each other"),
+        ({"folds": 3, "fold": 3}, "fold=3: expected folds=, and a number from 0 that is smaller"),
+        ({"fold": 0}, "fold=0: expected folds="),
+        ({"ratios": "8,1,1", "folds": 5}, "ratios= and folds= contradict each other"),
         ({"rule": "scafold"}, "did you mean 'scaffold'"),
     ],
 )
@@ -101,9 +103,9 @@ def test_settings_that_contradict_each_other_are_refused(options: dict, message:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"split_column": "fold"}, r"holds 4 different values \('1', '2', '3', '4'\): .* --folds 4"),
+        ({"split_column": "fold"}, r"holds 4 different values \('1', '2', '3', '4'\): .* folds=4"),
         ({"split_column": "nope"}, "has no column 'nope'; its columns are 'smiles', 'y', 'fold', 'part'"),
-        ({"folds": 5}, r"folds=5 makes several runs: choose one of them by fold \(--fold\)"),
+        ({"folds": 5}, r"folds=5 makes several runs: choose one of them by fold="),
     ],
 )
 def test_splits_that_the_table_does_not_have_are_refused(table: Path, options: dict, message: str) -> None:
@@ -113,10 +115,10 @@ def test_splits_that_the_table_does_not_have_are_refused(table: Path, options: d
 
 def test_scaffolds_need_molecules_and_enough_of_them(table: Path) -> None:
     mutag = find_source("MUTAG")
-    with pytest.raises(ValueError, match="scaffold needs molecules from a table of SMILES.* and MUTAG is"):
-        draw_split(mutag, mutag.load(), SplitOptions(rule="scaffold"), 0)
-    with pytest.raises(ValueError, match="split_column=fold is for tables"):
-        draw_split(mutag, mutag.load(), SplitOptions(split_column="fold"), 0)
+    with pytest.raises(ValueError, match="needs molecules from a table of SMILES.* and MUTAG is"):
+        draw_split(RunSpec(dataset="MUTAG", split=SplitOptions(rule="scaffold")), mutag, mutag.load())
+    with pytest.raises(ValueError, match='split_column="fold" is for tables'):
+        draw_split(RunSpec(dataset="MUTAG", split=SplitOptions(split_column="fold")), mutag, mutag.load())
     table.write_text("smiles,y\n" + "".join(f"{'C' * n},{n % 2}\n" for n in range(1, 20)))
     with pytest.raises(ValueError, match="19 molecules have 1 scaffolds, which leave no graphs for valid and test"):
         split_of(table, rule="scaffold")
@@ -149,7 +151,7 @@ def test_test_graphs_may_come_from_a_source_of_their_own(table: Path) -> None:
     other.write_text("smiles,y\nCCCCN,c\n")
     with pytest.raises(ValueError, match="other has the classes c, which no graph of own has"):
         prepare(spec)
-    with pytest.raises(ValueError, match=r"20 graphs of own are test graphs by their split, and --test names others"):
+    with pytest.raises(ValueError, match=r"20 graphs of own are test graphs by their split, and test= names others"):
         prepare(spec.with_(split_column="part"))
 
 

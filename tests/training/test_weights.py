@@ -63,7 +63,7 @@ def test_weights_that_make_no_sense_are_refused(own: list[float], message: str) 
 
 
 def test_only_classes_can_be_balanced() -> None:
-    with pytest.raises(ValueError, match="class_weight=balanced needs classes or labels, but the task is values"):
+    with pytest.raises(ValueError, match='class_weight="balanced" needs classes or labels, but the task is values'):
         LossWeights(BALANCED, Task(kind="values", names=("y",)), np.zeros(3))
 
 
