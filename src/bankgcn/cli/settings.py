@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.choices import pick
+from bankgcn.cli.standard_input import STANDARD_INPUT
 from bankgcn.data.catalog import CATALOG
 from bankgcn.files.errors import FileError
 from bankgcn.files.regular import check_name
@@ -145,6 +146,8 @@ def _canonical_source(source: str) -> str:
     by_lower = {name.lower(): name for name in CATALOG}
     if not source:  # an empty path would be the current folder
         raise ValueError("the name of the graphs is empty: expected a dataset's name, a file or a folder")
+    if source == STANDARD_INPUT:  # SOURCE has been read by now
+        raise ValueError("only SOURCE can be standard input: write these graphs to a file, and name it instead of '-'")
     check_name(source)
     path = Path(source).expanduser()
     return by_lower.get(source.lower()) or (str(path.resolve()) if path.exists() else source)
