@@ -110,6 +110,37 @@ def test_an_empty_name_is_not_the_current_folder(command: Command, own_run: Path
 
 
 @pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("train", "--out", ""), "--out"),
+        (("train", "--out="), "--out"),
+        (("train", "--config", ""), "--config"),
+        (("tune", "--out", ""), "--out"),
+        (("compare", "--store", ""), "--store"),
+        (("compare", "--out", ""), "--out"),
+        (("predict", "run", "own.csv", "--out", ""), "--out"),
+        (("predict", "", "own.csv"), "RUN"),
+        (("evaluate", "run", "--json", ""), "--json"),
+        (("report", "run", "--out", ""), "--out"),
+        (("data", "describe", "MUTAG", "--data-root", ""), "--data-root"),
+    ],
+)
+def test_an_empty_output_is_not_the_current_folder(
+    command: Command, folder: Path, words: tuple[str, ...], name: str
+) -> None:
+    code, out, err = command(*words)
+    assert (code, out) == (1, "")
+    assert err == f"error: {name} is empty: expected the name of a file or folder; . is the current folder\n"
+    assert not list(folder.iterdir())
+
+
+def test_the_current_folder_can_be_named(command: Command, folder: Path) -> None:
+    code, _, err = command("train", *SMALL, "--out", ".")
+    assert code == 0, err
+    assert (folder / "record.json").exists()
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ("train", "loop"),

@@ -178,7 +178,7 @@ def test_molecules_from_table_to_table(command: Command, folder: Path, features:
     assert (code, "contradict each other" in err) == (1, True)
     code, out, err = command("predict", "r", "new.csv")
     assert code == 0, err
-    assert out.startswith("2 predictions are in predictions.csv\naccuracy  ")
+    assert out.startswith("2 predictions are in predictions.csv\nROC-AUC  ")
     assert "(1 graphs)" in out  # one target is empty, one molecule cannot be read
     assert err == 'note: 1 of 3 rows could not be read; they are empty, and the column "unreadable" says why\n'
     table = rows(folder / "predictions.csv")

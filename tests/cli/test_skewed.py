@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from bankgcn.files.toml_file import read_toml
 Command = Callable[..., tuple[int, str, str]]
 
 QUICK = ("--epochs", 3, "--hidden", 8, "--layers", 1, "--ratios", "6:2:2")
+CHOSEN = {"metric": "roc_auc", "threshold": "validation"}
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -47,6 +49,10 @@ def test_a_rare_class_is_scored_by_its_rank_and_decided_by_a_threshold(
     assert record["assessment"]["threshold"] == threshold
     assert "chose the threshold with the largest MCC on them" in record["protocol"]
     assert "of the graphs have the class 'no'" in record["warnings"][0]
+    code, out, err = command("predict", "r", rare, "--part", "test", "--out", "p.csv")
+    assert code == 0, err
+    scores = [line.split("  ")[0] for line in out.splitlines() if line.endswith(" graphs)")]
+    assert scores[:2] == ["ROC-AUC", "accuracy"]  # the headline first
     code, _, err = command("predict", "r", rare, "--out", "p.csv")
     assert code == 0, err
     rows = rows_of(folder / "p.csv")
@@ -57,6 +63,8 @@ def test_a_rare_class_is_scored_by_its_rank_and_decided_by_a_threshold(
 
 def test_without_the_temperature_the_threshold_decides_the_same(command: Command, folder: Path, rare: Path) -> None:
     assert command("train", rare, *QUICK, "--out", "r")[0] == 0
+    (threshold,) = json.loads((folder / "r" / "record.json").read_text())["task"]["thresholds"]
+    assert threshold != 0.5
     assert command("predict", "r", rare, "--out", "p.csv")[0] == 0
     assert command("predict", "r", rare, "--no-calibrate", "--out", "raw.csv")[0] == 0
     calibrated, raw = (rows_of(folder / name) for name in ("p.csv", "raw.csv"))
@@ -87,10 +95,7 @@ def test_the_same_command_finds_its_finished_run_and_a_file_repeats_it(
     assert "this run is finished already" in err
     assert again == first
     (config,) = folder.glob("runs/*/config.toml")
-    assert {key: read_toml(config)[key] for key in ("metric", "threshold")} == {
-        "metric": "roc_auc",
-        "threshold": "validation",
-    }
+    assert {key: read_toml(config)[key] for key in CHOSEN} == CHOSEN
     code, _, err = command("train", "--config", config, "--out", "again")
     assert code == 0, err
     records = [json.loads((path / "record.json").read_text()) for path in (config.parent, folder / "again")]
@@ -113,11 +118,78 @@ def test_a_comparison_of_a_rare_class_is_by_its_rank(command: Command, folder: P
     code, out, err = command("compare", rare, *QUICK, *grid)
     assert code == 0, err
     assert "Test ROC-AUC in %" in out
-    kept = read_toml(folder / "s" / "comparison.toml")
-    assert (kept["metric"], kept["threshold"]) == ("roc_auc", "validation")
+    assert {key: read_toml(folder / "s" / "comparison.toml")[key] for key in CHOSEN} == CHOSEN
     code, again, err = command("compare", "--store", "s")
     assert code == 0, err
     assert again == out
+
+
+def test_a_search_for_a_rare_class_is_by_its_rank(command: Command, folder: Path, rare: Path) -> None:
+    pytest.importorskip("optuna")
+    code, out, err = command("tune", rare, *QUICK, "--trials", 4, "--picture", "none", "--out", "s")
+    assert code == 0, err
+    assert err.index("so the score is the ROC-AUC (--metric accuracy keeps accuracy)") < err.index("4 trials in s")
+    assert "--metric balanced_accuracy" not in err  # the score has been chosen
+    trials = rows_of(folder / "s" / "trials.csv")
+    best = max(trials, key=lambda row: float(row["validation_roc_auc"] or 0))
+    score = f"best validation ROC-AUC  {float(best['validation_roc_auc']):.4f}  (trial {best['trial']} of 4,"
+    assert out.startswith(score)
+    (typed,) = (shlex.split(line) for line in out.splitlines() if line.startswith("bankgcn train "))
+    assert " --metric roc_auc --threshold validation " in " ".join(typed)
+    assert {key: read_toml(folder / "s" / "best.toml")[key] for key in CHOSEN} == CHOSEN
+    code, again, err = command("tune", "--out", "s", "--picture", "none")
+    assert (code, again) == (0, out), err
+    code, out, err = command(*typed[1:])
+    assert code == 0, err
+    assert out.startswith("test ROC-AUC  ")
+    for words in (("evaluate", "s/best", "--part", "test"), ("explain", "s/best", "--part", "test")):
+        code, _, err = command(*words)
+        assert code == 0, err
+
+
+def test_a_comparison_offers_no_other_score_than_it_has_chosen(command: Command, rare: Path) -> None:
+    grid = ("--weight-decays", "0", "--gammas", "0", "--runs", 1, "--models", "mlp", "--store", "s")
+    code, _, err = command("compare", rare, *QUICK, *grid)
+    assert code == 0, err
+    assert "--class-weight balanced gives small classes more weight" in err
+    assert "--metric balanced_accuracy" not in err
+
+
+@pytest.fixture
+def rarest(folder: Path, rare: Path) -> Path:
+    """Three active molecules among 100: none of them is a validation graph."""
+    lines = rare.read_text().splitlines()
+    chosen = [line for line in lines if "no" in line][:97] + [line for line in lines if "yes" in line][:3]
+    (folder / "rarest.csv").write_text("\n".join([lines[0], *chosen]) + "\n")
+    return folder / "rarest.csv"
+
+
+def test_a_search_without_a_score_is_refused_before_its_first_trial(
+    command: Command, folder: Path, rarest: Path
+) -> None:
+    pytest.importorskip("optuna")
+    code, _, err = command("tune", rarest, "--trials", 2, "--epochs", 1, "--out", "s")
+    assert code == 1
+    assert "the 10 validation graphs have no ROC-AUC, because their targets are all the same: choose another" in err
+    assert "trials in s" not in err
+    assert not (folder / "s").exists()
+
+
+def test_a_threshold_that_was_not_chosen_is_not_called_so(command: Command, folder: Path, rarest: Path) -> None:
+    pytest.importorskip("plotly")
+    code, out, err = command("train", rarest, "--epochs", 1, "--hidden", 8, "--layers", 1, "--out", "r")
+    assert code == 0, err
+    assert "note: the threshold of 'yes' is 0.5: too few validation graphs (0) have the rarer answer" in err
+    code, evaluated, err = command("evaluate", "r", "--part", "test")
+    assert code == 0, err
+    for text in (out, evaluated):
+        assert "\nthreshold of 'yes'  0.5\n" in text
+    assert "threshold" not in json.loads((folder / "r" / "record.json").read_text())["protocol"]
+    code, _, err = command("report", "r", "--out", "page.html")
+    assert code == 0, err
+    page = (folder / "page.html").read_text()
+    assert "yes: 0.5" in page
+    assert "threshold, chosen on the validation graphs" not in page
 
 
 def test_each_label_and_value_has_its_row(command: Command, folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -320,6 +321,18 @@ def test_targets_that_do_not_fit_are_refused() -> None:
         BankGCNClassifier(**QUICK).fit(graphs, ["path"] * SIZE)
     with pytest.raises(ValueError, match="n_samples=1: a training needs at least two graphs"):
         BankGCNClassifier(**QUICK).fit(graphs[:1], y[:1])
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+@pytest.mark.parametrize("as_given", [list, lambda y: np.array(y, object)])
+def test_a_graph_without_a_target_is_named(missing: float | None, as_given: Callable[[list], Any]) -> None:
+    graphs, _ = rings_and_paths()
+    y = [0.5, 1.5, 2.5, missing, missing, *np.arange(SIZE - 5.0)]
+    with pytest.raises(GraphError, match=f"no value for graph 3, but {missing}: leave out graphs without a value"):
+        BankGCNRegressor(**QUICK).fit(graphs, as_given(y))
+    y = [0, 1, 1, missing, missing, *(0, 1) * 9, 1]
+    with pytest.raises(GraphError, match=f"no class for graph 3, but {missing}: leave out graphs without a class"):
+        BankGCNClassifier(**QUICK).fit(graphs, as_given(y))
 
 
 def test_messages_advise_what_the_estimators_have() -> None:

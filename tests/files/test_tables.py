@@ -95,6 +95,15 @@ def test_columns_are_written_as_csv() -> None:
     assert file.getvalue() == b'n,v,word\n1,0.3333333333333333,"a,b"\n2,,"say ""x"""\n'
 
 
+def test_cells_with_any_end_of_line_are_quoted_and_read_back(tmp_path: Path) -> None:
+    cells = ["a\rb", "a\nb", "a\r\nb", "\r", "plain"]
+    with (tmp_path / "t.csv").open("wb") as file:
+        write_csv(file, [("text\r", cells), ("n", range(5))])
+    assert (tmp_path / "t.csv").read_bytes().startswith(b'"text\r",n\n"a\rb",0\n"a\nb",1\n')
+    table = read_table(tmp_path / "t.csv")
+    assert (table.header[1], [row[0] for row in table.rows]) == ("n", cells)
+
+
 def test_many_columns_take_time_in_proportion_to_their_number(tmp_path: Path) -> None:
     names = [f"column{number}" for number in range(40_000)]
     started = time.process_time()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bankgcn.metrics import METRICS
+from bankgcn.tasks import LIKELY
 from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment
 
 CLASSES_SHOWN = 20
@@ -32,7 +33,8 @@ def assessment_lines(assessment: Assessment) -> list[str]:
         )
     if assessment.threshold is not None:
         name = assessment.classes[1].name
-        lines.append(f"threshold of {name!r}, chosen on the validation graphs  {assessment.threshold:.4g}")
+        chosen = "" if assessment.threshold == LIKELY else ", chosen on the validation graphs"
+        lines.append(f"threshold of {name!r}{chosen}  {assessment.threshold:.4g}")
     rows = assessment.targets if len(assessment.targets) > 1 else ()
     return [*lines, *_class_lines(assessment.classes), *_target_lines(rows)]
 

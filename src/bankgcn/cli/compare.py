@@ -148,14 +148,15 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
     load = Loader(settings.data_root, load_graphs)
     prepared = [prepare(spec, load) for spec in settings.specs.values()]
     run = prepared[0]
-    show_graphs(run)
     free = [] if settings[GRAPHS] else [name for name in ("metric", "threshold") if name not in settings.given]
     chosen = choose_by_data(run, free)
+    settings = settings.with_(**chosen)
+    with translate_option_names():
+        show_graphs(prepare(next(iter(settings.specs.values())), load) if chosen else run)
     if not len(run.split.test):
         raise ValueError("the split leaves no test graphs, so that models cannot be compared (--ratios)")
     settings = settings.with_(**{GRAPHS: run.fingerprint})
-    settings = settings if run.task.metric == run.spec.train.metric else settings.with_(task=run.task.kind)
-    return settings.with_(**chosen)
+    return settings if run.task.metric == run.spec.train.metric else settings.with_(task=run.task.kind)
 
 
 def _check_records(settings: ComparisonSettings, folder: Path) -> None:

@@ -6,6 +6,7 @@ import difflib
 import re
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -37,15 +38,31 @@ class PlainHelp:
                 formatter.write_dl(rows, col_max=FIRST_COLUMN)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; the error of an unknown option names those that are likely meant."""
+        """Parse the arguments; the error of an unknown option names those that are likely meant.
+
+        Raises:
+            ValueError: The name of a file or folder is empty, which would be the current folder.
+        """
+        words = list(args)  # the parser takes them out
         try:
-            return super().parse_args(ctx, args)  # type: ignore[misc]
+            rest: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
         except Exception as error:
             if hasattr(error, "possibilities") and hasattr(error, "option_name"):
                 shown = [row for row in self.get_params(ctx) if not getattr(row, "hidden", False)]  # type: ignore[attr-defined]
                 names = [name for row in shown for name in (*row.opts, *row.secondary_opts) if name.startswith("--")]
                 error.possibilities = likely_options(error.option_name, names)
             raise
+        if not ctx.resilient_parsing:  # the shell completes a line
+            self._check_paths(ctx, words)
+        return rest
+
+    def _check_paths(self, ctx: Any, words: list[str]) -> None:
+        """Raise if the name of a file or folder is empty. Its parsed value does not tell it from the current folder."""
+        typed, _, _ = self.make_parser(ctx).parse_args(words)  # type: ignore[attr-defined]
+        for row in self.get_params(ctx):  # type: ignore[attr-defined]
+            if typed.get(row.name) == "" and isinstance(ctx.params.get(row.name), Path):
+                name = row.opts[0] if row.param_type_name == "option" else row.name.upper()
+                raise ValueError(f"{name} is empty: expected the name of a file or folder; . is the current folder")
 
     def _sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
         """Names and help of arguments, options and commands, by the title of their group; those without one first."""

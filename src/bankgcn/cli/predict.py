@@ -210,7 +210,7 @@ def _show_scores(found: ModelInput, task: Task, mean: Tensor, to_stderr: bool) -
         return
     if len(known) and task.kind == "classes" and task.thresholds:
         say(f"threshold of {task.names[1]!r}  {task.thresholds[0]:.4g}", stderr=to_stderr)
-    for name in task.metrics if len(known) else ():
+    for name in dict.fromkeys((task.metric, *task.metrics)) if len(known) else ():  # the headline first
         score = task.score_predictions(mean[known], y, name)
         metric = METRICS[name]
         say(f"{metric.label}  {metric.text(score)}  ({len(known):,} graphs)", stderr=to_stderr)

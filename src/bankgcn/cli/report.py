@@ -13,7 +13,7 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, Threads, with_settings
 from bankgcn.cli.output import check_ending, check_not_input
 from bankgcn.cli.predict import APPLYING, Part
-from bankgcn.cli.standard_input import source_argument
+from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
 from bankgcn.files.atomic import atomic_write
 from bankgcn.report.page.page import check_available, write_html
 
@@ -35,7 +35,7 @@ def report(
         str | None,
         typer.Argument(
             metavar="SOURCE",
-            help="Graphs to show; by default the test graphs of the run.",
+            help=f"Graphs to show; by default the test graphs of the run. {FROM_STANDARD_INPUT}",
             show_default=False,
             callback=source_argument,
         ),

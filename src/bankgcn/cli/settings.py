@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.choices import pick
+from bankgcn.cli.standard_input import STANDARD_INPUT
 from bankgcn.data.catalog import CATALOG, catalog_name
 from bankgcn.files.regular import check_name
 from bankgcn.messages import Message, Option
@@ -129,6 +130,8 @@ def _canonical_source(source: str) -> str:
     """A dataset by its own name, a file by its full path: what means the same wherever it is read again."""
     if not source:  # an empty path would be the current folder
         raise ValueError("the name of the graphs is empty: expected a dataset's name, a file or a folder")
+    if source == STANDARD_INPUT:  # SOURCE has been read by now
+        raise ValueError("only SOURCE can be standard input: write these graphs to a file, and name it instead of '-'")
     check_name(source)
     path = Path(source).expanduser()
     return catalog_name(source) or (str(path.resolve()) if path.exists() else source)

@@ -33,11 +33,11 @@ def source_argument(source: str | None) -> str | None:
     The file is in the folder ``stdin`` of the cache folder; its name depends on its content alone.
 
     Raises:
-        ValueError: Standard input is empty, or has more bytes than are held in memory.
+        ValueError: Standard input is closed or empty, or has more bytes than are held in memory.
     """
     if source != STANDARD_INPUT:
         return source
-    content = sys.stdin.buffer.read(LARGEST + 1)
+    content = sys.stdin.buffer.read(LARGEST + 1) if sys.stdin else b""  # None: the shell has closed it
     if not content.strip():
         raise ValueError("standard input is empty: expected graphs or a table of molecules")
     if len(content) > LARGEST:

@@ -77,6 +77,7 @@ def tune(
     """
     import torch  # --help does not need it
 
+    from bankgcn.cli.run_report import show_graphs
     from bankgcn.nn.network import check_available
 
     pick(dict.fromkeys((*IMAGES, NO_PICTURE)), picture, "format of pictures")
@@ -93,6 +94,8 @@ def tune(
     runner = _prepare(settings, fixed)
     if not folder.config.exists():
         settings, fixed, runner = _chosen_by_data(settings, fixed, runner)
+    show_graphs(runner.graphs)
+    runner.check_scores()
     with lock_folder(folder.path):
         folder.check_graphs(runner.fingerprint, settings[SOURCE])
         total = trials or folder.num_trials
@@ -104,7 +107,6 @@ def tune(
 def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
     """Read the graphs: errors in the data are reported before anything is written."""
     from bankgcn.cli.reading import load_graphs
-    from bankgcn.cli.run_report import show_graphs
     from bankgcn.experiments.tuning.trial import Search, Trials
     from bankgcn.training.prepare import Loader
 
@@ -114,9 +116,7 @@ def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
         parameters=parameters_for(settings["model"], fixed),
         data_root=settings[DATA_ROOT] or None,
     )
-    runner = Trials(search, Loader(search.data_root, load_graphs))
-    show_graphs(runner.graphs)
-    return runner
+    return Trials(search, Loader(search.data_root, load_graphs))
 
 
 def _chosen_by_data(
@@ -132,7 +132,7 @@ def _chosen_by_data(
     fixed = {**fixed, **chosen}
     settings = Settings.resolve(fixed)
     search = replace(runner.search, settings={**runner.search.settings, **chosen})
-    return settings, fixed, Trials(search)
+    return settings, fixed, Trials(search, runner.load)
 
 
 def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int) -> optuna.Study:

@@ -73,8 +73,10 @@ def with_classes(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, ND
     if values.dtype.kind == "O":
         for graph, value in enumerate(values.tolist()):
             if value is None or value != value:
-                raise GraphError(f"y has no class for graph {graph}, but {value!r}: leave out graphs without a class")
+                raise _without_target("class", graph, value)
     if values.dtype.kind == "f":
+        for graph in np.flatnonzero(np.isnan(values))[:1]:
+            raise _without_target("class", graph, float(values[graph]))
         check_array(values, ensure_2d=False, input_name="y")
     check_classification_targets(values)
     classes, numbers = np.unique(values, return_inverse=True)
@@ -113,9 +115,11 @@ def with_values(graphs: GraphSet, y: Any, estimator: str) -> GraphSet:
         return carried
     names = tuple(map(str, getattr(y, "columns", ())))
     values = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
-    if values.ndim == 1:  # of several values, some may be unknown
-        assert_all_finite(values, input_name="y")
     _check_length(graphs, values)
+    if values.ndim == 1:  # of several values, some may be unknown
+        for graph in np.flatnonzero(np.isnan(values))[:1]:
+            raise _without_target("value", graph, np.asarray(y, object)[graph])
+        assert_all_finite(values, input_name="y")
     for graph in np.flatnonzero((np.abs(values) > np.finfo(np.float32).max).reshape(len(values), -1).any(1))[:1]:
         raise GraphError(f"the target of graph {graph} is {values[graph]}, too large for single precision")
     return replace(graphs, y=values.astype(np.float32), classes=(), targets=names)
@@ -176,6 +180,10 @@ def _carried(graphs: GraphSet, estimator: str) -> GraphSet:
     if graphs.y is None:
         raise GraphError(f"{estimator} requires y to be passed, but the target y is None and the graphs carry none")
     return graphs
+
+
+def _without_target(kind: str, graph: int, value: Any) -> GraphError:
+    return GraphError(f"y has no {kind} for graph {graph}, but {value!r}: leave out graphs without a {kind}")
 
 
 def _check_length(graphs: GraphSet, values: NDArray) -> None:

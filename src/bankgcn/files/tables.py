@@ -134,10 +134,20 @@ def _filled_columns(row: Sequence[str]) -> int:
     return max((place for place, cell in enumerate(row, start=1) if cell.strip()), default=0)
 
 
+class _Lines:
+    """Ends rows by a line feed. The writer ends them by both characters, because it quotes cells with either then."""
+
+    def __init__(self, file: TextIO):
+        self.file = file
+
+    def write(self, row: str) -> None:
+        self.file.write(f"{row[:-2]}\n")
+
+
 def write_csv(file: BinaryIO, columns: Columns) -> None:
     """Write columns as CSV in UTF-8. Real numbers have as many digits as it takes to read them back unchanged."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    table = csv.writer(text, lineterminator="\n")
+    table = csv.writer(_Lines(text))
     table.writerow([name for name, _ in columns])
     table.writerows(zip(*(cells for _, cells in columns), strict=True))
     text.flush()

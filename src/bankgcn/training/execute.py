@@ -16,6 +16,7 @@ from bankgcn.files.tables import Columns
 from bankgcn.kernels.jit.switch import fused_for
 from bankgcn.nn import BankConv, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
+from bankgcn.tasks import LIKELY
 from bankgcn.training.assessment import constant_prediction
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.checkpoints import checkpoint_path
@@ -125,8 +126,10 @@ def _of_part(weights: NDArray[np.float64] | None, part: NDArray[np.int64]) -> ND
 
 def _protocol(run: PreparedRun) -> str:
     figure = "the smallest loss" if run.spec.train.select == "loss" else f"the best {run.task.scoring.label}"
-    one = "the threshold" if len(run.task.thresholds) == 1 else "the threshold of each label"
-    chosen = f"chose {one} with the largest MCC on them; " if run.task.thresholds else ""
+    thresholds = run.task.thresholds
+    one = "the threshold" if len(thresholds) == 1 else "the threshold of each label"
+    any_chosen = any(threshold != LIKELY for threshold in thresholds)
+    chosen = f"chose {one} with the largest MCC on them; " if any_chosen else ""
     return (
         f"selected the epoch with {figure} on the validation graphs; {chosen}scored the test graphs once, with its "
         "weights"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import optuna
+import torch
 from optuna.trial import Trial, TrialState
 
 from bankgcn.experiments.tuning.space import Parameter
@@ -60,9 +61,9 @@ class Trials:
     """
 
     def __init__(self, search: Search, load: Loader | None = None):
-        self.search = search
+        self.search, self.load = search, load or Loader(search.data_root)
         first = {row.name: row.choices[0] for row in search.parameters if row.choices}  # the usual ones may not fit
-        run = prepare(search.spec(first), load or Loader(search.data_root))
+        run = prepare(search.spec(first), self.load)
         self.graphs: PreparedRun = without_test_graphs(run)
         self.fingerprint = self.graphs.fingerprint
 
@@ -70,6 +71,17 @@ class Trials:
     def metric(self) -> Metric:
         """What validation scores are."""
         return self.graphs.task.scoring
+
+    def check_scores(self) -> None:
+        """Raise if no trial could be scored, because the validation graphs have one target only.
+
+        Raises:
+            ValueError: A constant prediction has no score on the validation graphs.
+        """
+        task, targets = self.graphs.task, self.graphs.graphs.y
+        assert targets is not None
+        valid = targets[self.graphs.split.valid]
+        _check_score(task.score(torch.zeros(len(valid), task.out_channels), valid), self.metric, len(valid))
 
     def run(self, study: optuna.Study, trial: Trial) -> None:
         """Run a trial, and tell the study its score; a poor trial is stopped early, by the pruner of the study."""

@@ -22,7 +22,7 @@ from bankgcn.report.page.filters import filter_figures
 from bankgcn.report.page.history import learning_figures
 from bankgcn.report.page.page import Facts, Page, Section, Tile
 from bankgcn.report.page.quality import quality_figures, target_table
-from bankgcn.tasks import Task
+from bankgcn.tasks import LIKELY, Task
 from bankgcn.training.assessment import Assessment, assess
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.model import TrainedModel
@@ -275,7 +275,7 @@ def _facts(evidence: RunEvidence) -> Iterator[Facts]:
             ("where the split comes from", record.split_from),
             ("why training ended", record.ended),
             ("temperature of the probabilities", f"{record.temperature:.3f}"),
-            ("threshold, chosen on the validation graphs", _thresholds(evidence.ensemble.task)),
+            _thresholds(evidence.ensemble.task),
             ("graphs (fingerprint)", record.fingerprint),
             ("split (hash)", record.split_hash),
             *(("note on the graphs", note) for note in record.notes),
@@ -291,12 +291,13 @@ def _facts(evidence: RunEvidence) -> Iterator[Facts]:
         yield Facts(title="Model", rows=tuple(_flat(model.config.to_dict())))
 
 
-def _thresholds(task: Task) -> str:
-    """From which probability on each label, or the second class, is decided; empty if no threshold was chosen."""
+def _thresholds(task: Task) -> tuple[str, str]:
+    """From which probability on each label, or the second class, is decided; an empty text if the largest decides."""
+    chosen = any(value != LIKELY for value in task.thresholds)
+    title = "threshold, chosen on the validation graphs" if chosen else "threshold"
     names = task.names[1:] if task.kind == "classes" else task.names
-    if not task.thresholds:
-        return ""
-    return ", ".join(f"{name}: {value:.4g}" for name, value in zip(names, task.thresholds, strict=True))
+    rows = zip(names, task.thresholds, strict=True) if task.thresholds else ()
+    return title, ", ".join(f"{name}: {value:.4g}" for name, value in rows)
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
