@@ -17,7 +17,7 @@ class Description:
         new: Graphs that the model predicts; by default those that it was trained with.
         quick: Whether it is part of ``--quick``.
         more: Whether to evaluate, embed and explain, too.
-        interrupt: Interrupt the training after this number of epochs, and resume it.
+        interrupt: Whether to interrupt the training after its first epoch, and resume it.
         environment: Variables, as ``NAME=value``.
         stdin: File that is standard input.
         dataset: File under ``$BANKGCN_DATA`` without which it is left out.
@@ -29,7 +29,7 @@ class Description:
     new: str = ""
     quick: bool = False
     more: bool = False
-    interrupt: int = 0
+    interrupt: bool = False
     environment: tuple[str, ...] = ()
     stdin: str = ""
     dataset: str = ""
@@ -90,7 +90,7 @@ DESCRIPTIONS = (
     Description("decay", "MUTAG --decay-patience 1 --decay-factor 0.5 --epochs 12 --patience 5 --learning-rate 0.05"),
     Description("two-threads", "MUTAG --threads 2", quick=True),
     Description("two-threads-gat", "ENZYMES --model gat --threads 2", dataset="TU/ENZYMES.zip"),
-    Description("resumed", "MUTAG --epochs 120 --patience 120 --hidden 32 --dropout 0.1", quick=True, interrupt=3),
+    Description("resumed", "MUTAG --epochs 120 --patience 120 --hidden 32 --dropout 0.1", quick=True, interrupt=True),
     # Other commands.
     Description(
         "compare",
