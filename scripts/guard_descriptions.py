@@ -53,7 +53,7 @@ DESCRIPTIONS = (
     Description(
         "labels-weighted", "labels.csv --target tox1,tox2,tox3 --model gcn --class-weight balanced --skip-missing"
     ),
-    Description("numbers-json", "numbers.jsonl --task values --scale standard --model sage"),
+    Description("numbers-json", "numbers.jsonl --task values --scale standard --model sage --ignore-weights"),
     # Readers.
     Description("csv", "classes.csv --target active", new="molecules.smi", quick=True),
     Description("csv-dirty", "dirty.csv --skip-unreadable --skip-missing --missing-words unknown --ignore-case"),
@@ -61,12 +61,12 @@ DESCRIPTIONS = (
     Description("smi", "molecules.smi --target active --features onehot", new="classes.csv"),
     Description("sdf", "classes.sdf --target active --model cheb", new="classes.sdf"),
     Description("parquet", "values.parquet --norm graph"),
-    Description("xlsx", "classes.xlsx --split scaffold"),
+    Description("xlsx", "classes.xlsx --split scaffold --ratios 6,2,2"),
     Description("stdin", "- --smiles smiles --target active", stdin="classes.csv", new="one.csv"),
     Description("jsonl", "graphs.jsonl --scale range", new="json", quick=True),
     Description("jsonl-directed", "directed.jsonl --symmetrise --ignore-weights --model gcn"),
     Description("json-array", "array.json --fill-missing 0 --readout max"),
-    Description("json-folder", "json --model gat --scale standard", new="graphs.jsonl"),
+    Description("json-folder", "json --model gat --scale standard --ignore-weights", new="graphs.jsonl"),
     Description("graphml", "graphml --projection mlp"),
     Description("gml", "gml --basis legendre"),
     Description("edge-tables", "tables --target kind --basis bernstein --no-shortcut"),
