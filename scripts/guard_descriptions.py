@@ -85,7 +85,7 @@ DESCRIPTIONS = (
     Description("one-fold", "MUTAG --folds 5 --fold 2 --seed 3"),
     Description("seeds", "MUTAG --seeds 0-1 --normalize after"),
     Description("parts", "parts.csv --target active --split-column part"),
-    Description("own-test", "classes.csv --target active --test molecules.smi --ratios 8,2 --split-seed 7"),
+    Description("own-test", "classes.csv --target active --test others.csv --ratios 8,2 --split-seed 7"),
     Description("few", "MUTAG --train-per-class 10 --select score --coherence mean --gamma 1 --learning-rate 0.01"),
     Description("decay", "MUTAG --decay-patience 1 --decay-factor 0.5 --epochs 12 --patience 5 --learning-rate 0.05"),
     Description("two-threads", "MUTAG --threads 2", quick=True),

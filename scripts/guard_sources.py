@@ -30,6 +30,8 @@ def write_sources(folder: Path) -> None:
         write(folder / name, documents)
     write_images(folder / "images")
     (folder / "one.csv").write_text("smiles\nCCO\n")
+    others = "".join(f"{'C' * length}{end},{'yes' if end == 'S' else 'no'}\n" for length in range(2, 9) for end in "SI")
+    (folder / "others.csv").write_text(f"smiles,active\n{others}")
 
 
 def molecules() -> Iterable[dict[str, Any]]:

@@ -16,7 +16,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 
 FEW = 2
-EPOCHS = {"NCI1": 10, "DD": 4}
+EPOCHS = {"NCI1": 40, "DD": 10}
 TURNS, STARTS = 5, 11
 
 _TIME_EPOCHS = """
@@ -54,8 +54,8 @@ def compare_speed(old: Path, new: Path) -> None:
     """Measure and print the seconds of both checkouts and their ratio."""
     root = Path(os.environ.get("BANKGCN_DATA") or "nowhere")
     with tempfile.TemporaryDirectory() as scratch:
-        folders = {checkout: Path(scratch) / name for checkout, name in ((old, "old"), (new, "new"))}
-        for checkout, folder in folders.items():
+        folders = [(old, Path(scratch) / "old"), (new, Path(scratch) / "new")]
+        for checkout, folder in folders:
             folder.mkdir()
             (folder / "one.csv").write_text("smiles\nCCO\n")
             (folder / "few.csv").write_text("smiles,active\n" + "".join(f"{'C' * n}O,{n % 2}\n" for n in range(1, 31)))
@@ -67,10 +67,10 @@ def compare_speed(old: Path, new: Path) -> None:
         _in_turns("predict one molecule", folders, TURNS, lambda c, f: _command(c, f, "predict", "model", "one.csv"))
 
 
-def _in_turns(name: str, folders: dict[Path, Path], turns: int, measure: Callable[[Path, Path], float]) -> None:
-    for checkout, folder in folders.items():
+def _in_turns(name: str, folders: list[tuple[Path, Path]], turns: int, measure: Callable[[Path, Path], float]) -> None:
+    for checkout, folder in folders:
         measure(checkout, folder)  # not counted: files that the system reads for the first time
-    rows = [[measure(checkout, folder) for checkout, folder in folders.items()] for _ in range(turns)]
+    rows = [[measure(checkout, folder) for checkout, folder in folders] for _ in range(turns)]
     old, new = (median(column) for column in zip(*rows, strict=True))
     ratio = median(second / first for first, second in rows)
     print(f"{name:22} old {old:.3f} s, new {new:.3f} s, ratio {ratio:.3f} ({turns} turns)", flush=True)
