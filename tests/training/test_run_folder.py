@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.files.errors import FileError
-from bankgcn.files.folder_lock import LOCK
+from bankgcn.files.locks import LOCK
 from bankgcn.training import TrainedModel
 from bankgcn.training.execute import execute
 from bankgcn.training.run_folder import RunFolder
