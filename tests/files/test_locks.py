@@ -76,9 +76,7 @@ def test_a_lock_file_without_a_name_is_held_by_an_unknown_process(tmp_path: Path
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no file systems without locks")
 @pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
-def test_a_file_system_without_locks_locks_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
-) -> None:
+def test_a_file_system_without_locks_locks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     def fail(descriptor: int, operation: int) -> None:
         raise OSError(code, os.strerror(code))
 

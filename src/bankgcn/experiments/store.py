@@ -13,8 +13,8 @@ from typing import Any
 
 from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
 from bankgcn.files.checksums import content_hash
-from bankgcn.files.locks import Claims
 from bankgcn.files.json_text import read_json
+from bankgcn.files.locks import Claims
 from bankgcn.training.record import OtherVersion, RunRecord
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -68,8 +67,3 @@ def hash_of_parts(parts: Iterable[bytes | memoryview]) -> str:
 def bytes_of(array: NDArray) -> memoryview:
     """The bytes of a contiguous array, without a copy."""
     return array.reshape(-1).view(np.uint8).data
-
-
-def crc32_of(array: NDArray) -> int:
-    """CRC-32 of the bytes of a contiguous array; several times as fast as SHA-256."""
-    return zlib.crc32(bytes_of(array))
