@@ -12,7 +12,7 @@ from hypothesis import given
 
 from bankgcn.data import GraphError, GraphSet
 from bankgcn.data.storage import KIND
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import read_arrays, write_arrays
 from random_sets import RandomSet, graph_sets
 

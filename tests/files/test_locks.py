@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.locks import LOCK, Claims, lock_folder
 
 HOLD = """

@@ -22,8 +22,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import load_source
 from bankgcn.data.splits import Split
 from bankgcn.data.storage import KIND
-from bankgcn.files.checksums import hash_of_parts
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError, hash_of_parts
 from bankgcn.files.tensors import load_tensors, save_tensors, write_arrays
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder

@@ -15,7 +15,7 @@ from torch import nn
 from bankgcn import BankConv, BankGCN
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.kernels.network.executor import train
 from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence

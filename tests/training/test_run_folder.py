@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.locks import LOCK
 from bankgcn.training import TrainedModel
 from bankgcn.training.execute import execute

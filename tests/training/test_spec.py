@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.files.checksums import content_hash
+from bankgcn.files.checked import content_hash
 from bankgcn.nn import CONVS
 from bankgcn.settings import Setting
 from bankgcn.training import ModelConfig, TrainConfig

@@ -15,8 +15,7 @@ from typing import Any
 
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
-from bankgcn.files.errors import FileError
-from bankgcn.files.regular import check_name
+from bankgcn.files.checked import FileError, check_name
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
 from bankgcn.training.setting_names import BANK_ONLY, PLACES, spec_of, with_setting_names

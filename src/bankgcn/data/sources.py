@@ -21,11 +21,10 @@ from bankgcn.data.readers import READERS
 from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.targets import Targets, TargetWords, TaskName
-from bankgcn.files.archives import Archive, check_archive, unpack
-from bankgcn.files.compression import UNSUPPORTED, plain_stem
+from bankgcn.files.archives import UNSUPPORTED, Archive, check_archive, plain_stem, unpack
+from bankgcn.files.checked import FileError
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
-from bankgcn.files.errors import FileError
 from bankgcn.files.tables import TextTable
 
 

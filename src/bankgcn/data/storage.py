@@ -10,7 +10,7 @@ import numpy as np
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.invariants import check_texts, check_values
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import read_arrays, write_arrays
 
 KIND = "set of graphs"

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 if TYPE_CHECKING:
     from filelock import FileLock

@@ -20,10 +20,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checksums import CURE, SHA256, bytes_of, hash_of_parts
-from bankgcn.files.errors import FileError
-from bankgcn.files.json_text import parse_json
-from bankgcn.files.regular import check_name, check_regular
+from bankgcn.files.checked import CURE, SHA256, FileError, check_name, check_regular, hash_of_parts, parse_json
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,7 +55,7 @@ class _Member(NamedTuple):
 
     @property
     def crc32(self) -> int:
-        return zlib.crc32(bytes_of(self.content))
+        return zlib.crc32(self.content.data)
 
 
 class _Description(NamedTuple):

@@ -7,7 +7,7 @@ import ipaddress
 import os
 from pathlib import Path
 
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.serve.errors import RequestError
 
 TOKEN_VARIABLE = "BANKGCN_TOKEN"

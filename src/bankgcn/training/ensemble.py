@@ -18,7 +18,7 @@ from bankgcn.data.duplicates import graph_hashes
 from bankgcn.data.features.refit import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import PARTS, Split
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.tasks import Task
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder

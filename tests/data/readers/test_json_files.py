@@ -10,7 +10,7 @@ import pytest
 
 from bankgcn.data.readers.json_files import read_json
 from bankgcn.data.readers.jsonlines import read_jsonlines
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 def document(element: str | None = "C", charge: float | None = 0.5, **metadata: Any) -> dict[str, Any]:

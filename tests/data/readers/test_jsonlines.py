@@ -19,7 +19,7 @@ from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_files import read_json
 from bankgcn.data.readers.jsonlines import read_jsonlines, read_schema, write_jsonlines
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from rdkit import Chem
 
 from bankgcn.data.readers.molecules import from_smiles
 from bankgcn.data.readers.sd_file import read_sd_file, sd_file_table
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 MOLECULES = {"ethanol": ("CCO", {"logp": "-0.1", "active": "no"}), "benzene": ("c1ccccc1", {"active": "yes"})}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.data.readers.smiles_file import read_smiles_file, smiles_file_table
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 @pytest.fixture

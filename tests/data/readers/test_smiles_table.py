@@ -15,7 +15,7 @@ from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.features.atoms import ATOM_FEATURES
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.smiles_table import read_smiles_table
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.tasks import kind_of
 
 pytest.importorskip("rdkit")

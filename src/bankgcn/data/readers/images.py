@@ -22,7 +22,7 @@ from bankgcn.data.readers.policy import Policy, Skipped, check_policy
 from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.targets import Target, TargetError, Targets, TaskName, encode_targets
 from bankgcn.extras import require
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 if TYPE_CHECKING:
     from torch import Tensor

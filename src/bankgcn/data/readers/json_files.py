@@ -16,7 +16,7 @@ from bankgcn.data.readers.jsonlines import expected_schema
 from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import Targets, TargetWords, TaskName
-from bankgcn.files.compression import plain_stem
+from bankgcn.files.archives import plain_stem
 
 
 def read_json(

@@ -19,7 +19,7 @@ from bankgcn.data.readers.json_targets import encode, with_target
 from bankgcn.data.readers.node_link import NodeLinkGraph
 from bankgcn.data.readers.policy import Policy, Skipped, check_policy
 from bankgcn.data.targets import Targets, TargetWords, TaskName, class_name_notes, scalar
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 OPTIONS = (
     "schema",

@@ -8,7 +8,7 @@ from typing import Any
 from bankgcn.data.readers.json_entries import Entry, PlacedGraph
 from bankgcn.data.readers.policy import Policy
 from bankgcn.data.targets import TargetError, Targets, TargetWords, TaskName, encode_targets, is_unknown
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 def with_target(

@@ -20,8 +20,8 @@ from bankgcn.data.readers.json_targets import known_targets
 from bankgcn.data.readers.policy import Policy, Skipped
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.targets import Targets, TargetWords, TaskName
+from bankgcn.files.archives import plain_stem
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.compression import plain_stem
 
 
 def read_jsonlines(

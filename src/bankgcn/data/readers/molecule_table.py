@@ -22,8 +22,8 @@ from bankgcn.data.targets import (
     scalar,
     with_decimal_points,
 )
-from bankgcn.files.compression import plain_stem
-from bankgcn.files.errors import FileError
+from bankgcn.files.archives import plain_stem
+from bankgcn.files.checked import FileError
 from bankgcn.files.tables import TextTable
 
 SHOWN = 5  # columns that a note lists

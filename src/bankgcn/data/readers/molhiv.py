@@ -20,8 +20,8 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.molecules import Features, expected_features
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.splits import Split
-from bankgcn.files.errors import FileError
-from bankgcn.files.numbers import parse_table
+from bankgcn.files.checked import FileError
+from bankgcn.files.tables import parse_table
 
 MAX_BYTES = 1 << 30  # unpacked; the largest file of molhiv has 20 MB
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Literal, get_args
 
 from bankgcn.choices import pick
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 SHOWN = 5  # reasons that an error lists
 CHARACTERS = 160  # of a reason in a note

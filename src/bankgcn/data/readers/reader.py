@@ -10,7 +10,7 @@ from typing import Any
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
 from bankgcn.data.targets import Targets, TargetWords, TaskName
-from bankgcn.files.compression import plain_ending
+from bankgcn.files.archives import plain_ending
 from bankgcn.files.tables import TextTable
 
 Progress = Callable[[int, int], None]  # graphs read so far, graphs in all

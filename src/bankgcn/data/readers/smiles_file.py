@@ -18,8 +18,8 @@ from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.readers.smiles_table import SMILES_NAMES, is_smiles_name, with_smiles
 from bankgcn.data.targets import TaskName
-from bankgcn.files.compression import open_plain
-from bankgcn.files.errors import FileError
+from bankgcn.files.archives import open_plain
+from bankgcn.files.checked import FileError
 from bankgcn.files.tables import TextTable
 
 

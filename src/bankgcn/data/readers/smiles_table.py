@@ -14,7 +14,7 @@ from bankgcn.data.readers.policy import Policy
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.readers.table_formats import TABLE_FORMATS, open_table
 from bankgcn.data.targets import TaskName
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.tables import TextTable
 
 SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "smi", "mol")

@@ -21,7 +21,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.readers.tu_files import TUFiles, has_tu_files
 from bankgcn.data.targets import TargetError, Targets, TaskName, encode_targets
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 __all__ = ["TUFeatures", "read_tu"]
 
