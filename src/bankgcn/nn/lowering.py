@@ -66,7 +66,7 @@ def _program(
 ) -> Program | None:
     from bankgcn.kernels.network.builder import Builder
     from bankgcn.kernels.network.program import Operator
-    from bankgcn.kernels.network.slots import Unsupported
+    from bankgcn.kernels.network.tape import Unsupported
 
     shapes: dict[Hashable, tuple[int, ...]] = {parameter: tuple(parameter.shape) for parameter in net.parameters()}
     dtype = np.dtype(str(net.predict.weight.dtype).removeprefix("torch."))
