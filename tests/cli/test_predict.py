@@ -463,7 +463,7 @@ def test_weighted_graphs_are_refused_by_a_model_that_takes_no_weights(command: C
             ["predict", "begun", "MUTAG"],
             "begun: has no trained model: its run is not finished: bankgcn train --out begun",
         ),
-        (["predict", "damaged", "MUTAG"], "damaged/model.safetensors: cannot be read as safetensors"),
+        (["predict", "damaged", "MUTAG"], "damaged/model.safetensors: is not a file of weights saved by bankgcn"),
         (["predict", "runs/one", "digits"], "but digits has intensities of pixels"),
         (["predict", "runs/one", "MUTAG", "--part", "tset"], "unknown part 'tset'.*did you mean 'test'"),
         (["predict", "runs/one", "new.graphs", "--part", "test"], "split.json: is a split of the graphs"),
