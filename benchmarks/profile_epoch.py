@@ -25,7 +25,7 @@ from bankgcn.bench import case_named
 from bankgcn.bench.ours import OurTraining
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import use_kernels
-from bankgcn.kernels.network.blocks import block_end
+from bankgcn.kernels.network.collate import block_end
 from bankgcn.kernels.network.executor import _Call, _run, readouts, train
 from bankgcn.kernels.ops import block_table as entry
 from bankgcn.training.objective import collate_for, program_for

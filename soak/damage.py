@@ -28,9 +28,8 @@ from bankgcn.cli.settings import Settings
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
 from bankgcn.experiments.store import Store
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.files.tensors import load_tensors
-from bankgcn.files.toml_file import read_toml, write_toml
 from bankgcn.training.execute import execute
 from bankgcn.training.fitting import fit
 from bankgcn.training.model import TrainedModel

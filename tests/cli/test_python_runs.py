@@ -13,7 +13,7 @@ import pytest
 import bankgcn
 from bankgcn import BankGCNClassifier
 from bankgcn.cli.settings import Settings
-from bankgcn.files.toml_file import read_toml
+from bankgcn.files.checked import read_toml
 from bankgcn.training.run_folder import RunFolder
 
 Command = Callable[..., tuple[int, str, str]]

@@ -9,8 +9,7 @@ import pytest
 from bankgcn.cli.settings import DEFAULTS, Settings, translate_option_names
 from bankgcn.cli.tune_folder import TuneFolder
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
-from bankgcn.files.errors import FileError
-from bankgcn.files.toml_file import read_toml, write_toml
+from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.spec import RunSpec

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.files.toml_file import read_toml
+from bankgcn.files.checked import read_toml
 
 Command = Callable[..., tuple[int, str, str]]
 

@@ -14,7 +14,7 @@ import pytest
 from bankgcn.data import cache
 from bankgcn.data.cache import cache_folder, cached, data_roots
 from bankgcn.data.graphs import GraphSet
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 LONG_AGO = time.time() - 1000
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import oracles
 from bankgcn import GraphShift
 from bankgcn.data import GraphError, GraphSet, edges
-from bankgcn.files.arrays import read_arrays, write_arrays
+from bankgcn.data.storage import KIND
+from bankgcn.files.tensors import read_arrays, write_arrays
 from random_sets import RandomSet, graph_sets
 
 NO_EDGES = np.zeros((2, 0), np.int64)
@@ -151,9 +152,9 @@ def test_names_of_targets_travel_with_the_set(tmp_path: Path) -> None:
 
 def test_a_saved_set_without_names_of_targets_still_loads(tmp_path: Path) -> None:
     GraphSet.from_edges([1, 1], NO_EDGES, y=[0.5, 1]).save(tmp_path / "set")
-    members, arrays = read_arrays(tmp_path / "set")
+    members, arrays = read_arrays(tmp_path / "set", KIND)
     del members["targets"]
-    write_arrays(tmp_path / "set", members, arrays)
+    write_arrays(tmp_path / "set", KIND, members, arrays)
     assert GraphSet.load(tmp_path / "set").targets == ()
 
 

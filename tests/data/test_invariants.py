@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 
 from bankgcn.data import GraphError, GraphSet
-from bankgcn.files.arrays import read_arrays, write_arrays
-from bankgcn.files.errors import FileError
+from bankgcn.data.storage import KIND
+from bankgcn.files.checked import FileError
+from bankgcn.files.tensors import read_arrays, write_arrays
 from random_sets import RandomSet, graph_sets
 
 
@@ -108,10 +109,10 @@ IN_FILES = {name: case for name, case in WRONG.items() if name != "widths withou
 @pytest.mark.parametrize(("changes", "message"), IN_FILES.values(), ids=IN_FILES)
 def test_a_file_with_such_arrays_is_refused_by_name(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     a_set().save(tmp_path / "set")
-    fields, arrays = read_arrays(tmp_path / "set")
+    fields, arrays = read_arrays(tmp_path / "set", KIND)
     for name, value in changes.items():
         (arrays if isinstance(value, np.ndarray) else fields)[name] = value
-    write_arrays(tmp_path / "set", fields, arrays)  # with checksums that are right
+    write_arrays(tmp_path / "set", KIND, fields, arrays)  # with checksums that are right
     with pytest.raises(FileError, match=f"set: holds no set of graphs \\({message}"):
         GraphSet.load(tmp_path / "set", verify=True)
 

@@ -18,8 +18,8 @@ from bankgcn.data.readers.json_graphs import write_jsonlines
 from bankgcn.data.sources import Source, fetch_dataset, find_dataset, find_source, load_source
 from bankgcn.data.splits import random_split
 from bankgcn.files.archives import Archive
+from bankgcn.files.checked import FileError
 from bankgcn.files.downloads import FetchError
-from bankgcn.files.errors import FileError
 
 FILES = {
     "A": "1, 2\n2, 1\n3, 4\n4, 3\n",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bankgcn.data import GraphError
 from bankgcn.data.splits import Split, limit_training, random_split, split_targets, stratified_split
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 LABELS = st.lists(st.integers(0, 5), max_size=120).map(lambda labels: np.array(labels, np.int64))
 RATIOS = st.sampled_from([(8, 1, 1), (0.8, 0.1, 0.1), (6, 2, 2), (1, 1, 1), (9, 1, 0), (7, 0, 3)])

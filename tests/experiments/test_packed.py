@@ -12,8 +12,7 @@ import pytest
 from bankgcn.experiments import RunRecord, RunSpec
 from bankgcn.experiments.packed import compact, is_packed, pack, read_packed
 from bankgcn.experiments.paper.tables import TABLE_1, figure3
-from bankgcn.files.checksums import content_hash
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError, content_hash
 from fake_records import fake_record
 
 CONFIGS = TABLE_1.restricted(datasets=["MUTAG", "NCI1"], models=["gcn", "bank-K2-s8"], runs=2).configs()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments import RunRecord, RunSpec, Store
-from bankgcn.files.checksums import content_hash
+from bankgcn.files.checked import content_hash
 from bankgcn.training.record import OtherVersion
 
 WRITTEN_BY_0_1_0 = Path(__file__).parents[1] / "records_v010" / "store"

@@ -16,7 +16,7 @@ from bankgcn.explain.explanation import METHODS, evidence
 from bankgcn.explain.symmetry import node_classes
 from bankgcn.explain.tables import explanation_columns, explanation_json, explanation_rows
 from bankgcn.kernels import use_kernels
-from bankgcn.nn.trace import LayerTrace, trace
+from bankgcn.nn.network import LayerTrace, trace
 from bankgcn.tasks import Task
 from bankgcn.training.model import ModelConfig, TrainedModel
 from bankgcn.training.objective import network_inputs

@@ -10,7 +10,7 @@ import pytest
 
 from bankgcn.files import archives as archive
 from bankgcn.files.archives import Archive, Folder, unpack
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.files.atomic import atomic_write, remove_unfinished
+from bankgcn.files.atomic import atomic_write, files_of, remove_unfinished, visible
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders, and links need a privilege")
 
@@ -174,3 +174,12 @@ def test_the_longest_names_are_written_and_what_a_killed_process_left_of_them_is
     with atomic_write(tmp_path / name) as file:
         file.write(b"2")
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_files_have_the_ending_in_any_case_and_no_dot_at_the_start(tmp_path: Path) -> None:
+    for name in ("a.json", "b.JSON", ".c.json", "d.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "e.json").mkdir()
+    (tmp_path / "f.json").symlink_to("absent")
+    assert sorted(path.name for path in visible(tmp_path)) == ["a.json", "b.JSON", "d.txt", "e.json", "f.json"]
+    assert sorted(path.name for path in files_of(tmp_path, (".json",))) == ["a.json", "b.JSON", "f.json"]

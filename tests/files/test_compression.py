@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.files.archives import RATIO_MATTERS_FROM
-from bankgcn.files.compression import open_plain, plain_ending, plain_stem
-from bankgcn.files.errors import FileError
+from bankgcn.files.archives import RATIO_MATTERS_FROM, open_plain, plain_ending, plain_stem
+from bankgcn.files.checked import FileError
 from bankgcn.files.tables import read_table
 
 CONTENT = b"smiles,y\nCCO,1\n"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.files import numbers
-from bankgcn.files.errors import FileError
-from bankgcn.files.numbers import parse_table
+from bankgcn.files import tables
+from bankgcn.files.checked import FileError
+from bankgcn.files.tables import parse_table
 
 TABLE = Path("table.txt")
 
@@ -30,7 +30,7 @@ def test_floats_come_back_exactly(values: list[float]) -> None:
 
 
 def test_blocks_join_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbers, "BLOCK_LINES", 3)
+    monkeypatch.setattr(tables, "BLOCK_LINES", 3)
     rows = [[i, -i] for i in range(10)]
     text = "".join(f"{a},{b}\n" for a, b in rows).encode()
     assert parse_table(text, TABLE, np.int64).tolist() == rows

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.tables import TextTable, read_table, write_csv
 
 

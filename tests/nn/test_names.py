@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bankgcn.nn import names
-from bankgcn.nn.activation import ACTIVATIONS
+from bankgcn.nn.activation import ACTIVATIONS, NORMS
 from bankgcn.nn.bank_conv import INITIAL_ALPHA
 from bankgcn.nn.network import REDUCTIONS
-from bankgcn.nn.norms import NORMS
 from bankgcn.nn.pooling import POOLINGS
 from bankgcn.nn.readout import READOUT_PARTS
 from bankgcn.spectral.basis import BASES

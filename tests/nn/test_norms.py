@@ -9,7 +9,7 @@ from torch import nn
 from torch_geometric.nn import GraphNorm as PyGGraphNorm
 
 from bankgcn.nn import NORMS, GraphNorm
-from bankgcn.nn.norms import l2_norm
+from bankgcn.nn.activation import l2_norm
 from strategies import signals
 
 BATCH = torch.tensor([0, 0, 0, 2, 2, 3, 0])  # graph 1 has no nodes, graph 3 has one; the order is mixed

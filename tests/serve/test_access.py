@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.serve.access import Access, check_address, is_loopback, read_token
 from bankgcn.serve.errors import RequestError
 from bankgcn.serve.limits import Limits

@@ -8,7 +8,6 @@ import pickle
 import resource
 import struct
 import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import save_file
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import load_source
 from bankgcn.data.splits import Split
-from bankgcn.files.arrays import write_arrays
-from bankgcn.files.container import MAGIC, PREFIX
-from bankgcn.files.errors import FileError
-from bankgcn.files.tensors import load_tensors, save_tensors
+from bankgcn.data.storage import KIND
+from bankgcn.files.checked import FileError, hash_of_parts
+from bankgcn.files.tensors import load_tensors, save_tensors, write_arrays
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
 from damage import MEMORY, Kind, make_files, run_trials
@@ -53,16 +52,15 @@ def test_damage_is_found_or_harmless(kind: str, files: dict[str, Kind], tmp_path
     assert outcomes["refused"] > TRIALS // 2
 
 
-def test_models_and_records_of_version_0_1_0_have_no_checksum_and_are_read() -> None:
+def test_records_of_version_0_1_0_have_no_checksum_and_are_read() -> None:
     folder = RunFolder(V010)
-    assert TrainedModel.load(folder.model).task.names
     assert folder.read_record().status == "finished"
     assert len(folder.read_history()) == 2
 
 
 def test_a_model_whose_checksum_is_removed_is_refused(files: dict[str, Kind], tmp_path: Path) -> None:
     tensors, values = load_tensors(files["model"].path)
-    header = json.dumps({"format": 2, "values": values})
+    header = json.dumps({"format": 3, "kind": "file of weights", "fields": values, "arrays": {}})
     save_file({name: tensor.clone() for name, tensor in tensors.items()}, tmp_path / "model", {"bankgcn": header})
     with pytest.raises(FileError, match="model: is damaged: its metadata are not those of bankgcn .*sha256"):
         TrainedModel.load(tmp_path / "model")
@@ -103,32 +101,52 @@ def test_weights_that_are_not_finite_are_refused(files: dict[str, Kind], tmp_pat
         TrainedModel.load(tmp_path / "model")
 
 
-def container(header: dict[str, Any], data: bytes = b"") -> bytes:
-    """A file as version 0.1.0 wrote it."""
-    text = json.dumps(header).encode()
-    start = PREFIX.pack(MAGIC, 1, zlib.crc32(text), len(text)) + text
-    return start + bytes(-len(start) % 64) + data
-
-
 @pytest.mark.parametrize(
     "member",
     [
-        {"dtype": "int64", "shape": [10**9], "offset": 0, "crc32": 0},
-        {"dtype": "int64", "shape": [-1], "offset": 0, "crc32": 0},
-        {"dtype": "int64", "shape": [1], "offset": -8, "crc32": 0},
-        {"dtype": "int64", "shape": [2**62, 4], "offset": 0, "crc32": 0},
-        {"dtype": "O", "shape": [1], "offset": 0, "crc32": 0},
-        {"dtype": "nonsense", "shape": [1], "offset": 0, "crc32": 0},
-        {"dtype": "int64", "shape": "x", "offset": 0, "crc32": 0},
+        {"dtype": "I64", "shape": [10**9], "data_offsets": [0, 8]},
+        {"dtype": "I64", "shape": [10**9], "data_offsets": [0, 8 * 10**9]},
+        {"dtype": "I64", "shape": [-1], "data_offsets": [0, 8]},
+        {"dtype": "I64", "shape": [1], "data_offsets": [-8, 0]},
+        {"dtype": "I64", "shape": [1], "data_offsets": [8, 16]},
+        {"dtype": "I64", "shape": [2**62, 4], "data_offsets": [0, 8]},
+        {"dtype": "O", "shape": [1], "data_offsets": [0, 8]},
+        {"dtype": "F8_E4M3", "shape": [8], "data_offsets": [0, 8]},
+        {"dtype": "I64", "shape": "x", "data_offsets": [0, 8]},
         {},
         [],
     ],
 )
-def test_an_old_set_that_claims_what_it_does_not_hold_is_refused(member: Any, tmp_path: Path) -> None:
-    (tmp_path / "set").write_bytes(container({"bytes": 0, "fields": {}, "arrays": {"node_ptr": member}}, bytes(64)))
+def test_a_set_that_claims_what_it_does_not_hold_is_refused(member: Any, tmp_path: Path) -> None:
+    header = json.dumps({"node_ptr": member}).encode()
+    (tmp_path / "set").write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
     for verify in (False, True):
-        with pytest.raises(FileError, match="set: is damaged: "):
+        with pytest.raises(FileError, match="set: cannot be read as safetensors: it is cut short, damaged or"):
             GraphSet.load(tmp_path / "set", verify)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"fields": 3},
+        {"arrays": []},
+        {"arrays": {"node_ptr": 1}},
+        {"arrays": {}},
+        {"arrays": {"node_ptr": ["int32", [2], 0]}},
+        {"arrays": {"node_ptr": ["int64", [1], 0]}},
+        {"arrays": {"node_ptr": ["int64", [2], 0]}},
+        {"arrays": {"node_ptr": ["int64", [2], None]}},
+        {"kind": 5},
+        {"format": "3"},
+        {"format": True},
+    ],
+)
+def test_a_set_whose_description_is_wrong_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:
+    content = {"format": 3, "kind": KIND, "fields": {}, "arrays": {}} | wrong
+    text = json.dumps(content | {"sha256": hash_of_parts([json.dumps(content).encode()])})
+    save_arrays({"node_ptr": np.array([0, 2])}, tmp_path / "set", {"bankgcn": text})
+    with pytest.raises(FileError, match="set: is (damaged: |a 5, not a set of graphs)"):
+        GraphSet.load(tmp_path / "set")
 
 
 def arrays(**changes: Any) -> dict[str, Any]:
@@ -172,7 +190,7 @@ def arrays(**changes: Any) -> dict[str, Any]:
 def test_a_set_whose_arrays_contradict_each_other_is_refused(
     changes: dict[str, Any], fields: dict[str, Any], tmp_path: Path
 ) -> None:
-    write_arrays(tmp_path / "set", fields, arrays(**changes))
+    write_arrays(tmp_path / "set", KIND, fields, arrays(**changes))
     with pytest.raises(FileError, match=r"set: (holds no set of graphs|is damaged)"):
         GraphSet.load(tmp_path / "set")
 

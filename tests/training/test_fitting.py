@@ -15,7 +15,7 @@ from torch import nn
 from bankgcn import BankConv, BankGCN
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.kernels.network.executor import train
 from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
@@ -322,7 +322,7 @@ def test_damaged_foreign_and_newer_checkpoints_are_named(tmp_path: Path, monkeyp
     with pytest.raises(FileError, match=r"c\.safetensors: cannot be read"):
         load_tensors(path)
     path.write_bytes(b"not at all")
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match="is not a file of weights saved by bankgcn"):
         load_tensors(path)
     monkeypatch.setattr("bankgcn.files.tensors.FORMAT", 99)
     save_tensors(path, {"a": torch.ones(3)}, {})

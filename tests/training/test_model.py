@@ -15,7 +15,7 @@ from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.convert import from_networkx
 from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import save_tensors
 from bankgcn.nn import CONVS
 from bankgcn.tasks import Task

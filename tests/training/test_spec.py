@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bankgcn.data.options import ReadOptions
-from bankgcn.files.checksums import content_hash
+from bankgcn.files.checked import content_hash
 from bankgcn.nn import CONVS
 from bankgcn.settings import Setting
 from bankgcn.training import ModelConfig, TrainConfig

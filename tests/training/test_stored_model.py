@@ -20,7 +20,7 @@ from bankgcn.data.convert import from_networkx
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import random_split
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.predictor import Predictor
 from bankgcn.tasks import Task

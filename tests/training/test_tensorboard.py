@@ -12,7 +12,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from typer.testing import CliRunner
 
 from bankgcn.cli import app
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.training import Epoch
 from bankgcn.training.tensorboard import FIELD_OF_TAG, TensorBoardLog
 

@@ -151,8 +151,7 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
     free = [] if settings[GRAPHS] else [name for name in ("metric", "threshold") if name not in settings.given]
     chosen = choose_by_data(run, free)
     settings = settings.with_(**chosen)
-    with translate_option_names():
-        show_graphs(prepare(next(iter(settings.specs.values())), load) if chosen else run)
+    show_graphs(prepare(next(iter(settings.specs.values())), load) if chosen else run)
     if not len(run.split.test):
         raise ValueError("the split leaves no test graphs, so that models cannot be compared (--ratios)")
     settings = settings.with_(**{GRAPHS: run.fingerprint})

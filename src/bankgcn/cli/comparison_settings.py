@@ -16,8 +16,7 @@ from bankgcn.cli.stored import read_records
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.comparison import comparison_table
 from bankgcn.experiments.paper.layout import Grid, Table
-from bankgcn.files.errors import FileError
-from bankgcn.files.toml_file import read_toml, write_toml
+from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
 from bankgcn.training.setting_names import PLACES, settings_of_run

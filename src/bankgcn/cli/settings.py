@@ -15,7 +15,7 @@ from typing import Any
 from bankgcn.choices import pick
 from bankgcn.cli.standard_input import STANDARD_INPUT
 from bankgcn.data.catalog import CATALOG, catalog_name
-from bankgcn.files.regular import check_name
+from bankgcn.files.checked import check_name
 from bankgcn.messages import Message, Option
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain

@@ -8,8 +8,8 @@ import re
 import sys
 
 from bankgcn.data.cache import cache_folder
+from bankgcn.files.archives import LARGEST
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.compression import LARGEST
 
 STANDARD_INPUT = "-"
 FROM_STANDARD_INPUT = "'-' is standard input."

@@ -15,8 +15,7 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import read_input
 from bankgcn.cli.settings import DATA_ROOT, Settings
 from bankgcn.cli.train_one import RUNS, train_one
-from bankgcn.files.errors import FileError
-from bankgcn.files.toml_file import read_toml
+from bankgcn.files.checked import FileError, read_toml
 from bankgcn.metrics import METRICS
 from bankgcn.settings import Plain
 from bankgcn.training.ensemble import Ensemble

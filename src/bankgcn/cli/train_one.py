@@ -15,8 +15,7 @@ from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.run_report import choose_by_data, show_start
 from bankgcn.cli.settings import DATA_ROOT, Settings
 from bankgcn.data.splits import Split
-from bankgcn.files.errors import FileError
-from bankgcn.files.toml_file import read_toml, write_toml
+from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.settings import Plain
 from bankgcn.training.execute import execute
 from bankgcn.training.parallel import ProcessGroup

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from bankgcn.cli.settings import DATA_ROOT, DEFAULTS, SOURCE, Settings
 from bankgcn.experiments.tuning.space import SPACE
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.files.tables import Columns, write_csv
-from bankgcn.files.toml_file import read_toml, write_toml
 from bankgcn.settings import Plain
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.lazy import lazy_names
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from platformdirs import user_cache_path
 
 import bankgcn
 from bankgcn.files.atomic import SHARED_AGE, remove_unfinished
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet

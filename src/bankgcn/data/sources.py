@@ -24,11 +24,10 @@ from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
 from bankgcn.data.targets import GraphTable
 from bankgcn.data.weights import without_weights
-from bankgcn.files.archives import Archive, check_archive, unpack
-from bankgcn.files.compression import UNSUPPORTED, plain_stem
+from bankgcn.files.archives import UNSUPPORTED, Archive, check_archive, plain_stem, unpack
+from bankgcn.files.checked import FileError
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
-from bankgcn.files.errors import FileError
 from bankgcn.messages import Message, Option
 
 FOR_ALL = ("ignore_weights", "scale")

@@ -17,9 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from bankgcn.data.checks import as_array
 from bankgcn.data.errors import GraphError
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checksums import CURE, with_checksum, without_checksum
-from bankgcn.files.errors import FileError
-from bankgcn.files.json_text import read_json
+from bankgcn.files.checked import CURE, FileError, read_json, with_checksum, without_checksum
 
 PARTS = ("train", "valid", "test")
 FORMAT = "bankgcn split 1"

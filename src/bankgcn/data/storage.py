@@ -1,4 +1,4 @@
-"""Sets of graphs in safetensors files; see :mod:`bankgcn.files.arrays` for the layout."""
+"""Sets of graphs in safetensors files; see :mod:`bankgcn.files.tensors` for the layout."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.invariants import check_texts, check_values
-from bankgcn.files.arrays import read_arrays, write_arrays
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
+from bankgcn.files.tensors import read_arrays, write_arrays
 
-_RENAMED = {"entry_ptr": "edge_ptr", "recipe": "feature_spec"}  # names of fields in files that version 0.1.0 wrote
+KIND = "set of graphs"
 
 
 def save_set(graphs: GraphSet, path: str | os.PathLike[str]) -> None:
@@ -21,9 +21,7 @@ def save_set(graphs: GraphSet, path: str | os.PathLike[str]) -> None:
     members = {member.name: getattr(graphs, member.name) for member in fields(graphs)}
     arrays = {name: value for name, value in members.items() if isinstance(value, np.ndarray)}
     rest = {name: value for name, value in members.items() if name not in arrays}
-    if graphs.ids is None:
-        del rest["ids"]  # earlier versions read sets without ids
-    write_arrays(path, {**rest, "fingerprint": graphs.fingerprint}, arrays)
+    write_arrays(path, KIND, {**rest, "fingerprint": graphs.fingerprint}, arrays)
 
 
 def load_set(path: str | os.PathLike[str], verify: bool = True) -> GraphSet:
@@ -37,13 +35,13 @@ def load_set(path: str | os.PathLike[str], verify: bool = True) -> GraphSet:
             Without it, a changed attribute or edge weight is not noticed.
 
     Raises:
-        FileError: The file is of another kind, of a newer format, cut short or damaged, or its arrays contradict each
+        FileError: The file is of another kind, of another format, cut short or damaged, or its arrays contradict each
             other.
     """
-    rest, arrays = read_arrays(path, verify)
+    rest, arrays = read_arrays(path, KIND, verify)
     stored_fingerprint = rest.pop("fingerprint", None)
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in rest.items()} | arrays
-    members: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in values.items()}
+    members: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in rest.items()}
+    members |= arrays
     try:
         members["skipped"] = tuple(map(tuple, members.get("skipped", ())))
         loaded = GraphSet(**members)

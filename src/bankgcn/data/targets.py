@@ -15,7 +15,7 @@ from typing import Any
 from bankgcn.data.errors import GraphError
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.target_values import TargetError, Targets, TargetWords, encode_targets, scalar, with_decimal_points
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.tables import TextTable
 from bankgcn.messages import Message, Option, advise
 

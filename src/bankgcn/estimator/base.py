@@ -27,8 +27,7 @@ from bankgcn.data.splits import PARTS, Split
 from bankgcn.data.weights import without_weights
 from bankgcn.estimator.parameters import AUTO, NO_SETTINGS, RunParameters
 from bankgcn.estimator.targets import validation_split
-from bankgcn.files.errors import FileError
-from bankgcn.files.toml_file import write_toml
+from bankgcn.files.checked import FileError, write_toml
 from bankgcn.messages import Message, Spelling, message_of, parameter
 from bankgcn.predictor import Predictor
 from bankgcn.settings import plain_value

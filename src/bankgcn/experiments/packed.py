@@ -18,10 +18,7 @@ from bankgcn.experiments.paper.layout import DRAWN
 from bankgcn.experiments.paper.settings import PLACES
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checksums import content_hash
-from bankgcn.files.errors import FileError
-from bankgcn.files.json_text import parse_json
-from bankgcn.files.regular import MAX_TABLE_BYTES, read_regular
+from bankgcn.files.checked import MAX_TABLE_BYTES, FileError, content_hash, parse_json, read_regular
 from bankgcn.training.record import RunRecord
 
 HASH_DIGITS = 20

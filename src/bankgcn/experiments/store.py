@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
-from bankgcn.files.checksums import content_hash
-from bankgcn.files.folder_lock import Claims
-from bankgcn.files.json_text import read_json
+from bankgcn.files.checked import content_hash, read_json
+from bankgcn.files.locks import Claims
 from bankgcn.training.record import OtherVersion, RunRecord
 
 

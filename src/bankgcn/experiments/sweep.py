@@ -12,7 +12,7 @@ from pathlib import Path
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
 from bankgcn.experiments.store import Store
-from bankgcn.files.folder_lock import Claims
+from bankgcn.files.locks import Claims
 from bankgcn.training.checkpoints import remove_checkpoints
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec

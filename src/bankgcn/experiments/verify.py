@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from bankgcn.choices import pick
-from bankgcn.files.errors import FileError
-from bankgcn.files.json_text import read_json
+from bankgcn.files.checked import FileError, read_json
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 

@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from bankgcn.nn.network import GraphNetwork
-from bankgcn.nn.trace import LayerTrace
+from bankgcn.nn.network import GraphNetwork, LayerTrace
 
 TIE = 1e-5
 """Values tie with a maximum that lie below it by less than this part of the layer's largest absolute value.

@@ -12,7 +12,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.explain.exact import TIE, frequency_contributions, is_exact, node_contributions
 from bankgcn.explain.occlusion import logits_of_graph, occlude_bands, occlude_nodes
 from bankgcn.explain.symmetry import node_classes, share_equally
-from bankgcn.nn.trace import LayerTrace, trace
+from bankgcn.nn.network import LayerTrace, trace
 from bankgcn.spectral.fourier import Spectrum
 from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import Task

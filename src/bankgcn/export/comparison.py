@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.nn.atom_encoder import AtomEncoder
+from bankgcn.nn.layers import AtomEncoder
 from bankgcn.training.evaluation import predict_logits
 from bankgcn.training.model import TrainedModel
 

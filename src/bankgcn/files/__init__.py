@@ -1,1 +1,1 @@
-"""Files of any content: atomic writes, archives, downloads, tables, array and tensor files. Nothing about graphs."""
+"""Files of any content: atomic writes, checked reading, locks, archives, downloads, tables, tensors; no graphs."""

@@ -1,4 +1,4 @@
-"""Atomic writes: a file is either complete or absent."""
+"""Atomic writes: a file is either complete or absent. And what is in a folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import socket
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -122,3 +122,13 @@ def _is_alive(process: int) -> bool:
     except PermissionError:
         pass  # it runs, as another user
     return True
+
+
+def visible(folder: Path) -> Iterator[Path]:
+    """The entries of a folder whose names do not start with a dot, which macOS and notebooks add."""
+    return (path for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def files_of(folder: Path, suffixes: Collection[str]) -> Iterator[Path]:
+    """The visible files with one of these endings, in lower or upper case; also a broken link, which cannot be read."""
+    return (path for path in visible(folder) if path.suffix.lower() in suffixes and not path.is_dir())

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 import bankgcn
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all if the server says
 

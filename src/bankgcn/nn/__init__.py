@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 from bankgcn.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from bankgcn.nn.atom_encoder import AtomEncoder
-    from bankgcn.nn.bank_conv import BankConv
+    from bankgcn.nn.activation import NORMS, GraphNorm
+    from bankgcn.nn.bank_conv import BankConv, mutual_coherence
     from bankgcn.nn.budget import layer_parameters, width_for_budget
     from bankgcn.nn.convs import CONVS, ConvSpec
-    from bankgcn.nn.diversity import mutual_coherence
+    from bankgcn.nn.layers import AtomEncoder
     from bankgcn.nn.network import BankGCN, GraphNetwork, check_available
-    from bankgcn.nn.norms import NORMS, GraphNorm
     from bankgcn.nn.pooling import POOLINGS
     from bankgcn.nn.readout import READOUT_PARTS, READOUTS
 
@@ -36,13 +35,12 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "atom_encoder": ("AtomEncoder",),
-        "bank_conv": ("BankConv",),
+        "activation": ("NORMS", "GraphNorm"),
+        "bank_conv": ("BankConv", "mutual_coherence"),
         "budget": ("layer_parameters", "width_for_budget"),
         "convs": ("CONVS", "ConvSpec"),
-        "diversity": ("mutual_coherence",),
+        "layers": ("AtomEncoder",),
         "network": ("BankGCN", "GraphNetwork", "check_available"),
-        "norms": ("NORMS", "GraphNorm"),
         "pooling": ("POOLINGS",),
         "readout": ("READOUT_PARTS", "READOUTS"),
     },

@@ -1,4 +1,4 @@
-r"""The graph convolution of the paper's section 4: project, filter each subspace, add the shortcut."""
+"""The graph convolution of the paper's section 4, and the diversity of its filters."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import warnings
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from bankgcn.choices import pick
 from bankgcn.messages import Message, Option
-from bankgcn.nn.reset import reset_parameters
+from bankgcn.nn.activation import shortest_length
+from bankgcn.nn.layers import reset_parameters
 from bankgcn.spectral import chebyshev
 from bankgcn.spectral.basis import Basis, Chebyshev, basis_named
 from bankgcn.spectral.shift import GraphShift
@@ -255,3 +257,31 @@ def _infer_from_state(conv: BankConv, state: dict[str, Tensor], prefix: str, *_:
     if alpha is not None and isinstance(conv.alpha, UninitializedParameter):
         conv.alpha.materialize(alpha.shape)
         conv.num_subspaces = alpha.size(0)
+
+
+def mutual_coherence(alpha: Tensor) -> Tensor:
+    r"""Largest :math:`|\cos|` between the coefficients of two filters: :math:`\Omega(\alpha)`, Eq. 18.
+
+    .. math:: \Omega(\alpha) = \max_{p \neq q} \frac{|\langle\alpha_p, \alpha_q\rangle|}{\|\alpha_p\| \|\alpha_q\|}
+
+    It falls as diversity rises: 1 if two filters are multiples of each other, 0 if all are orthogonal, which at most
+    ``order + 1`` filters can be. It is 0 for a single filter, and a pair that contains a filter of zeros counts as 0.
+
+    Args:
+        alpha: Coefficients of the filters, shape ``(num_subspaces, order + 1)``; leading dimensions hold several banks.
+
+    Returns:
+        A scalar in [0, 1] up to rounding, or one for each bank. Its gradient is finite everywhere and concerns only
+        the most similar pair.
+
+    Example:
+        >>> import torch
+        >>> mutual_coherence(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
+        tensor(0.7071)
+    """
+    if alpha.dim() < 2:
+        raise ValueError(f"alpha has shape {tuple(alpha.shape)}, expected (num_subspaces, order + 1)")
+    unit = F.normalize(alpha, dim=-1, eps=shortest_length(alpha.dtype))
+    # unit @ unit.mT, as a sum of products: autocast would round a matrix product to half precision
+    cosine = (unit.unsqueeze(-2) * unit.unsqueeze(-3)).sum(-1)
+    return cosine.triu(diagonal=1).abs().amax((-2, -1))

@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from bankgcn.kernels import fused_for
-from bankgcn.nn.atom_encoder import AtomEncoder
-from bankgcn.nn.conv_lowering import Lowering, class_name
-from bankgcn.nn.convs import CONVS, lambda_max_hook
+from bankgcn.nn.activation import GraphNorm
+from bankgcn.nn.convs import CONVS, Lowering, class_name, lambda_max_hook
+from bankgcn.nn.layers import AtomEncoder
 from bankgcn.nn.network import BankGCN, GraphNetwork
-from bankgcn.nn.norms import GraphNorm
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
     from bankgcn.kernels.network.builder import Builder, InputSignal
@@ -67,7 +66,7 @@ def _program(
 ) -> Program | None:
     from bankgcn.kernels.network.builder import Builder
     from bankgcn.kernels.network.program import Operator
-    from bankgcn.kernels.network.slots import Unsupported
+    from bankgcn.kernels.network.tape import Unsupported
 
     shapes: dict[Hashable, tuple[int, ...]] = {parameter: tuple(parameter.shape) for parameter in net.parameters()}
     dtype = np.dtype(str(net.predict.weight.dtype).removeprefix("torch."))

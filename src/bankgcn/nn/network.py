@@ -1,8 +1,9 @@
-r"""The network of the paper's section 5.1: convolutions, a readout after each, and one linear layer."""
+"""The network of the paper's section 5.1: convolutions, a readout after each, one linear layer; the signals inside."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -12,16 +13,15 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from bankgcn.choices import pick
-from bankgcn.nn.activation import ACTIVATIONS, activate_and_read
-from bankgcn.nn.bank_conv import BankConv
+from bankgcn.kernels import use_kernels
+from bankgcn.nn.activation import ACTIVATIONS, NORMS, activate_and_read
+from bankgcn.nn.bank_conv import BankConv, mutual_coherence
 from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
-from bankgcn.nn.diversity import mutual_coherence
 from bankgcn.nn.dropout import drop
+from bankgcn.nn.layers import reset_parameters
 from bankgcn.nn.names import HEADS
-from bankgcn.nn.norms import NORMS
 from bankgcn.nn.pooling import POOLINGS
 from bankgcn.nn.readout import READOUT_PARTS, readout_parts
-from bankgcn.nn.reset import reset_parameters
 from bankgcn.spectral.basis import Basis
 from bankgcn.spectral.shift import GraphShift
 
@@ -362,3 +362,56 @@ def _num_graphs(batch: Tensor) -> int:
     count = batch.max().item() + 1
     torch._check(count >= 0)  # tells torch.export that this is a size, which stays dynamic
     return count  # type: ignore[return-value]  # int() would fix the size of the example
+
+
+@dataclass(frozen=True, eq=False)
+class LayerTrace:
+    """The signals of the nodes in one layer.
+
+    Args:
+        input: What enters the convolution, shape ``(num_nodes, in_channels)``.
+        convolved: What leaves it, shape ``(num_nodes, hidden_channels)``.
+        output: The same after normalisation, ReLU and residual: what the readout reads, and what enters the next layer.
+    """
+
+    input: Tensor
+    convolved: Tensor
+    output: Tensor
+
+
+@torch.no_grad()
+def trace(
+    net: GraphNetwork,
+    x: Tensor,
+    edge_index: Tensor | GraphShift,
+    batch: Tensor,
+    edge_weight: Tensor | None = None,
+    *,
+    batch_size: int,
+) -> list[LayerTrace]:
+    """The signals in each layer, in evaluation mode; the arguments are those of :meth:`GraphNetwork.graph_embedding`.
+
+    Raises:
+        ValueError: The network has pooling, which leaves other nodes in each layer.
+    """
+    if net.pools:
+        raise ValueError("the network pools nodes between its layers, so that its layers have different nodes")
+    seen: list[tuple[Tensor, Tensor]] = []
+
+    def keep(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
+        seen.append((args[0], output))
+
+    handles = [conv.register_forward_hook(keep) for conv in net.convs]
+    training = net.training
+    net.eval()
+    try:
+        with use_kernels(False):  # compiling them takes longer than the few graphs that one looks at
+            net.graph_embedding(x, edge_index, batch, edge_weight, batch_size=batch_size)
+            return [
+                LayerTrace(given, h, net._activate_and_read(layer, given, h, batch, batch_size, None)[0])
+                for layer, (given, h) in enumerate(seen)
+            ]
+    finally:
+        net.train(training)
+        for handle in handles:
+            handle.remove()

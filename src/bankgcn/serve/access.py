@@ -7,7 +7,7 @@ import ipaddress
 import os
 from pathlib import Path
 
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.messages import Message, Option
 from bankgcn.serve.errors import RequestError
 

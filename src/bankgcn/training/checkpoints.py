@@ -7,7 +7,7 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
-from bankgcn.files.checksums import content_hash
+from bankgcn.files.checked import content_hash
 
 SUFFIX = ".checkpoint"
 

@@ -19,7 +19,7 @@ from bankgcn.data.features.refit import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import ReadOptions
 from bankgcn.data.splits import PARTS, Split
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.messages import Message, Option
 from bankgcn.tasks import Task
 from bankgcn.training.model import TrainedModel

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from bankgcn.files.checksums import canonical
+from bankgcn.files.checked import canonical
 
 # The names that version 0.1.0 put into every key, and the options of each of its convolutions. Never add to them.
 FIRST_RUN = frozenset({"dataset", "model", "train", "seed", "train_per_class"})

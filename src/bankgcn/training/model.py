@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bankgcn.data.features.refit import conform
 from bankgcn.data.graphs import GraphSet
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn import GraphNetwork
 from bankgcn.tasks import Task

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
-from bankgcn.nn.atom_encoder import AtomEncoder
+from bankgcn.nn.layers import AtomEncoder
 from bankgcn.nn.lowering import lower, run_embedding
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.spectral.shift import GraphShift

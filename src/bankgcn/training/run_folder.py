@@ -14,11 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.files.atomic import atomic_write, is_unfinished, remove_unfinished
-from bankgcn.files.checksums import CURE, with_checksum, without_checksum
-from bankgcn.files.errors import FileError
-from bankgcn.files.folder_lock import LOCK, lock_folder
-from bankgcn.files.json_text import read_json
-from bankgcn.files.regular import MAX_TABLE_BYTES, check_name, check_regular
+from bankgcn.files.checked import (
+    CURE,
+    MAX_TABLE_BYTES,
+    FileError,
+    check_name,
+    check_regular,
+    read_json,
+    with_checksum,
+    without_checksum,
+)
+from bankgcn.files.locks import LOCK, lock_folder
 from bankgcn.files.tables import Columns, read_table, write_csv
 from bankgcn.files.tensors import UNREADABLE, load_tensors
 from bankgcn.messages import Message, Option
@@ -131,7 +137,7 @@ class RunFolder:
             raise FileError("holds other files and no run: name a folder that is empty or not there yet", self.path)
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other processes from training in this folder; see :func:`~bankgcn.files.folder_lock.lock_folder`."""
+        """Keep other processes from training in this folder; see :func:`~bankgcn.files.locks.lock_folder`."""
         return lock_folder(self.path)
 
     def clear(self) -> None:

@@ -12,7 +12,7 @@ from bankgcn.choices import pick
 from bankgcn.data.catalog import catalog_name
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.data.options import DATA, ReadOptions
-from bankgcn.files.checksums import content_hash
+from bankgcn.files.checked import content_hash
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import check_settings, setting
 from bankgcn.tasks import TASKS, metric_for

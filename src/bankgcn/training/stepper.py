@@ -24,7 +24,7 @@ from bankgcn.training.weights import known_weight
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
     from bankgcn.kernels.network.executor import Targets
     from bankgcn.kernels.network.program import Program
-    from bankgcn.kernels.ops.adam import Adam
+    from bankgcn.kernels.ops.parameters import Adam
 
 MAX_CALL_NODES = 1 << 15  # of the batches that one call of the executor trains on; it cannot be interrupted
 
@@ -183,7 +183,7 @@ class ProgramStepper(Stepper):
 
     def _adam(self) -> Adam:
         """State of the optimiser, in its own memory; zeros before the first step."""
-        from bankgcn.kernels.ops.adam import Adam
+        from bankgcn.kernels.ops.parameters import Adam
 
         vector = self.parameters.vector
         state = self.optimizer.state[vector]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bankgcn.extras import require
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.fitting import Epoch, FitResult
 

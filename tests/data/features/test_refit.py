@@ -21,7 +21,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected
 from bankgcn.data.readers.tu import TUFeatures, read_tu
 from bankgcn.data.sources import find_source
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 @pytest.fixture(autouse=True)

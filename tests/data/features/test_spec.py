@@ -17,7 +17,7 @@ from bankgcn.data.readers.images import Slicing, from_images
 from bankgcn.data.readers.molecules import from_smiles
 from bankgcn.data.readers.tu import TUFeatures, read_tu
 from bankgcn.data.sources import find_source
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from bankgcn.data.features.spec import describe_features
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.sources import find_source, load_source
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 EDGES = "graph,source,target,weight\na,1,2,1\na,2,3,2\nb,x,y,0.5\n"
 NODES = "graph,node,mass,element\na,1,0.5,C\na,2,1,N\na,3,2,C\nb,x,0,C\nb,y,1,C\nc,only,4,N\n"

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from bankgcn.data.readers.gnn_benchmark import read_gnn_benchmark
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 def _graph(shade: float, y: object, edges: list[list[int]]) -> dict[str, object]:

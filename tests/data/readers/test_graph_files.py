@@ -13,7 +13,7 @@ from bankgcn.data.features.spec import describe_features
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.graph_files import read_graph_files
 from bankgcn.data.sources import find_source, load_source
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bankgcn.data.readers.image_files import read_image
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 Image = pytest.importorskip("PIL.Image")
 

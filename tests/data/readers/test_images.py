@@ -11,7 +11,7 @@ import pytest
 from bankgcn.data.errors import GraphError
 from bankgcn.data.options import ReadOptions
 from bankgcn.data.readers.images import Slicing, from_images, read_image_folder, superpixels
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 pytest.importorskip("skimage")
 Image = pytest.importorskip("PIL.Image")

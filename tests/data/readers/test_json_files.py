@@ -10,7 +10,7 @@ import pytest
 
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_graphs import read_json, read_jsonlines
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 def document(element: str | None = "C", charge: float | None = 0.5, **metadata: Any) -> dict[str, Any]:

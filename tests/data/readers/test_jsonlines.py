@@ -20,7 +20,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_graphs import read_json, read_jsonlines, read_schema, write_jsonlines
 from bankgcn.data.sources import load_source
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from bankgcn.data.options import ReadOptions
 from bankgcn.data.readers.molhiv import read_molhiv, scaffold_split
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 ATOM = "5,0,4,5,3,0,2,0,0"
 FILES = {

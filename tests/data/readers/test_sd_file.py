@@ -10,7 +10,7 @@ from rdkit import Chem
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.molecule_tables import read_sd_file, sd_file
 from bankgcn.data.readers.molecules import from_smiles
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 MOLECULES = {"ethanol": ("CCO", {"logp": "-0.1", "active": "no"}), "benzene": ("c1ccccc1", {"active": "yes"})}
 

@@ -8,7 +8,7 @@ import pytest
 
 from bankgcn.data.options import ReadOptions
 from bankgcn.data.readers.molecule_tables import read_smiles_file, smiles_file
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 @pytest.fixture

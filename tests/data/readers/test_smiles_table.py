@@ -18,7 +18,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.molecule_tables import read_smiles_table
 from bankgcn.data.sources import find_source
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.tasks import kind_of
 
 pytest.importorskip("rdkit")

@@ -10,7 +10,7 @@ import pytest
 
 from bankgcn.data.errors import GraphError
 from bankgcn.data.readers.superpixels import CLASSES, cifar10_split, read_superpixel_pack
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 PACK = {
     "x": np.arange(25, dtype=np.uint16).reshape(5, 5) * 2000,

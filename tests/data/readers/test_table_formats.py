@@ -15,7 +15,7 @@ import pytest
 from bankgcn.data.readers import table_formats
 from bankgcn.data.readers.table_formats import open_table
 from bankgcn.data.sources import load_source
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 SMILES, VALUES = ["CCO", "CC", "CCCl", "c1ccccc1"], [1.5, None, 3.0, -0.25]
 

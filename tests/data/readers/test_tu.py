@@ -17,7 +17,7 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.tu import TUFeatures, read_tu
 from bankgcn.files.archives import Archive, unpack
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 # A triangle and a path of two nodes.
 SMALL = {

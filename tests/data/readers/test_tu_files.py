@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bankgcn.data.readers.tu_files import TUFiles, has_tu_files
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 
 @pytest.mark.parametrize("place", ["", "raw", "own", "own/raw"])

@@ -12,8 +12,7 @@ import numba
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
-from bankgcn.kernels.jit.compile_cache import KernelCache, digest_of
-from bankgcn.kernels.jit.compiler import jit_cached
+from bankgcn.kernels.jit.compiler import KernelCache, digest_of, jit_cached
 from kernel_package import run_module, write_package
 
 HELPER = "from bankgcn.kernels.jit.compiler import jit_inner\n\n@jit_inner\ndef helper(x):\n    return {} * x\n"

@@ -8,9 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from bankgcn.kernels.network import coloring
-from bankgcn.kernels.network.coloring import MAX_ROUNDS, WORK_PER_CALL, _is_equitable
-from bankgcn.kernels.network.quotient import quotient
+from bankgcn.kernels.network import quotient as module
+from bankgcn.kernels.network.quotient import MAX_ROUNDS, WORK_PER_CALL, _is_equitable, quotient
 from flat_graphs import chains, ring
 
 
@@ -23,8 +22,8 @@ def test_much_work_is_divided_into_several_calls_so_that_it_can_be_interrupted(
         calls.append(graph)
         return color(arrays, attribute_bits, weight_bits, graph, colors)
 
-    color = coloring._color
-    monkeypatch.setattr(coloring, "_color", watched)
+    color = module._color
+    monkeypatch.setattr(module, "_color", watched)
     arrays = chains(6, 20_000).flat
     assert quotient(arrays) is arrays
     rounds = MAX_ROUNDS + 1
@@ -43,8 +42,8 @@ def test_one_thread_at_a_time_writes_the_colors_that_subsets_share(monkeypatch: 
         active.pop()
         return color(*arguments)
 
-    color = coloring._color
-    monkeypatch.setattr(coloring, "_color", watched)
+    color = module._color
+    monkeypatch.setattr(module, "_color", watched)
     graphs = chains(6, 10)
     subsets = graphs[:4], graphs[2:]
     threads = [threading.Thread(target=quotient, args=(part.flat, part.node_colors)) for part in subsets]

@@ -18,12 +18,11 @@ from bankgcn.data import GraphBatch, GraphSet
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.weights import without_weights
 from bankgcn.kernels import use_kernels
-from bankgcn.kernels.network.blocks import divide
-from bankgcn.kernels.network.collate import CollatedGraphs, collate, look_up_attributes
+from bankgcn.kernels.network.collate import CollatedGraphs, collate, divide, look_up_attributes
 from bankgcn.kernels.network.executor import Targets, readouts, train
 from bankgcn.kernels.network.kinds import number_kinds
 from bankgcn.kernels.network.program import Program
-from bankgcn.kernels.ops.adam import Adam
+from bankgcn.kernels.ops.parameters import Adam
 from bankgcn.nn import CONVS, AtomEncoder, BankGCN, GraphNetwork
 from bankgcn.nn.lowering import lower
 from bankgcn.spectral.shift import GraphShift

@@ -10,10 +10,9 @@ from hypothesis import given
 
 from bankgcn.data import GraphSet
 from bankgcn.kernels.network.collate import collate
-from bankgcn.kernels.network.coloring import MAX_ROUNDS
 from bankgcn.kernels.network.flat_arrays import FlatArrays
 from bankgcn.kernels.network.program import Operator
-from bankgcn.kernels.network.quotient import MIN_REDUCTION, quotient
+from bankgcn.kernels.network.quotient import MAX_ROUNDS, MIN_REDUCTION, quotient
 from flat_graphs import chains, ring
 from random_sets import RandomSet, graph_sets
 

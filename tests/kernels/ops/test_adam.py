@@ -8,7 +8,7 @@ import torch
 
 from bankgcn.kernels.network.executor import _run
 from bankgcn.kernels.ops import block_table as entry
-from bankgcn.kernels.ops.adam import Adam, adam_step
+from bankgcn.kernels.ops.parameters import Adam, adam_step
 from run_operation import DTYPES, assert_close
 
 

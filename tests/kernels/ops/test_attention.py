@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from bankgcn.data import GraphSet
-from bankgcn.kernels.network.coloring import color_graphs
 from bankgcn.kernels.network.flat_arrays import NodeColors
-from bankgcn.kernels.network.quotient import quotient
+from bankgcn.kernels.network.quotient import color_graphs, quotient
 from bankgcn.kernels.ops import block_table as entry
 from bankgcn.kernels.ops.attention import attend, attend_adjoint
 from block_of_graphs import random_block

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bankgcn.kernels.ops import block_table as entry
-from bankgcn.kernels.ops.kind_rows import (
+from bankgcn.kernels.ops.input_rows import (
     kinds_of_labels,
     kinds_of_labels_gradient,
     load_kind_rows,

@@ -20,7 +20,7 @@ from bankgcn.kernels.ops.normalize import (
     layer_norm_adjoint,
 )
 from bankgcn.kernels.ops.padding import padded_width
-from bankgcn.nn.norms import GraphNorm
+from bankgcn.nn.activation import GraphNorm
 from block_of_graphs import Block, random_block
 from run_operation import DTYPES, Matrix, assert_close, result, run
 

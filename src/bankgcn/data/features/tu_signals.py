@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bankgcn.data.features.signals import UNSEEN, CategoryBlock, scale_to_unit_range, unit_span
 from bankgcn.data.features.tu_features import TUFeatures
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]

@@ -21,8 +21,8 @@ from bankgcn.data.readers.reader import Reader
 from bankgcn.data.readers.table_formats import TABLE_FORMATS, open_table
 from bankgcn.data.target_values import Targets, scalar, with_decimal_points
 from bankgcn.data.targets import clean_targets, target_columns
-from bankgcn.files.compression import beginning, plain_ending, plain_stem
-from bankgcn.files.errors import FileError
+from bankgcn.files.archives import beginning, plain_ending, plain_stem
+from bankgcn.files.checked import FileError
 from bankgcn.files.tables import DELIMITERS, TextTable
 
 GRAPH = ("graph", "graph_id", "graph_index")

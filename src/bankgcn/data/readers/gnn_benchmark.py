@@ -21,7 +21,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.neighbors import undirected_edges
 from bankgcn.data.readers.superpixels import CLASSES
 from bankgcn.files.archives import Archive
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 FILE = "CIFAR10_v2.pt"
 PARTS = ("training", "validation", "test")

@@ -18,9 +18,9 @@ from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import HEEDS, OPTIONS, expected_schema, graph_set, targets_of
 from bankgcn.data.readers.reader import Reader
 from bankgcn.extras import require
-from bankgcn.files.compression import open_plain, plain_ending, plain_stem
-from bankgcn.files.errors import FileError
-from bankgcn.files.folders import files_of
+from bankgcn.files.archives import open_plain, plain_ending, plain_stem
+from bankgcn.files.atomic import files_of
+from bankgcn.files.checked import FileError
 
 LABEL = "label"  # of a node in GML: its category, or merely its name
 _OF_NETWORKX = ("node_default", "edge_default")  # entries of a graph that no user wrote

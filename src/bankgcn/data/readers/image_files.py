@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.extras import require
-from bankgcn.files.errors import FileError
-from bankgcn.files.folders import files_of, visible
+from bankgcn.files.atomic import files_of, visible
+from bankgcn.files.checked import FileError
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -22,7 +22,7 @@ from bankgcn.data.readers.neighbors import nearest, undirected_edges
 from bankgcn.data.readers.reader import Progress, Reader, Skipped
 from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.messages import Message, advise
 
 if TYPE_CHECKING:

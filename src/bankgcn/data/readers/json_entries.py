@@ -12,9 +12,9 @@ from bankgcn.data.checks import check_text
 from bankgcn.data.errors import GraphError
 from bankgcn.data.readers.node_link import NodeLinkGraph, parse_node_link
 from bankgcn.data.target_values import TargetWords
-from bankgcn.files.compression import open_plain
-from bankgcn.files.errors import FileError
-from bankgcn.files.folders import files_of
+from bankgcn.files.archives import open_plain
+from bankgcn.files.atomic import files_of
+from bankgcn.files.checked import FileError
 from bankgcn.messages import Message
 
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")  # perhaps: most are followed by their other half

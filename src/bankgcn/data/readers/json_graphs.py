@@ -34,9 +34,9 @@ from bankgcn.data.readers.node_link import NodeLinkGraph
 from bankgcn.data.readers.reader import KnownTargets, Reader, Skipped
 from bankgcn.data.target_values import TargetError, Targets, encode_targets, is_unknown, scalar
 from bankgcn.data.targets import READ_NO_TARGETS
+from bankgcn.files.archives import plain_stem
 from bankgcn.files.atomic import atomic_write
-from bankgcn.files.compression import plain_stem
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.messages import Message, Option, advise, message_of
 
 Entries = Callable[[Path], Sequence[Entry]]

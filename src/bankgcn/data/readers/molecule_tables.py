@@ -45,8 +45,8 @@ from bankgcn.data.targets import (
     target_note,
 )
 from bankgcn.extras import require
-from bankgcn.files.compression import open_plain, plain_stem
-from bankgcn.files.errors import FileError
+from bankgcn.files.archives import open_plain, plain_stem
+from bankgcn.files.checked import FileError
 from bankgcn.files.tables import TextTable
 from bankgcn.messages import Message, Option, message_of
 

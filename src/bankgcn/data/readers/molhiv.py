@@ -21,8 +21,8 @@ from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.molecules import atom_kind
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.splits import Split
-from bankgcn.files.errors import FileError
-from bankgcn.files.numbers import parse_table
+from bankgcn.files.checked import FileError
+from bankgcn.files.tables import parse_table
 
 MAX_BYTES = 1 << 30  # unpacked; the largest file of molhiv has 20 MB
 

@@ -12,8 +12,8 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.splits import Split
 from bankgcn.data.target_values import Targets
-from bankgcn.files.compression import plain_ending
-from bankgcn.files.errors import FileError
+from bankgcn.files.archives import plain_ending
+from bankgcn.files.checked import FileError
 from bankgcn.messages import WITHOUT_ADVICE
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.reader import Reader
-from bankgcn.files.arrays import is_array_file
+from bankgcn.files.tensors import is_array_file
 
 
 def is_saved_set(path: Path) -> bool:

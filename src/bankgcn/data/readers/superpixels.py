@@ -23,7 +23,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.neighbors import undirected_edges
 from bankgcn.data.splits import Split
 from bankgcn.files.archives import Archive
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 NUM_VALID, NUM_TRAIN, NUM_TEST = 5_000, 45_000, 10_000

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from bankgcn.extras import require
-from bankgcn.files.compression import LARGEST, open_plain, plain_ending
-from bankgcn.files.errors import FileError
+from bankgcn.files.archives import LARGEST, open_plain, plain_ending
+from bankgcn.files.checked import FileError
 from bankgcn.files.tables import TextTable, read_table, table_of_rows
 
 

@@ -21,7 +21,7 @@ from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.readers.tu_files import TUFiles, has_tu_files
 from bankgcn.data.target_values import TargetError, Targets, encode_targets
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.messages import Message, advise
 
 __all__ = ["TUFeatures", "read_tu"]

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from bankgcn.data.features.tu_signals import TUFeatures
 from bankgcn.files.archives import Archive, Files, Folder
-from bankgcn.files.errors import FileError
-from bankgcn.files.numbers import Number, parse_table
+from bankgcn.files.checked import FileError
+from bankgcn.files.tables import Number, parse_table
 
 
 class TUFiles:

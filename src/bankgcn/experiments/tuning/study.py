@@ -14,7 +14,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from bankgcn.experiments.tuning.trial import Search, Trials, journal_of
-from bankgcn.files.regular import MAX_TABLE_BYTES, read_regular
+from bankgcn.files.checked import MAX_TABLE_BYTES, read_regular
 from bankgcn.metrics import Metric
 from bankgcn.settings import Plain
 

@@ -5,8 +5,8 @@ before the next one starts. Its workspace, a few hundred kilobytes, stays in the
 parameters are kept. Rows that nodes of a kind share (:mod:`~bankgcn.kernels.network.kinds`) are computed before the
 blocks of a batch, and once more after them, with their gradients.
 
-The chunks of a batch (:mod:`~bankgcn.kernels.network.blocks`) have gradients of their own, which are added in order: so
-the result is the same, bit for bit, on any number of threads.
+The chunks of a batch (:mod:`~bankgcn.kernels.network.collate`) have gradients of their own, which are added in order:
+so the result is the same, bit for bit, on any number of threads.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from bankgcn.kernels.jit.compiler import jit_cached, jit_inner
 from bankgcn.kernels.jit.operation import call
 from bankgcn.kernels.jit.threads import run_on_threads
 from bankgcn.kernels.jit.vector import advance, pointer_to
-from bankgcn.kernels.network.blocks import MAX_BLOCK_NODES, Chunks, block_end, divide
-from bankgcn.kernels.network.collate import CollatedGraphs
+from bankgcn.kernels.network.collate import MAX_BLOCK_NODES, Chunks, CollatedGraphs, block_end, divide
 from bankgcn.kernels.network.kinds import Kinds, kinds_in_batches
 from bankgcn.kernels.network.linking import CACHE_LINE, BlockSize, LinkedProgram, link
 from bankgcn.kernels.network.program import Program
 from bankgcn.kernels.ops import block_table as entry
-from bankgcn.kernels.ops.adam import Adam
+from bankgcn.kernels.ops.parameters import Adam
 
 Floats = NDArray[np.floating]
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.kernels.network.blocks import MAX_BLOCK_NODES
+from bankgcn.kernels.network.collate import MAX_BLOCK_NODES
 from bankgcn.kernels.network.program import (
     Buffer,
     Instruction,
@@ -19,9 +19,8 @@ from bankgcn.kernels.network.program import (
     stride_of,
     width_of,
 )
-from bankgcn.kernels.ops.adam import adam_step
 from bankgcn.kernels.ops.padding import TILE_ROWS, round_up
-from bankgcn.kernels.ops.parameters import clear_gradient
+from bankgcn.kernels.ops.parameters import adam_step, clear_gradient
 
 MAX_OPERANDS = 28
 CACHE_LINE = 64  # bytes

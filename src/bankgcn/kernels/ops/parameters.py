@@ -1,10 +1,32 @@
-"""From one vector of all parameters, in torch's order, to padded matrices, and the way back for the gradients."""
+"""Operations on parameters: padded matrices from one vector, gradients back into it, the diversity term, and Adam.
+
+The vector has all parameters in torch's order.
+"""
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from bankgcn.kernels.jit.operation import operation, unpack
-from bankgcn.kernels.jit.vector import floats_at, integers_at, number
-from bankgcn.kernels.ops.block_table import BASES, COPIES, GRAD_THETA, NUM_PARAMETERS, PLACES, THETA
+from bankgcn.kernels.jit.vector import doubles_at, floats_at, integers_at, number
+from bankgcn.kernels.ops.block_table import (
+    ADAM_MEAN,
+    ADAM_SETTINGS,
+    ADAM_SQUARE,
+    ADAM_STEP,
+    BASES,
+    COPIES,
+    GAMMA,
+    GRAD_THETA,
+    NUM_PARAMETERS,
+    PLACES,
+    THETA,
+)
+from bankgcn.kernels.ops.normalize import EPSILON
 
 
 @operation("")
@@ -61,3 +83,89 @@ def filters_gradient(instruction, table, work, parameters, gradients):
                 s += gradients[c + k * stride + j]
             for m in range(terms):
                 grad_theta[alpha + p * terms + m] += s * bases[basis + m * (degree + 1) + k]
+
+
+@operation("alpha, filters, terms, unit: buffer")
+def coherence_gradient(instruction, table, work, parameters, gradients):
+    r"""Add the gradient of :math:`\gamma\Omega`; pairs of filters that share the maximum share its gradient.
+
+    ``unit`` is workspace: a row for each filter, its unit vector and then its norm.
+    """
+    (alpha, filters, terms, unit, stride, _) = unpack(instruction, 6)
+    theta, grad_theta, gamma = (
+        floats_at(work, table[THETA]),
+        floats_at(work, table[GRAD_THETA]),
+        doubles_at(table[GAMMA]),
+    )
+    if gamma[0] == 0:
+        return
+    shortest = number(work, EPSILON)
+    for p in range(filters):
+        square = number(work, 0)
+        for m in range(terms):
+            square += theta[alpha + p * terms + m] * theta[alpha + p * terms + m]
+        norm = max(math.sqrt(square), shortest)
+        for m in range(terms):
+            work[unit + p * stride + m] = theta[alpha + p * terms + m] / norm
+        work[unit + p * stride + terms] = norm
+    largest, ties = number(work, 0), 0
+    for finding in (True, False):  # the maximum first, then its gradient
+        if not finding and largest == 0:
+            return
+        for p in range(filters):
+            for q in range(p + 1, filters):
+                first, second, cosine = unit + p * stride, unit + q * stride, number(work, 0)
+                for m in range(terms):
+                    cosine += work[first + m] * work[second + m]
+                if finding:
+                    ties = 1 if abs(cosine) > largest else ties + (abs(cosine) == largest)
+                    largest = max(largest, abs(cosine))
+                elif abs(cosine) == largest:
+                    share = number(work, gamma[0] * (1 if cosine > 0 else -1) / ties)
+                    for one, other, at in ((first, second, p), (second, first, q)):
+                        norm = work[one + terms]
+                        # Too short to normalise: the divisor is a constant.
+                        along = cosine if norm > shortest else number(work, 0)
+                        for m in range(terms):
+                            change = share * (work[other + m] - along * work[one + m]) / norm
+                            grad_theta[alpha + at * terms + m] += change
+
+
+class Adam(NamedTuple):
+    """State and settings of ``torch.optim.Adam``. Every step changes the arrays."""
+
+    mean: NDArray[np.floating]  # (P,): moving mean of the gradients
+    square: NDArray[np.floating]  # (P,): moving mean of the squared gradients
+    step: int  # number of the next step, from 1
+    learning_rate: float
+    beta1: float
+    beta2: float
+    epsilon: float
+    weight_decay: float
+
+    @property
+    def settings(self) -> NDArray[np.float64]:
+        """The settings, as :func:`adam_step` takes them."""
+        return np.array([self.learning_rate, self.beta1, self.beta2, self.epsilon, self.weight_decay])
+
+
+@operation("")
+def adam_step(instruction, table, work, parameters, gradients):
+    """Update all parameters and both moments, with the gradient of the vector; the step counts from 1."""
+    theta, gradient = floats_at(work, table[THETA]), floats_at(work, table[GRAD_THETA])
+    mean, square, settings = (
+        floats_at(work, table[ADAM_MEAN]), floats_at(work, table[ADAM_SQUARE]), doubles_at(table[ADAM_SETTINGS]),
+    )  # fmt: skip
+    step = float(table[ADAM_STEP])
+    rate = number(work, settings[0] / (1 - settings[1] ** step))
+    correction = number(work, math.sqrt(1 - settings[2] ** step))
+    beta1, rest1 = number(work, settings[1]), number(work, 1 - settings[1])
+    beta2, rest2 = number(work, settings[2]), number(work, 1 - settings[2])
+    epsilon, decay = number(work, settings[3]), number(work, settings[4])
+    for i in range(table[NUM_PARAMETERS]):
+        g = gradient[i] + decay * theta[i]
+        m = beta1 * mean[i] + rest1 * g
+        v = beta2 * square[i] + rest2 * g * g
+        theta[i] -= rate * m / (math.sqrt(v) / correction + epsilon)
+        mean[i] = m
+        square[i] = v

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bankgcn.kernels.jit.hashing import ODD, mix
+from bankgcn.kernels.jit.compiler import ODD, mix
 from bankgcn.kernels.jit.operation import operation, unpack
 from bankgcn.kernels.jit.vector import (
     as_double,

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bankgcn.nn.bank_conv import BankConv
-from bankgcn.nn.diversity import mutual_coherence
+from bankgcn.nn.bank_conv import BankConv, mutual_coherence
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series
 from bankgcn.spectral.basis import chebyshev_values

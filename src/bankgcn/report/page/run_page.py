@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from bankgcn.files.errors import FileError
+from bankgcn.files.checked import FileError
 from bankgcn.metrics import METRICS
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.convs import CONVS

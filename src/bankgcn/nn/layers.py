@@ -1,4 +1,4 @@
-"""Embeddings of integer features: one learned vector for each value of each column."""
+"""Small layers and what all layers share: embeddings of integers, the baseline without edges, and reinitialisation."""
 
 from __future__ import annotations
 
@@ -70,3 +70,24 @@ class AtomEncoder(nn.Module):
 
     def __repr__(self) -> str:
         return f"AtomEncoder(num_values={list(self.num_values)}, channels={self.table.embedding_dim})"
+
+
+class NodewiseLinear(nn.Linear):
+    """A linear layer with the signature of a convolution. It ignores the edges: a baseline without graph structure."""
+
+    def forward(self, x: Tensor, edge_index: object = None, edge_weight: object = None) -> Tensor:
+        """Map the signal of each node by itself."""
+        return super().forward(x)
+
+
+def reset_parameters(module: nn.Module) -> None:
+    """Call ``reset_parameters`` of a module, or of its children if it has no such method, like ``nn.Sequential``.
+
+    Parameters of a module without the method do not change.
+    """
+    reset = getattr(module, "reset_parameters", None)
+    if reset is not None:
+        reset()
+        return
+    for child in module.children():
+        reset_parameters(child)

@@ -1,0 +1,246 @@
+"""Reads files that may be damaged or made by somebody else: JSON, flat TOML, and the checksums that they carry.
+
+A pipe or a device is never read, and never more than a stated size. Checksums find damage, not forgery: whoever can
+write a file can write its checksum. In a TOML file the checksum stands first: a file that is cut short has lost its
+settings, or differs from its checksum.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tomllib
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from bankgcn.files.atomic import atomic_write
+from bankgcn.messages import Spelling, spelled
+
+
+class FileError(ValueError):
+    """A file that cannot be read, or whose content is invalid.
+
+    Args:
+        message: What is wrong; a :class:`~bankgcn.messages.Message` if it names options.
+        path: The file.
+        line: The line in it, counted from 1, if one line is to blame.
+
+    Example:
+        >>> print(FileError("'x' is not a number", "MUTAG_A.txt", 3))
+        MUTAG_A.txt:3: 'x' is not a number
+    """
+
+    def __init__(self, message: str, path: str | PathLike[str], line: int | None = None):
+        self.message = message
+        self.path = fspath(path)
+        self.line = line
+        super().__init__(message, self.path, line)
+
+    def __str__(self) -> str:
+        return f"{self._where}: {self.message}"
+
+    def spelled(self, spelling: Spelling) -> str:
+        """The message with its place, as a front spells options."""
+        return f"{self._where}: {spelled(self.message, spelling)}"
+
+    @property
+    def _where(self) -> str:
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+
+MAX_CONFIG_BYTES = 1 << 20
+"""Most bytes of a file of settings; those of a run have about 2,000."""
+MAX_TABLE_BYTES = 256 << 20
+"""Most bytes of a table of a run; the history of a million epochs has a third of it."""
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Raise if a name is not in UTF-8: libraries and the files of runs cannot hold it.
+
+    Raises:
+        FileError: It has bytes that are no text.
+    """
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        raise FileError("the name is not in UTF-8: rename it", path) from None
+
+
+def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
+    """The content of a file.
+
+    Raises:
+        FileError: It is a pipe or a device, or has more bytes than allowed.
+        OSError: It cannot be opened.
+    """
+    with open(path, "rb", opener=_open_at_once) as file:
+        _check(os.fstat(file.fileno()), path, max_bytes)
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:  # it grew meanwhile
+        raise _too_large(len(content), path, max_bytes)
+    return content
+
+
+def check_regular(path: str | os.PathLike[str], max_bytes: int | None = None) -> None:
+    """Raise if the path is a pipe or a device, which might never end, or if the file is larger than allowed.
+
+    A folder is left to ``open``, whose error says what it is.
+
+    Raises:
+        FileError: The path is such a file.
+        OSError: There is none.
+    """
+    _check(os.stat(path), path, max_bytes)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting: a pipe would wait for a writer, and the path may be one by now."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check(state: os.stat_result, path: str | os.PathLike[str], max_bytes: int | None) -> None:
+    if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
+        raise FileError("is no regular file but a pipe or a device", path)
+    if max_bytes is not None and state.st_size > max_bytes and stat.S_ISREG(state.st_mode):
+        raise _too_large(state.st_size, path, max_bytes)
+
+
+def _too_large(size: int, path: str | os.PathLike[str], max_bytes: int) -> FileError:
+    return FileError(f"has {size:,} bytes, more than the limit of {max_bytes:,}", Path(path))
+
+
+SHA256 = "sha256"
+"""Name of the field that holds the checksum of the fields beside it."""
+CURE = "restore it from a copy, or make it again"
+"""What to do with a damaged file."""
+
+
+def content_hash(values: Any) -> str:
+    """SHA-256 of values that JSON can hold. The order of names does not matter, and 1 equals 1.0.
+
+    Raises:
+        ValueError: A number is not finite, or the values are nested too deeply.
+    """
+    try:
+        text = json.dumps(canonical(values), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def canonical(value: Any) -> Any:
+    """A value as :func:`content_hash` sees it: equal values are the same JSON."""
+    if isinstance(value, Mapping):
+        return {str(name): canonical(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [canonical(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def with_checksum(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields, and after them a field with their checksum."""
+    return {**values, SHA256: content_hash(values)}
+
+
+def without_checksum(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields without the checksum, which is compared if there is one.
+
+    Raises:
+        ValueError: The fields were changed after they were written.
+    """
+    rest = {name: value for name, value in values.items() if name != SHA256}
+    if SHA256 in values and values[SHA256] != content_hash(rest):
+        raise ValueError("was changed after it was written: its content differs from its checksum")
+    return rest
+
+
+def hash_of_parts(parts: Iterable[bytes | memoryview]) -> str:
+    """SHA-256 of byte strings, each after its length: no two lists of parts have the same bytes."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+MAX_JSON_BYTES = 256 << 20  # of a JSON file; the split of ten million graphs has half of it
+
+
+def parse_json(text: bytes | str) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        ValueError: The text is not JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file.
+
+    Raises:
+        ValueError: The file is not a complete JSON file.
+        FileError: It is too large, or no regular file.
+        OSError: It cannot be opened.
+    """
+    content = read_regular(path, MAX_JSON_BYTES)
+    try:
+        return parse_json(content)
+    except ValueError as error:
+        raise ValueError(f"is not a complete JSON file ({error})") from error
+
+
+Value = str | int | float | bool
+
+
+def read_toml(path: Path) -> dict[str, Value]:
+    """The settings of a file. A file that was written by hand needs no checksum.
+
+    Raises:
+        FileError: The file is missing, no regular file, too large or not TOML, holds no settings, differs from its
+            checksum, or has a value that is a table or a list.
+    """
+    try:
+        content = tomllib.loads(read_regular(path, MAX_CONFIG_BYTES).decode())
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot be read: {error.strerror}", path) from error
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or nested too deeply
+        raise FileError(f"is not TOML: {error}", path) from error
+    for key, value in content.items():
+        if not isinstance(value, Value):
+            raise FileError(f"{key} is {value!r}, expected a number, a word, true or false", path)
+    if not content:
+        raise FileError("holds no settings: it is empty or cut short", path)
+    try:
+        return without_checksum(content)
+    except ValueError as error:
+        raise FileError(f"{error}; if you changed it, remove its line {SHA256}", path) from error
+
+
+def write_toml(path: Path, settings: Mapping[str, Value], comment: str) -> None:
+    """Write settings, below a comment."""
+    complete = {SHA256: content_hash(settings), **settings}
+    lines = [
+        f"# {comment}",
+        f"# {SHA256} is the checksum of the settings: remove its line to change them",
+        *(f"{key} = {_written(value)}" for key, value in complete.items()),
+    ]
+    with atomic_write(path) as file:
+        file.write("\n".join([*lines, ""]).encode())
+
+
+def _written(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):  # TOML escapes strings as JSON does, and one further character
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)
