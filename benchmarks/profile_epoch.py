@@ -41,7 +41,7 @@ def trainings(graphs: GraphSet, batch_size: int, model: str) -> dict[str, OurTra
     for path in (LAYERS, PLAIN):
         paths[path] = OurTraining(graphs, batch_size, model)
         training = paths[path].training
-        training.stepper = Stepper(training.net, training.config, training.task)
+        training.stepper = Stepper(training.net, training.context)
     return paths
 
 
@@ -66,7 +66,7 @@ def print_operations(training: OurTraining, path: str, top: int) -> None:
 
 def print_executor(stepper: ProgramStepper, graphs: GraphSet, repetitions: int) -> None:
     """Milliseconds of the executor's functions, for the batches of one call."""
-    batch_size = stepper.config.batch_size
+    batch_size = stepper.context.config.batch_size
     size = batch_size * stepper.batches_per_call
     batch = next(graphs.batches(size, shuffle=True, generator=torch.Generator().manual_seed(0)))
     batch_ptr = np.append(np.arange(0, batch.num_graphs, batch_size), batch.num_graphs)
@@ -90,7 +90,7 @@ def print_executor(stepper: ProgramStepper, graphs: GraphSet, repetitions: int) 
 
 def print_instructions(stepper: ProgramStepper, graphs: GraphSet, repetitions: int) -> None:
     """Microseconds of each operation for the first block of a batch, in cache."""
-    batch = graphs.batch(slice(0, stepper.config.batch_size))
+    batch = graphs.batch(slice(0, stepper.context.config.batch_size))
     batch_ptr, program = np.array([0, batch.num_graphs]), stepper.program
     collated, targets = collate_for(program, batch), stepper._targets(batch, batch_ptr, 1.0)
     theta, gradient = stepper.parameters.vector.detach().numpy(), np.zeros_like(stepper.parameters.gradient.numpy())

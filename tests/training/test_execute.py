@@ -23,7 +23,7 @@ from bankgcn.training import evaluate, fit, predict_logits
 from bankgcn.training.assessment import Assessment
 from bankgcn.training.checkpoints import checkpoint_path, remove_checkpoints
 from bankgcn.training.execute import Runner, execute
-from bankgcn.training.fitting import Epoch
+from bankgcn.training.fitting import Epoch, run_training
 from bankgcn.training.prepare import Loader, prepare
 from bankgcn.training.versions import processor
 from recorder import Recorder
@@ -111,8 +111,8 @@ def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatc
     module = sys.modules["bankgcn.training.execute"]
     seen = []
 
-    def watched_fit(net, train, valid, *args, **options):
-        result = fit(net, train, valid, *args, **options)
+    def watched_training(net, train, valid, context):
+        result = run_training(net, train, valid, context)
         seen.append("fit")
         return result
 
@@ -120,7 +120,7 @@ def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatc
         seen.append(len(graphs))
         return predict_logits(net, graphs)
 
-    monkeypatch.setattr(module, "fit", watched_fit)
+    monkeypatch.setattr(module, "run_training", watched_training)
     monkeypatch.setattr("bankgcn.training.held_out.predict_logits", watched_prediction)
     run(CONFIG)
     split = prepare(CONFIG).split

@@ -33,7 +33,7 @@ from bankgcn.training import (
     fitting,
     predict_logits,
 )
-from bankgcn.training.fitting import Training
+from bankgcn.training.fitting import Context, Training
 from bankgcn.training.objective import logits_of, objective
 from bankgcn.training.stepper import ProgramStepper
 from recorder import Recorder
@@ -41,6 +41,7 @@ from recorder import Recorder
 CONFIG = TrainConfig(max_epochs=6, batch_size=8, learning_rate=1e-2, gamma=0.5, decay_patience=1)
 
 TASK = Task(names=("smooth", "alternating"))
+CONTEXT = Context(config=CONFIG, task=TASK, generator=torch.Generator())
 
 
 @pytest.fixture(autouse=True)
@@ -135,8 +136,8 @@ def test_learning_rate_falls_when_validation_stalls(monkeypatch: pytest.MonkeyPa
 
 def test_a_loss_that_is_not_finite_ends_the_training_with_the_best_weights() -> None:
     net = network()
-    generator = torch.Generator().manual_seed(1)
-    training = Training(net, graphs(0), graphs(1), CONFIG, generator)
+    context = Context(config=CONFIG, task=TASK, generator=torch.Generator().manual_seed(1))
+    training = Training(net, graphs(0), graphs(1), context)
     training.run_epoch()
     kept = {name: tensor.clone() for name, tensor in net.state_dict().items()}
     with torch.no_grad():
@@ -299,7 +300,7 @@ def test_an_interrupt_within_an_epoch_loses_only_that_epoch(tmp_path: Path, monk
 
 
 def test_a_checkpoint_without_settings_that_came_later_is_restored() -> None:
-    training = Training(network(), graphs(0), graphs(1), CONFIG, torch.Generator())
+    training = Training(network(), graphs(0), graphs(1), CONTEXT)
     tensors, values = training.state()
     del values["config"]["loss"]
     training.restore(tensors, values)
@@ -307,7 +308,7 @@ def test_a_checkpoint_without_settings_that_came_later_is_restored() -> None:
 
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
-    training = Training(network(), graphs(0), graphs(1), CONFIG, torch.Generator())
+    training = Training(network(), graphs(0), graphs(1), CONTEXT)
     save_tensors(tmp_path / "c", *training.state())
     with pytest.raises(ValueError, match="a training with other settings"):
         run(replace(CONFIG, gamma=0.0), checkpoint=tmp_path / "c")

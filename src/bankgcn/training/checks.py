@@ -15,9 +15,9 @@ from bankgcn.data.splits import Split
 from bankgcn.metrics import METRICS
 from bankgcn.tasks import DEFAULT_METRIC, Task, kind_of
 from bankgcn.training.config import TrainConfig
-from bankgcn.training.model import ModelConfig
+from bankgcn.training.model_config import ModelConfig
 from bankgcn.training.spec import RunSpec
-from bankgcn.training.weights import LossWeights
+from bankgcn.training.weights import check_class_weight
 
 CLASSES_NAMED = 3  # in a note
 MANY_INTEGERS = 6  # so many different whole numbers may be values
@@ -58,7 +58,7 @@ def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainCo
         )
     task = task_of(graphs[split.train], train, kind)
     check_selection(graphs.y[split.valid], train, task)
-    LossWeights(train, task, graphs.y[split.train])  # checks that class_weight fits
+    check_class_weight(train, task)
     if train.threshold is not None and not _has_thresholds(task):
         found = f"{len(task.names)} classes" if kind == "classes" else kind
         raise ValueError(f"threshold={train.threshold} is for two classes or for labels, but there are {found}")

@@ -13,7 +13,6 @@ from bankgcn.training.calibration import fit_temperature, fit_thresholds
 from bankgcn.training.evaluation import Evaluation, check_finite, evaluate_outputs, predict_logits
 from bankgcn.training.prediction_table import name_columns, prediction_columns, true_columns, true_targets
 from bankgcn.training.prepare import PreparedRun
-from bankgcn.training.weights import LossWeights
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,7 @@ def score_held_out(run: PreparedRun) -> HeldOut:
     predictions = task.predictions(outputs.double() / temperature)
     constant = constant_prediction(task, graphs.y[split.train])
     names = name_columns(graphs, split.test.tolist())
-    own = None if run.weights is None else run.weights[split.test]
-    weights = LossWeights(run.spec.train, task, graphs.y[split.train]).of(test.y, own)
-    evaluation = evaluate_outputs(outputs, test.y, task, weights)
+    evaluation = evaluate_outputs(outputs, test.y, task, run.loss_weights(split.test))
     if task.thresholds:  # which the outputs of a network do not know
         evaluation = replace(evaluation, score=task.score_predictions(predictions, test.y))
     return HeldOut(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from bankgcn.tasks import Task
 from bankgcn.training.checks import check_run
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.splitting import draw_split
+from bankgcn.training.weights import LossWeights
 
 Read = Callable[[Source, Mapping[str, Any]], GraphSet]
 
@@ -88,7 +90,7 @@ class PreparedRun:
         split_from: Where the split comes from, in words.
         task: What the network learns.
         net: The network before training.
-        weights: Weight of each graph in the loss; all graphs count equally by default.
+        weights: Weight of each graph in the loss, apart from that of its class; all graphs count equally by default.
     """
 
     spec: RunSpec
@@ -99,6 +101,16 @@ class PreparedRun:
     task: Task
     net: GraphNetwork
     weights: NDArray[np.float64] | None = None
+
+    @cached_property
+    def class_weights(self) -> LossWeights:
+        """The weights of classes, by the training graphs."""
+        return LossWeights(self.spec.train, self.task, cast(NDArray, self.graphs.y)[self.split.train])
+
+    def loss_weights(self, part: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Weights of some graphs in the loss: those of their classes, times their own; ``None`` if all are equal."""
+        own = None if self.weights is None else self.weights[part]
+        return self.class_weights.of(cast(NDArray, self.graphs.y)[part], own)
 
     def seen_hashes(self) -> NDArray[np.uint64]:
         """Hashes of the training and validation graphs, by which their copies in other files are found."""

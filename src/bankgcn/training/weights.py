@@ -32,12 +32,11 @@ class LossWeights:
     """
 
     def __init__(self, config: TrainConfig, task: Task, y: NDArray):
+        check_class_weight(config, task)
         self._of_class: NDArray[np.float64] | None = None
         self._of_answer: NDArray[np.float64] | None = None  # (2, T): of the answers 0 and 1
         if config.class_weight is None:
             return
-        if task.kind == "values":
-            raise ValueError(f"class_weight={config.class_weight} needs classes or labels, but the task is {task.kind}")
         if task.kind == "classes":
             self._of_class = _balanced(np.bincount(y, minlength=len(task.names)))
         else:
@@ -63,6 +62,12 @@ class LossWeights:
         if self._of_class is None:
             return weights
         return self._of_class[y] if weights is None else self._of_class[y] * weights
+
+
+def check_class_weight(config: TrainConfig, task: Task) -> None:
+    """Raise if classes are to be balanced where there are none."""
+    if config.class_weight is not None and task.kind == "values":
+        raise ValueError(f"class_weight={config.class_weight} needs classes or labels, but the task is {task.kind}")
 
 
 def _balanced(counts: NDArray[np.int64]) -> NDArray[np.float64]:
