@@ -28,7 +28,8 @@ from bankgcn.kernels import use_kernels
 from bankgcn.kernels.network.blocks import block_end
 from bankgcn.kernels.network.executor import _Call, _run, readouts, train
 from bankgcn.kernels.ops import block_table as entry
-from bankgcn.training.objective import collate_for, program_for
+from bankgcn.nn.lowering import lower
+from bankgcn.training.objective import collate_for
 from bankgcn.training.stepper import ProgramStepper, Stepper
 
 PLAIN, LAYERS, PROGRAM = "plain operations", "fused layers", "program"
@@ -70,7 +71,7 @@ def print_executor(stepper: ProgramStepper, graphs: GraphSet, repetitions: int) 
     size = batch_size * stepper.batches_per_call
     batch = next(graphs.batches(size, shuffle=True, generator=torch.Generator().manual_seed(0)))
     batch_ptr = np.append(np.arange(0, batch.num_graphs, batch_size), batch.num_graphs)
-    program, evaluation = stepper.program, program_for(stepper.net, graphs)
+    program, evaluation = stepper.program, lower(stepper.net)
     assert evaluation is not None
     collated, targets = collate_for(program, batch), stepper._targets(batch, batch_ptr, 1.0)
     theta, gradient = stepper.parameters.vector.detach().numpy(), np.zeros_like(stepper.parameters.gradient.numpy())

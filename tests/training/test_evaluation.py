@@ -15,8 +15,9 @@ from bankgcn import BankConv, BankGCN
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn import CONVS, AtomEncoder, GraphNetwork
+from bankgcn.nn.lowering import lower
 from bankgcn.tasks import Task
-from bankgcn.training import embed, evaluate, predict_logits
+from bankgcn.training import TrainConfig, embed, evaluate, fit, predict_logits
 
 
 @pytest.fixture(autouse=True)
@@ -111,3 +112,15 @@ def test_a_lazy_network_can_be_applied() -> None:
     net = BankGCN(-1, 2, hidden_channels=16)
     assert predict_logits(net, smooth_or_alternating(5)).shape == (5, 2)
     assert net.convs[0].in_channels == 1
+
+
+def test_a_network_is_lowered_once_for_all_batches_and_all_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.set_default_dtype(torch.float32)
+    lowered = []
+    monkeypatch.setattr("bankgcn.training.evaluation.lower", lambda net: lowered.append(net) or lower(net))
+    net, graphs = BankGCN(1, 2, hidden_channels=16), smooth_or_alternating(20)
+    for apply in (predict_logits, embed):
+        apply(net, graphs, batch_size=3)
+    assert len(lowered) == 2
+    fit(net, graphs, graphs[:10], TrainConfig(max_epochs=4), generator=torch.Generator())
+    assert len(lowered) == 3

@@ -118,13 +118,13 @@ def test_patience_counts_epochs_without_improvement(
     monkeypatch: pytest.MonkeyPatch, select: str, losses: list, scores: list, epochs: int, best: int
 ) -> None:
     script = iter(zip(losses, scores, strict=True))
-    monkeypatch.setattr(fitting, "evaluate", lambda *_: Evaluation(*next(script)))
+    monkeypatch.setattr(fitting, "evaluate_outputs", lambda *_: Evaluation(*next(script)))
     _, result = run(replace(CONFIG, max_epochs=99, patience=3, select=select, decay_patience=None))
     assert (len(result.epochs), result.best.number, result.ended) == (epochs, best, "patience")
 
 
 def test_learning_rate_falls_when_validation_stalls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "evaluate", lambda *_: Evaluation(1.0, 0.0))
+    monkeypatch.setattr(fitting, "evaluate_outputs", lambda *_: Evaluation(1.0, 0.0))
     config = replace(CONFIG, max_epochs=12, decay_patience=2, learning_rate=1e-3, min_learning_rate=1e-5)
     _, result = run(config)
     rates = [epoch.learning_rate for epoch in result.epochs]

@@ -14,7 +14,7 @@ from bankgcn.data import GraphSet
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.kernels import use_kernels
 from bankgcn.training import ModelConfig, embed, predict_logits
-from bankgcn.training.inference import Inference, linear_by_row
+from bankgcn.training.evaluation import Inference, linear_by_row
 
 SMALL: dict[str, Any] = {"hidden_channels": 16, "num_layers": 2}
 
@@ -34,7 +34,7 @@ def test_a_row_of_a_linear_layer_does_not_depend_on_the_other_rows(outputs: int,
 def test_a_large_layer_is_applied_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     layer, x = nn.Linear(20, 3), torch.randn(11, 20).numpy()
     expected = linear_by_row(x, layer)
-    monkeypatch.setattr("bankgcn.training.inference.CHUNK", 100)
+    monkeypatch.setattr("bankgcn.training.evaluation.CHUNK", 100)
     np.testing.assert_array_equal(linear_by_row(x, layer), expected)
     assert linear_by_row(x[:0], layer).shape == (0, 3)
 

@@ -24,7 +24,7 @@ from bankgcn.tasks import Task
 from bankgcn.training.callbacks import Callback, Callbacks
 from bankgcn.training.checks import check_selection, task_of
 from bankgcn.training.config import TrainConfig
-from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
+from bankgcn.training.evaluation import Evaluation, Inference, evaluate_outputs, predict_logits
 from bankgcn.training.memory import reuse_memory
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.stepper import make_stepper
@@ -114,7 +114,7 @@ class Training:
         self.net, self.train, self.valid, self.context = net, train, valid, context
         if any(map(is_lazy, net.parameters())):
             predict_logits(net, train[:1])  # gives every parameter its shape
-        self.stepper = make_stepper(net, train, context)
+        self.stepper, self.inference = make_stepper(net, train, context), Inference(net)
         self.device = self.stepper.parameters.vector.device
         self.optimizer = self.stepper.optimizer
         self.schedule = _schedule(self.optimizer, context.config)
@@ -163,7 +163,8 @@ class Training:
         """Loss and score on the validation graphs, computed by the first process for all."""
         context, found = self.context, Evaluation(math.nan, math.nan)
         if context.group.rank == 0:
-            found = evaluate(self.net, self.valid, context.task, context.valid_weights)
+            outputs = self.inference.logits(self.valid).cpu()
+            found = evaluate_outputs(outputs, cast(NDArray, self.valid.y), context.task, context.valid_weights)
         return Evaluation(*context.group.broadcast([found.loss, found.score]))
 
     def result(self) -> FitResult:

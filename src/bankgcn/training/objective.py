@@ -10,7 +10,7 @@ from torch import Tensor
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.atom_encoder import AtomEncoder
-from bankgcn.nn.lowering import lower, run_embedding
+from bankgcn.nn.lowering import lower
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import Task
@@ -24,13 +24,10 @@ MAX_PROGRAM_NODES = 1 << 15  # of a graph: the executor stores its signals of al
 
 
 def embedding_of(net: GraphNetwork, batch: GraphBatch, dropout_key: int | None = None) -> Tensor:
-    """Representation of each graph, in the network's precision.
+    """Representation of each graph by the modules of the network, in its precision.
 
     Filter banks use the shift that the set stores; other networks use the edges.
     """
-    program = None if torch.is_grad_enabled() or net.training else program_for(net, batch.source)
-    if program is not None:
-        return run_embedding(program, net, collate_for(program, batch))
     x, edges, weight = network_inputs(net, batch)
     return net.graph_embedding(x, edges, batch.batch, weight, batch_size=batch.num_graphs, dropout_key=dropout_key)
 
@@ -47,18 +44,15 @@ def network_inputs(net: GraphNetwork, batch: GraphBatch) -> tuple[Tensor, Tensor
     return x, batch.adjacency if sparse else batch.edge_index, weight
 
 
-def program_for(net: GraphNetwork, graphs: GraphSet, loss: str | None = None) -> Program | None:
-    """The network's program if the executor can run it on these graphs; else ``None``: autograd must compute.
+def program_for(net: GraphNetwork, graphs: GraphSet, loss: str) -> Program | None:
+    """The network's program with a loss, if the executor can train it on these graphs; else ``None``.
 
-    Args:
-        net: The network.
-        graphs: The graphs.
-        loss: What training minimises; without it the program ends with the representations.
+    Where ``None``, autograd must compute.
     """
     program = lower(net, loss)
     if program is None or not runs_on(program, net, graphs):
         return None
-    if loss is not None and not program.drops_nodes:
+    if not program.drops_nodes:
         by_kinds = lower(net, loss, by_kinds=True)
         if by_kinds is not None and by_kinds.kinds_forward and graphs.kinds(by_kinds.operator) is not None:
             return by_kinds
