@@ -29,8 +29,7 @@ from bankgcn.kernels.network.blocks import block_end
 from bankgcn.kernels.network.executor import _Call, _run, readouts, train
 from bankgcn.kernels.ops import block_table as entry
 from bankgcn.nn.lowering import lower
-from bankgcn.training.objective import collate_for
-from bankgcn.training.stepper import ProgramStepper, Stepper
+from bankgcn.training.stepper import ProgramStepper, Stepper, collate_for
 
 PLAIN, LAYERS, PROGRAM = "plain operations", "fused layers", "program"
 REPEATED = 20  # times that an instruction runs in one measurement; results of some shrink from one to the next

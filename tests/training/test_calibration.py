@@ -8,7 +8,7 @@ import torch
 from sklearn.metrics import matthews_corrcoef
 
 from bankgcn.tasks import Task
-from bankgcn.training.calibration import best_threshold, fit_temperature, fit_thresholds
+from bankgcn.training.assessment import best_threshold, fit_temperature, fit_thresholds
 
 TWO = Task(names=("a", "b"))
 

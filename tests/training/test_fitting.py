@@ -34,8 +34,7 @@ from bankgcn.training import (
     predict_logits,
 )
 from bankgcn.training.fitting import Context, Training
-from bankgcn.training.objective import logits_of, objective
-from bankgcn.training.stepper import ProgramStepper
+from bankgcn.training.stepper import ProgramStepper, logits_of, objective
 from recorder import Recorder
 
 CONFIG = TrainConfig(max_epochs=6, batch_size=8, learning_rate=1e-2, gamma=0.5, decay_patience=1)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bankgcn.training.memory import reuse_memory
+from bankgcn.training.fitting import reuse_memory
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mallopt is glibc's")

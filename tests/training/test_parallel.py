@@ -17,11 +17,10 @@ from bankgcn.kernels import use_kernels
 from bankgcn.nn import GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, TrainedModel
+from bankgcn.training.checks import count_known
 from bankgcn.training.fitting import Context, Training
-from bankgcn.training.objective import objective
 from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.stepper import make_stepper
-from bankgcn.training.weights import count_known
+from bankgcn.training.stepper import make_stepper, objective
 
 TASK = Task(names=("smooth", "alternating"))
 

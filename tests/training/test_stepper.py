@@ -15,9 +15,8 @@ from bankgcn.nn.dropout import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, embed
 from bankgcn.training.fitting import Context
-from bankgcn.training.flat import FlatParameters
 from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.stepper import ProgramStepper, Stepper, make_stepper
+from bankgcn.training.stepper import FlatParameters, ProgramStepper, Stepper, make_stepper
 
 TASK = Task(names=("smooth", "alternating"))
 
@@ -161,7 +160,7 @@ def test_the_vector_holds_the_gradients_of_a_baseline(conv: str) -> None:
     batch = smooth_or_alternating(10).batch()
     stepper, alone = make_stepper(network(conv), batch.source, context()), network(conv)
     stepper.add_gradient(batch)
-    from bankgcn.training.objective import objective
+    from bankgcn.training.stepper import objective
 
     objective(alone, batch, TrainConfig(), TASK)[0].backward()
     expected = torch.cat([parameter.grad.reshape(-1) for parameter in alone.parameters()])
@@ -225,7 +224,7 @@ def test_the_path_is_the_one_that_the_steps_take(monkeypatch: pytest.MonkeyPatch
     assert path(network().bfloat16()) == "plain"
     with use_kernels(False):
         assert path(network()) == "plain"
-    monkeypatch.setattr("bankgcn.training.objective.MAX_PROGRAM_NODES", graphs.largest - 1)
+    monkeypatch.setattr("bankgcn.training.stepper.MAX_PROGRAM_NODES", graphs.largest - 1)
     assert path(network()) == "fused layers"
 
 

@@ -16,7 +16,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.lowering import lower, run_embedding
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.tasks import Task
-from bankgcn.training.objective import collate_for, embedding_of, runs_on
+from bankgcn.training.stepper import collate_for, embedding_of, runs_on
 
 BATCH_SIZE = 512  # nothing is kept for a backward pass, so batches can be large
 CHUNK = 1 << 20  # numbers that a linear layer multiplies at once

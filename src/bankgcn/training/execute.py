@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import torch
 
+import bankgcn
 from bankgcn.data.features.spec import describe_features
 from bankgcn.files.tables import Columns
 from bankgcn.kernels.jit.switch import fused_for
 from bankgcn.nn import BankConv, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
-from bankgcn.training.assessment import constant_prediction
+from bankgcn.training.assessment import HeldOut, constant_prediction, score_held_out
 from bankgcn.training.callbacks import Callback
-from bankgcn.training.checkpoints import checkpoint_path
 from bankgcn.training.checks import class_notes, data_warnings
 from bankgcn.training.fitting import CheckpointError, Context, Epoch, FitResult, run_training
-from bankgcn.training.held_out import HeldOut, score_held_out
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
-from bankgcn.training.record import RunRecord
+from bankgcn.training.record import RunRecord, checkpoint_path
 from bankgcn.training.spec import RunSpec
-from bankgcn.training.versions import versions
+
+LIBRARIES = ("torch", "numpy", "numba", "torch-geometric")
 
 
 @dataclass(frozen=True)
@@ -192,7 +196,7 @@ class Runner:
     Args:
         data_root: Where to look for datasets first.
         checkpoints: Folder for the states of unfinished runs. A run whose state is there resumes. The caller removes
-            the states when the records are safe; see :mod:`bankgcn.training.checkpoints`.
+            the states when the records are safe; see :mod:`bankgcn.training.record`.
     """
 
     def __init__(self, data_root: str | Path | None = None, checkpoints: str | Path | None = None):
@@ -221,3 +225,27 @@ class Runner:
         kernels = "on" if fused_for() else "off"
         depends_on = [run.fingerprint, run.split.hash, versions(kernels), torch.get_num_threads()]
         return checkpoint_path(self.checkpoints, run.spec.key, depends_on)
+
+
+def versions(path: str) -> dict[str, str]:
+    """Versions of the libraries, the processor, and the path that the training took (``FitResult.path``)."""
+    known = {"bankgcn": bankgcn.__version__, "python": platform.python_version(), "machine": platform.machine()}
+    known |= {"processor": processor(), "kernels": path}
+    for library in LIBRARIES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            known[library] = metadata.version(library)
+    return known
+
+
+@cache
+def processor() -> str:
+    """The processor's name with its vector instructions, for example ``AMD EPYC (AVX512)``.
+
+    The name alone is not enough: virtual machines hide the model, and sums are rounded differently by vectors of
+    different widths.
+    """
+    name = ""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return f"{name or platform.processor() or platform.machine()} ({torch.backends.cpu.get_cpu_capability()})"

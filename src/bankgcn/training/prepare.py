@@ -22,10 +22,9 @@ from bankgcn.data.splits import PARTS, Split, limit_training
 from bankgcn.data.weights import without_weights
 from bankgcn.nn.network import GraphNetwork, check_available
 from bankgcn.tasks import Task
-from bankgcn.training.checks import check_run
+from bankgcn.training.checks import LossWeights, check_run
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.splitting import draw_split
-from bankgcn.training.weights import LossWeights
 
 Read = Callable[[Source, Mapping[str, Any]], GraphSet]
 
