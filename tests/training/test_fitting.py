@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +34,7 @@ from bankgcn.training import (
     fitting,
     predict_logits,
 )
-from bankgcn.training.fitting import Context, Training
+from bankgcn.training.fitting import Context, Training, reuse_memory
 from bankgcn.training.stepper import ProgramStepper, logits_of, objective
 from recorder import Recorder
 
@@ -352,3 +353,13 @@ def test_graphs_without_classes_cannot_be_trained_on() -> None:
         fit(network(), graphs(), graphs()[[]], CONFIG, generator=torch.Generator())
     with pytest.raises(ValueError, match="^there are 0 training graphs"):
         fit(network(), graphs()[[]], graphs(), CONFIG, generator=torch.Generator())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mallopt is glibc's")
+def test_glibc_accepts_the_setting() -> None:
+    assert reuse_memory()
+
+
+def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert not reuse_memory.__wrapped__()

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
+from bankgcn.kernels import fused_for
 from bankgcn.nn.lowering import lower, run_embedding
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.tasks import Task
@@ -78,7 +79,10 @@ class Inference:
         return torch.cat(parts) if parts else weight.new_empty(0, width)
 
     def _by_program(self, graphs: GraphSet) -> bool:
-        return self._program is not None and runs_on(self._program, self.net, graphs)
+        # Kernels may have been switched off, or the network moved to another device, since it was lowered.
+        if self._program is None or not fused_for(self.net.predict.weight):
+            return False
+        return runs_on(self._program, self.net, graphs)
 
     def _embedding(self, batch: GraphBatch, by_program: bool, merged: bool = True) -> Tensor:
         if self._program is None or not by_program:
