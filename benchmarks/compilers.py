@@ -34,7 +34,7 @@ from bankgcn.data.batch import GraphBatch
 from bankgcn.files.atomic import atomic_write
 from bankgcn.kernels import use_kernels
 from bankgcn.spectral import chebyshev
-from bankgcn.training.memory import reuse_memory
+from bankgcn.training.fitting import reuse_memory
 
 CHANNELS, ORDER, SUBSPACES = 64, 2, 8
 SEED = 147  # draws a batch of 1765 nodes from NCI1

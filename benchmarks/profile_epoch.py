@@ -28,8 +28,8 @@ from bankgcn.kernels import use_kernels
 from bankgcn.kernels.network.collate import block_end
 from bankgcn.kernels.network.executor import _Call, _run, readouts, train
 from bankgcn.kernels.ops import block_table as entry
-from bankgcn.training.objective import collate_for, program_for
-from bankgcn.training.stepper import ProgramStepper, Stepper
+from bankgcn.nn.lowering import lower
+from bankgcn.training.stepper import ProgramStepper, Stepper, collate_for
 
 PLAIN, LAYERS, PROGRAM = "plain operations", "fused layers", "program"
 REPEATED = 20  # times that an instruction runs in one measurement; results of some shrink from one to the next
@@ -41,7 +41,7 @@ def trainings(graphs: GraphSet, batch_size: int, model: str) -> dict[str, OurTra
     for path in (LAYERS, PLAIN):
         paths[path] = OurTraining(graphs, batch_size, model)
         training = paths[path].training
-        training.stepper = Stepper(training.net, training.config, training.task)
+        training.stepper = Stepper(training.net, training.context)
     return paths
 
 
@@ -66,11 +66,11 @@ def print_operations(training: OurTraining, path: str, top: int) -> None:
 
 def print_executor(stepper: ProgramStepper, graphs: GraphSet, repetitions: int) -> None:
     """Milliseconds of the executor's functions, for the batches of one call."""
-    batch_size = stepper.config.batch_size
+    batch_size = stepper.context.config.batch_size
     size = batch_size * stepper.batches_per_call
     batch = next(graphs.batches(size, shuffle=True, generator=torch.Generator().manual_seed(0)))
     batch_ptr = np.append(np.arange(0, batch.num_graphs, batch_size), batch.num_graphs)
-    program, evaluation = stepper.program, program_for(stepper.net, graphs)
+    program, evaluation = stepper.program, lower(stepper.net)
     assert evaluation is not None
     collated, targets = collate_for(program, batch), stepper._targets(batch, batch_ptr, 1.0)
     theta, gradient = stepper.parameters.vector.detach().numpy(), np.zeros_like(stepper.parameters.gradient.numpy())
@@ -90,7 +90,7 @@ def print_executor(stepper: ProgramStepper, graphs: GraphSet, repetitions: int) 
 
 def print_instructions(stepper: ProgramStepper, graphs: GraphSet, repetitions: int) -> None:
     """Microseconds of each operation for the first block of a batch, in cache."""
-    batch = graphs.batch(slice(0, stepper.config.batch_size))
+    batch = graphs.batch(slice(0, stepper.context.config.batch_size))
     batch_ptr, program = np.array([0, batch.num_graphs]), stepper.program
     collated, targets = collate_for(program, batch), stepper._targets(batch, batch_ptr, 1.0)
     theta, gradient = stepper.parameters.vector.detach().numpy(), np.zeros_like(stepper.parameters.gradient.numpy())

@@ -143,7 +143,7 @@ class Task:
         scale: Standard deviation of each value over the training graphs.
         thresholds: From which probability on the second one of two classes, or each label, is decided; nothing if the
             most probable class, or each label that is more likely than not, is. A run with ``threshold="validation"``
-            chooses them after its training; see :func:`bankgcn.training.calibration.fit_thresholds`.
+            chooses them after its training; see :func:`bankgcn.training.assessment.fit_thresholds`.
     """
 
     kind: str = "classes"

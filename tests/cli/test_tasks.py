@@ -129,7 +129,7 @@ def test_an_interrupted_training_of_values_ends_as_if_it_had_not_been(
 ) -> None:
     options = ("--target", "price", *QUICK)
     assert command("train", table, *options, "--out", "whole")[0] == 0
-    evaluate, seen = fitting.evaluate, []
+    evaluate, seen = fitting.evaluate_outputs, []
 
     def interrupted(*arguments: object) -> fitting.Evaluation:
         seen.append(1)
@@ -137,7 +137,7 @@ def test_an_interrupted_training_of_values_ends_as_if_it_had_not_been(
             raise KeyboardInterrupt
         return evaluate(*arguments)
 
-    monkeypatch.setattr(fitting, "evaluate", interrupted)
+    monkeypatch.setattr(fitting, "evaluate_outputs", interrupted)
     assert command("train", table, *options, "--out", "resumed")[0] == 130
     code, _, err = command("train", "--out", "resumed")
     assert code == 0, err

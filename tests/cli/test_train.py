@@ -14,7 +14,7 @@ import pytest
 
 from bankgcn.cli.train import train
 from bankgcn.experiments import RunSpec
-from bankgcn.training import TrainedModel, held_out
+from bankgcn.training import TrainedModel, assessment
 from bankgcn.training.execute import run
 from run_files import FILES, files
 
@@ -47,8 +47,8 @@ def test_training_ends_with_score_files_and_what_to_type_next(command: Command, 
 def test_a_model_without_finite_outputs_for_the_test_graphs_is_kept_without_a_score(
     command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    predict = held_out.predict_logits
-    monkeypatch.setattr(held_out, "predict_logits", lambda net, graphs: predict(net, graphs).log())
+    predict = assessment.predict_logits
+    monkeypatch.setattr(assessment, "predict_logits", lambda net, graphs: predict(net, graphs).log())
     for module in ("training.execute", "cli.run_report"):
         monkeypatch.setattr(f"bankgcn.{module}.class_notes", lambda graphs: ("a note on the classes",))
     code, out, err = command("train", *QUICK, "--out", "r")

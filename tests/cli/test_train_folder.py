@@ -15,9 +15,7 @@ from typing import Any
 
 import pytest
 
-from bankgcn.data.graphs import GraphSet
 from bankgcn.experiments import RunSpec
-from bankgcn.nn import GraphNetwork
 from bankgcn.training import Evaluation, TrainedModel, fitting
 from bankgcn.training.execute import run
 from bankgcn.training.fitting import Training
@@ -171,7 +169,7 @@ def test_graphs_that_changed_meanwhile_are_refused(command: Command, folder: Pat
 def test_a_loss_that_is_not_finite_leaves_a_record_and_no_model(
     command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fitting, "evaluate", lambda *_: fitting.Evaluation(float("nan"), 0.0))
+    monkeypatch.setattr(fitting, "evaluate_outputs", lambda *_: fitting.Evaluation(float("nan"), 0.0))
     code, _, err = command("train", *QUICK, "--out", "r")
     assert code == 1
     assert "not a finite number in the first epoch" in err
@@ -203,13 +201,13 @@ def test_a_lost_model_is_reported_by_train_too(command: Command, folder: Path) -
 def test_divergence_after_a_good_epoch_is_the_same_verdict_in_train_and_in_a_sweep(
     command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evaluate = fitting.evaluate
+    evaluate = fitting.evaluate_outputs
 
-    def diverging(net: GraphNetwork, graphs: GraphSet, *rest: Any) -> Evaluation:
+    def diverging(*arguments: Any) -> Evaluation:
         seen.append(1)
-        return evaluate(net, graphs, *rest) if len(seen) < 3 else Evaluation(float("nan"), 0.0)
+        return evaluate(*arguments) if len(seen) < 3 else Evaluation(float("nan"), 0.0)
 
-    monkeypatch.setattr(fitting, "evaluate", diverging)
+    monkeypatch.setattr(fitting, "evaluate_outputs", diverging)
     seen: list[int] = []
     code, out, err = command("train", *QUICK, "--epochs", 9, "--out", "r")
     assert code == 0, err

@@ -22,9 +22,8 @@ from bankgcn.experiments import Event, RunSpec, Store, make_engine, sweep
 from bankgcn.experiments.engines.base import SerialEngine
 from bankgcn.experiments.sweep import SweepResult
 from bankgcn.files.tensors import load_tensors, save_tensors
-from bankgcn.training.checkpoints import checkpoint_path
 from bankgcn.training.fitting import Epoch, Training
-from bankgcn.training.record import OtherVersion
+from bankgcn.training.record import OtherVersion, checkpoint_path
 from fake_runs import attempts, scripted_score
 
 CONFIGS = [RunSpec(dataset="MUTAG", seed=seed) for seed in range(4)]

@@ -19,7 +19,7 @@ from bankgcn.kernels import use_kernels
 from bankgcn.nn.network import LayerTrace, trace
 from bankgcn.tasks import Task
 from bankgcn.training.model import ModelConfig, TrainedModel
-from bankgcn.training.objective import network_inputs
+from bankgcn.training.stepper import network_inputs
 
 GRAPHS = mutag()[:6]
 

@@ -16,7 +16,7 @@ from torch_geometric.nn import ChebConv, GCNConv
 import oracles
 from bankgcn.data import GraphSet
 from bankgcn.nn import CONVS, BankConv, GraphNetwork, layer_parameters, width_for_budget
-from bankgcn.training.objective import embedding_of
+from bankgcn.training.stepper import embedding_of
 from strategies import disjoint_union, ring, signals
 
 PUBLISHED = {"gcn": 4160, "sage": 8256, "gin": 8320, "gat": 4288}

@@ -21,11 +21,10 @@ from bankgcn.kernels import use_kernels
 from bankgcn.nn import mutual_coherence
 from bankgcn.training import evaluate, fit, predict_logits
 from bankgcn.training.assessment import Assessment
-from bankgcn.training.checkpoints import checkpoint_path, remove_checkpoints
-from bankgcn.training.execute import Runner, execute
-from bankgcn.training.fitting import Epoch
+from bankgcn.training.execute import Runner, execute, processor
+from bankgcn.training.fitting import Epoch, run_training
 from bankgcn.training.prepare import Loader, prepare
-from bankgcn.training.versions import processor
+from bankgcn.training.record import checkpoint_path, remove_checkpoints
 from recorder import Recorder
 
 CONFIG = RunSpec(dataset="MUTAG").with_(max_epochs=3, hidden_channels=16, num_layers=2, seed=1)
@@ -111,8 +110,8 @@ def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatc
     module = sys.modules["bankgcn.training.execute"]
     seen = []
 
-    def watched_fit(net, train, valid, *args, **options):
-        result = fit(net, train, valid, *args, **options)
+    def watched_training(net, train, valid, context):
+        result = run_training(net, train, valid, context)
         seen.append("fit")
         return result
 
@@ -120,8 +119,8 @@ def test_the_test_graphs_are_scored_once_and_last(monkeypatch: pytest.MonkeyPatc
         seen.append(len(graphs))
         return predict_logits(net, graphs)
 
-    monkeypatch.setattr(module, "fit", watched_fit)
-    monkeypatch.setattr("bankgcn.training.held_out.predict_logits", watched_prediction)
+    monkeypatch.setattr(module, "run_training", watched_training)
+    monkeypatch.setattr("bankgcn.training.assessment.predict_logits", watched_prediction)
     run(CONFIG)
     split = prepare(CONFIG).split
     assert seen == ["fit", len(split.valid), len(split.test)]  # the validation graphs fit the temperature

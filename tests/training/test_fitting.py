@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -33,14 +34,14 @@ from bankgcn.training import (
     fitting,
     predict_logits,
 )
-from bankgcn.training.fitting import Training
-from bankgcn.training.objective import logits_of, objective
-from bankgcn.training.stepper import ProgramStepper
+from bankgcn.training.fitting import Context, Training, reuse_memory
+from bankgcn.training.stepper import ProgramStepper, logits_of, objective
 from recorder import Recorder
 
 CONFIG = TrainConfig(max_epochs=6, batch_size=8, learning_rate=1e-2, gamma=0.5, decay_patience=1)
 
 TASK = Task(names=("smooth", "alternating"))
+CONTEXT = Context(config=CONFIG, task=TASK, generator=torch.Generator())
 
 
 @pytest.fixture(autouse=True)
@@ -117,13 +118,13 @@ def test_patience_counts_epochs_without_improvement(
     monkeypatch: pytest.MonkeyPatch, select: str, losses: list, scores: list, epochs: int, best: int
 ) -> None:
     script = iter(zip(losses, scores, strict=True))
-    monkeypatch.setattr(fitting, "evaluate", lambda *_: Evaluation(*next(script)))
+    monkeypatch.setattr(fitting, "evaluate_outputs", lambda *_: Evaluation(*next(script)))
     _, result = run(replace(CONFIG, max_epochs=99, patience=3, select=select, decay_patience=None))
     assert (len(result.epochs), result.best.number, result.ended) == (epochs, best, "patience")
 
 
 def test_learning_rate_falls_when_validation_stalls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "evaluate", lambda *_: Evaluation(1.0, 0.0))
+    monkeypatch.setattr(fitting, "evaluate_outputs", lambda *_: Evaluation(1.0, 0.0))
     config = replace(CONFIG, max_epochs=12, decay_patience=2, learning_rate=1e-3, min_learning_rate=1e-5)
     _, result = run(config)
     rates = [epoch.learning_rate for epoch in result.epochs]
@@ -135,8 +136,8 @@ def test_learning_rate_falls_when_validation_stalls(monkeypatch: pytest.MonkeyPa
 
 def test_a_loss_that_is_not_finite_ends_the_training_with_the_best_weights() -> None:
     net = network()
-    generator = torch.Generator().manual_seed(1)
-    training = Training(net, graphs(0), graphs(1), CONFIG, generator)
+    context = Context(config=CONFIG, task=TASK, generator=torch.Generator().manual_seed(1))
+    training = Training(net, graphs(0), graphs(1), context)
     training.run_epoch()
     kept = {name: tensor.clone() for name, tensor in net.state_dict().items()}
     with torch.no_grad():
@@ -299,7 +300,7 @@ def test_an_interrupt_within_an_epoch_loses_only_that_epoch(tmp_path: Path, monk
 
 
 def test_a_checkpoint_without_settings_that_came_later_is_restored() -> None:
-    training = Training(network(), graphs(0), graphs(1), CONFIG, torch.Generator())
+    training = Training(network(), graphs(0), graphs(1), CONTEXT)
     tensors, values = training.state()
     del values["config"]["loss"]
     training.restore(tensors, values)
@@ -307,7 +308,7 @@ def test_a_checkpoint_without_settings_that_came_later_is_restored() -> None:
 
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
-    training = Training(network(), graphs(0), graphs(1), CONFIG, torch.Generator())
+    training = Training(network(), graphs(0), graphs(1), CONTEXT)
     save_tensors(tmp_path / "c", *training.state())
     with pytest.raises(ValueError, match="a training with other settings"):
         run(replace(CONFIG, gamma=0.0), checkpoint=tmp_path / "c")
@@ -352,3 +353,13 @@ def test_graphs_without_classes_cannot_be_trained_on() -> None:
         fit(network(), graphs(), graphs()[[]], CONFIG, generator=torch.Generator())
     with pytest.raises(ValueError, match="^there are 0 training graphs"):
         fit(network(), graphs()[[]], graphs(), CONFIG, generator=torch.Generator())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mallopt is glibc's")
+def test_glibc_accepts_the_setting() -> None:
+    assert reuse_memory()
+
+
+def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert not reuse_memory.__wrapped__()

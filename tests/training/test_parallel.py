@@ -17,11 +17,10 @@ from bankgcn.kernels import use_kernels
 from bankgcn.nn import GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, TrainedModel
-from bankgcn.training.fitting import Training
-from bankgcn.training.objective import objective
+from bankgcn.training.checks import count_known
+from bankgcn.training.fitting import Context, Training
 from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.stepper import make_stepper
-from bankgcn.training.weights import count_known
+from bankgcn.training.stepper import make_stepper, objective
 
 TASK = Task(names=("smooth", "alternating"))
 
@@ -29,6 +28,10 @@ TASK = Task(names=("smooth", "alternating"))
 @pytest.fixture(autouse=True)
 def _single_precision(_double_precision: None) -> None:
     torch.set_default_dtype(torch.float32)
+
+
+def context(config: TrainConfig, task: Task, **options) -> Context:
+    return Context(config=config, task=task, generator=torch.Generator(), **options)
 
 
 @pytest.mark.parametrize(("graphs", "processes"), [(12, 2), (13, 2), (5, 3), (2, 4)])
@@ -61,7 +64,7 @@ def test_the_gradients_add_up_where_targets_are_unknown(on: bool) -> None:
     counts = count_known(y) * weights
     net = GraphNetwork(1, 3, hidden_channels=16, num_layers=2)
     with use_kernels(on):
-        stepper = make_stepper(net, graphs, config, task, weights=weights)
+        stepper = make_stepper(net, graphs, context(config, task, weights=weights))
         batch, gradient = graphs.batch(), stepper.parameters.gradient
         loss, expected = stepper.add_gradient(batch), gradient.clone()
         gradient.zero_()
@@ -82,7 +85,7 @@ def test_a_training_is_resumed_by_as_many_processes_as_began_it() -> None:
     def training(group: ProcessGroup) -> Training:
         net = GraphNetwork(1, 2, hidden_channels=16, num_layers=2)
         graphs = smooth_or_alternating(8)
-        return Training(net, graphs, graphs, TrainConfig(), torch.Generator(), group=group)
+        return Training(net, graphs, graphs, context(TrainConfig(), TASK, group=group))
 
     with pytest.raises(ValueError, match="started by 2 processes and can only be resumed by as many, not by 1"):
         training(ProcessGroup()).restore(*training(ProcessGroup(0, 2)).state())

@@ -14,9 +14,9 @@ from bankgcn.nn import CONVS, GraphNetwork
 from bankgcn.nn.dropout import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, embed
-from bankgcn.training.flat import FlatParameters
+from bankgcn.training.fitting import Context
 from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.stepper import ProgramStepper, Stepper, make_stepper
+from bankgcn.training.stepper import FlatParameters, ProgramStepper, Stepper, make_stepper
 
 TASK = Task(names=("smooth", "alternating"))
 
@@ -35,6 +35,10 @@ def network(conv: str = "bank") -> GraphNetwork:
     return net
 
 
+def context(config: TrainConfig | None = None, task: Task = TASK, **options) -> Context:
+    return Context(config=config or TrainConfig(), task=task, generator=torch.Generator(), **options)
+
+
 @pytest.mark.parametrize("coherence", ["sum", "mean"])
 @pytest.mark.parametrize("gamma", [0.0, 0.1, 10.0])
 def test_program_and_autograd_have_the_same_gradient(gamma: float, coherence: str) -> None:
@@ -42,7 +46,7 @@ def test_program_and_autograd_have_the_same_gradient(gamma: float, coherence: st
     graphs, outcomes = smooth_or_alternating(20), []
     for on in (True, False):
         with use_kernels(on):
-            stepper = make_stepper(network(), graphs, config, TASK)
+            stepper = make_stepper(network(), graphs, context(config))
             loss = stepper.add_gradient(graphs.batch(), share=0.5)
         assert isinstance(stepper, ProgramStepper) == on
         outcomes.append((loss, stepper.parameters.gradient))
@@ -61,7 +65,7 @@ def test_program_and_autograd_take_the_same_steps(weight_decay: float, dropout: 
         with use_kernels(on):
             net = network()
             net.dropout = dropout
-            stepper = make_stepper(net, graphs, config, TASK, dropout_seed=5)
+            stepper = make_stepper(net, graphs, context(config, dropout_seed=5))
             per_call = stepper.batches_per_call
             losses = [loss for batch in graphs.batches(8 * per_call) for loss in stepper.step(batch)]
         state = stepper.optimizer.state[stepper.parameters.vector]
@@ -81,7 +85,7 @@ def test_a_stepper_of_either_kind_continues_from_the_state_of_the_other() -> Non
         net, state = network(), None
         for on in order:
             with use_kernels(on):
-                stepper = make_stepper(net, graphs, config, TASK)
+                stepper = make_stepper(net, graphs, context(config))
                 if state is not None:
                     stepper.optimizer.load_state_dict(state)
                 stepper.step(graphs.batch())
@@ -101,7 +105,7 @@ def test_every_loss_has_the_same_gradient_by_program_and_by_autograd(loss: str) 
     task, outcomes = Task.fitted(y, ("a", "b"), kind, loss=loss), []
     for on in (True, False):
         with use_kernels(on):
-            stepper = make_stepper(network(), graphs, TrainConfig(batch_size=8), task)
+            stepper = make_stepper(network(), graphs, context(TrainConfig(batch_size=8), task))
             losses = [loss for batch in graphs.batches(8 * stepper.batches_per_call) for loss in stepper.step(batch)]
         assert isinstance(stepper, ProgramStepper) == on
         outcomes.append((torch.tensor(losses), stepper.parameters.gradient, stepper.parameters.vector.detach()))
@@ -123,7 +127,7 @@ def test_weighted_graphs_have_the_same_steps_by_program_and_by_autograd(loss: st
     outcomes = []
     for on in (True, False):
         with use_kernels(on):
-            stepper = make_stepper(network(), graphs, TrainConfig(batch_size=8), task, weights=weights)
+            stepper = make_stepper(network(), graphs, context(TrainConfig(batch_size=8), task, weights=weights))
             losses = [loss for batch in graphs.batches(8 * stepper.batches_per_call) for loss in stepper.step(batch)]
         assert isinstance(stepper, ProgramStepper) == on
         outcomes.append((torch.tensor(losses), stepper.parameters.gradient, stepper.parameters.vector.detach()))
@@ -142,10 +146,10 @@ def test_representations_agree() -> None:
 def test_programs_are_for_networks_of_which_all_parameters_learn() -> None:
     graphs = smooth_or_alternating(5)
     for conv in CONVS:
-        assert type(make_stepper(network(conv), graphs, TrainConfig(), TASK)) is ProgramStepper
+        assert type(make_stepper(network(conv), graphs, context())) is ProgramStepper
     frozen = network()
     frozen.predict.bias.requires_grad_(False)
-    stepper = make_stepper(frozen, graphs, TrainConfig(), TASK)
+    stepper = make_stepper(frozen, graphs, context())
     assert type(stepper) is Stepper
     stepper.add_gradient(graphs.batch())
     assert stepper.parameters.gradient.numel() == sum(p.numel() for p in frozen.parameters()) - 2
@@ -154,9 +158,9 @@ def test_programs_are_for_networks_of_which_all_parameters_learn() -> None:
 @pytest.mark.parametrize("conv", [conv for conv in CONVS if conv != "bank"])
 def test_the_vector_holds_the_gradients_of_a_baseline(conv: str) -> None:
     batch = smooth_or_alternating(10).batch()
-    stepper, alone = make_stepper(network(conv), batch.source, TrainConfig(), TASK), network(conv)
+    stepper, alone = make_stepper(network(conv), batch.source, context()), network(conv)
     stepper.add_gradient(batch)
-    from bankgcn.training.objective import objective
+    from bankgcn.training.stepper import objective
 
     objective(alone, batch, TrainConfig(), TASK)[0].backward()
     expected = torch.cat([parameter.grad.reshape(-1) for parameter in alone.parameters()])
@@ -181,8 +185,7 @@ def test_a_network_shares_the_vector_until_it_is_released() -> None:
 def test_each_step_and_each_process_has_its_own_dropout() -> None:
     graphs, keys = smooth_or_alternating(4), []
     for rank in range(3):
-        stepper = make_stepper(network(), graphs, TrainConfig(), TASK)
-        stepper.dropout_seed, stepper.group = 11, ProcessGroup(rank, 3)
+        stepper = make_stepper(network(), graphs, context(dropout_seed=11, group=ProcessGroup(rank, 3)))
         keys += [stepper.dropout_key(step) for step in range(4)]
     assert sorted(keys) == sorted(dropout_key(11, number) for number in range(12))
     assert len(set(keys)) == 12
@@ -192,19 +195,19 @@ def test_each_step_and_each_process_has_its_own_dropout() -> None:
 def test_the_steps_of_a_training_are_counted_by_its_optimiser(on: bool) -> None:
     graphs, config = smooth_or_alternating(20), TrainConfig(batch_size=8)
     with use_kernels(on):
-        stepper = make_stepper(network(), graphs, config, TASK)
+        stepper = make_stepper(network(), graphs, context(config))
         assert stepper.steps_taken == 0
         for batch in graphs.batches(8):
             stepper.step(batch)
         assert stepper.steps_taken == 3
-        resumed = make_stepper(network(), graphs, config, TASK)
+        resumed = make_stepper(network(), graphs, context(config))
         resumed.optimizer.load_state_dict(stepper.optimizer.state_dict())
         assert resumed.steps_taken == 3
 
 
 def test_a_share_of_zero_has_no_gradient() -> None:
     graphs = smooth_or_alternating(4)
-    stepper = make_stepper(network(), graphs, replace(TrainConfig(), gamma=0.0), TASK)
+    stepper = make_stepper(network(), graphs, context(TrainConfig(gamma=0.0)))
     stepper.add_gradient(graphs.batch(), share=0.0)
     assert not stepper.parameters.gradient.any()
 
@@ -213,7 +216,7 @@ def test_the_path_is_the_one_that_the_steps_take(monkeypatch: pytest.MonkeyPatch
     graphs, config = smooth_or_alternating(4), TrainConfig()
 
     def path(net: GraphNetwork) -> str:
-        return make_stepper(net, graphs, config, TASK).path
+        return make_stepper(net, graphs, context(config)).path
 
     assert path(network()) == "whole network"
     assert path(network("mlp")) == "whole network"
@@ -221,7 +224,7 @@ def test_the_path_is_the_one_that_the_steps_take(monkeypatch: pytest.MonkeyPatch
     assert path(network().bfloat16()) == "plain"
     with use_kernels(False):
         assert path(network()) == "plain"
-    monkeypatch.setattr("bankgcn.training.objective.MAX_PROGRAM_NODES", graphs.largest - 1)
+    monkeypatch.setattr("bankgcn.training.stepper.MAX_PROGRAM_NODES", graphs.largest - 1)
     assert path(network()) == "fused layers"
 
 

@@ -15,10 +15,10 @@ from bankgcn.kernels import use_kernels
 from bankgcn.nn import BankGCN
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, evaluate, fit
+from bankgcn.training.checks import LossWeights, known_weight
 from bankgcn.training.execute import execute
-from bankgcn.training.fitting import Training
+from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.spec import RunSpec
-from bankgcn.training.weights import LossWeights, known_weight
 
 TASK = Task(names=("a", "b", "c"))
 BALANCED = TrainConfig(class_weight="balanced", gamma=0.0, max_epochs=2)
@@ -110,15 +110,13 @@ def test_balanced_training_is_that_with_the_weights_of_the_classes() -> None:
 
 
 def test_the_shares_of_the_processes_follow_the_weights() -> None:
-    train, valid = unbalanced()
-    net = BankGCN(1, 2, hidden_channels=8, num_layers=2, num_subspaces=2)
-    training = Training(net, train, valid, BALANCED, torch.Generator())
-    whole = train.batch()
-    shares = [replace(training.group, rank=rank, size=2).shard(whole, training.weights)[1] for rank in (0, 1)]
+    train, _ = unbalanced()
+    weights, whole = LossWeights(BALANCED, TASK, train.y).of(train.y), train.batch()
+    shares = [ProcessGroup(rank, 2).shard(whole, weights)[1] for rank in (0, 1)]
     # each process has three graphs of the first class and one of the second
     assert shares == pytest.approx([0.5, 0.5])
     lopsided = np.array([1.0, 0.0] * 4)
-    assert [replace(training.group, rank=rank, size=2).shard(whole, lopsided)[1] for rank in (0, 1)] == [1.0, 0.0]
+    assert [ProcessGroup(rank, 2).shard(whole, lopsided)[1] for rank in (0, 1)] == [1.0, 0.0]
 
 
 def test_a_run_weighs_all_of_its_losses() -> None:

@@ -10,7 +10,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Protocol
 
-from bankgcn.training.memory import MMAP_THRESHOLD, TRIM_THRESHOLD, reuse_memory
+from bankgcn.training.fitting import MMAP_THRESHOLD, TRIM_THRESHOLD, reuse_memory
 
 GLIBC_DEFAULT = 128 << 10  # bytes, of both thresholds
 STEPS = 20  # more than one call of the compiled code takes

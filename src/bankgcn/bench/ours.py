@@ -9,7 +9,8 @@ import torch
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.convs import CONVS
 from bankgcn.training import ModelConfig, TrainConfig
-from bankgcn.training.fitting import Training
+from bankgcn.training.checks import task_of
+from bankgcn.training.fitting import Context, Training
 
 OURS = "ours"
 
@@ -32,7 +33,9 @@ class OurTraining:
         torch.manual_seed(0)
         net = ModelConfig(conv=model).build(graphs.num_features, graphs.num_classes)
         config = TrainConfig(batch_size=batch_size, gamma=0.0)
-        self.training = Training(net, graphs, graphs[:1], config, torch.Generator().manual_seed(0))
+        batches = torch.Generator().manual_seed(0)
+        context = Context(config=config, task=task_of(graphs, config), generator=batches)
+        self.training = Training(net, graphs, graphs[:1], context)
 
     def steps(self) -> Iterator[None]:
         """One epoch; it yields after every step."""

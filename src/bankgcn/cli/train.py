@@ -84,7 +84,7 @@ def train(
 
     from bankgcn.cli.run_report import show_outcome
     from bankgcn.cli.train_many import Members, train_many
-    from bankgcn.cli.train_one import train_one
+    from bankgcn.cli.train_one import Command, train_one
     from bankgcn.training.parallel import ProcessGroup
 
     torch.set_num_threads(threads)
@@ -92,12 +92,13 @@ def train(
     try:
         flags |= {"source": source, "data_root": None if data_root is None else str(data_root)}
         typed = {name: value for name, value in flags.items() if value is not None}
+        command = Command(config=config, overwrite=overwrite, group=group, tensorboard=tensorboard)
         members = Members.resolve(typed, config, out, seeds)
         if members is not None:
-            train_many(members, config, overwrite, group, tensorboard)
+            train_many(members, command)
         else:
-            record, folder = train_one(typed, config, out, overwrite, group, tensorboard)
-            if record is not None and group.rank == 0:
+            record, folder = train_one(typed, out, command)
+            if record is not None and command.speaks:
                 show_outcome(record, folder)
         group.barrier()  # a process that leaves earlier would end the others
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -14,12 +14,11 @@ from bankgcn.cli.evaluate import show_assessment
 from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import read_input
 from bankgcn.cli.settings import DATA_ROOT, Settings
-from bankgcn.cli.train_one import RUNS, train_one
+from bankgcn.cli.train_one import RUNS, Command, train_one
 from bankgcn.files.checked import FileError, read_toml
 from bankgcn.metrics import METRICS
 from bankgcn.settings import Plain
 from bankgcn.training.ensemble import Ensemble
-from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
 
@@ -85,18 +84,16 @@ def parse_seeds(text: str) -> list[int]:
     return list(dict.fromkeys(numbers))
 
 
-def train_many(
-    members: Members, config: Path | None, overwrite: bool, group: ProcessGroup, tensorboard: Path | None = None
-) -> None:
+def train_many(members: Members, command: Command) -> None:
     """Train all, one after another; finished ones are not trained again. Then print how good they are."""
     records: dict[str, RunRecord] = {}
     for name, flags in members.flags.items():
-        resume = "type the same command again"
-        log = tensorboard / name if tensorboard else None
-        record, _ = train_one(flags, config, members.folder / name, overwrite, group, log, resume)
+        log = command.tensorboard / name if command.tensorboard else None
+        one = replace(command, tensorboard=log, resume="type the same command again")
+        record, _ = train_one(flags, members.folder / name, one)
         if record is not None:
             records[name] = record
-    if group.rank == 0:
+    if command.speaks:
         _show_scores(records, members.folder)
         _show_ensemble(members)
         say(f"files: {members.folder}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -17,7 +18,7 @@ from bankgcn.cli.settings import DATA_ROOT, Settings
 from bankgcn.data.splits import Split
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.settings import Plain
-from bankgcn.training.execute import execute
+from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
@@ -27,35 +28,50 @@ from bankgcn.training.tensorboard import TensorBoardLog
 RUNS = Path("runs")
 
 
-def train_one(
-    flags: dict[str, Plain],
-    config: Path | None,
-    out: Path | None,
-    overwrite: bool,
-    group: ProcessGroup,
-    tensorboard: Path | None = None,
-    resume: str | None = None,
-) -> tuple[RunRecord | None, RunFolder]:
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What all trainings of one command have in common.
+
+    Args:
+        config: File with further settings.
+        overwrite: Whether to replace a run in the folder.
+        group: The processes that train together.
+        tensorboard: Folder of the log for TensorBoard, if there shall be one.
+        resume: The command that resumes the training after an interrupt; by default one that names its folder.
+    """
+
+    config: Path | None
+    overwrite: bool
+    group: ProcessGroup
+    tensorboard: Path | None = None
+    resume: str | None = None
+
+    @property
+    def speaks(self) -> bool:
+        """Whether this process is the one that talks to the user and writes files."""
+        return self.group.rank == 0
+
+    def to_resume(self, folder: RunFolder) -> str:
+        """The command that resumes the training in a folder."""
+        log = f" --tensorboard {shlex.quote(str(self.tensorboard))}" if self.tensorboard else ""
+        return self.resume or f"{folder.to_resume}{log}"
+
+
+def train_one(flags: dict[str, Plain], out: Path | None, command: Command) -> tuple[RunRecord | None, RunFolder]:
     """Train a model in its folder, or read the record of a finished training.
 
     Args:
         flags: The settings that were typed.
-        config: File with further settings.
         out: The folder; by default named after the settings.
-        overwrite: Whether to replace a run in the folder.
-        group: The processes that train together.
-        tensorboard: Folder of the log for TensorBoard, if there shall be one.
-        resume: The command that resumes the training after an interrupt.
+        command: What else was typed.
 
     Returns:
         The record, in the first process of a group, and the folder.
     """
-    settings, folder, free = _resolve(flags, config, out, overwrite)
-    if not folder.finished or overwrite:
-        log = f" --tensorboard {shlex.quote(str(tensorboard))}" if tensorboard else ""
-        command = resume or f"{folder.to_resume}{log}"
-        return _train(settings, free, folder, overwrite, group, tensorboard, command), folder
-    if group.rank == 0:
+    settings, folder, free = _resolve(flags, command.config, out, command.overwrite)
+    if not folder.finished or command.overwrite:
+        return _train(settings, free, folder, command), folder
+    if command.speaks:
         folder.tidy_finished()
         say(f"this run is finished already; to train it again: {folder.to_repeat}", stderr=True)
     record = folder.read_record()
@@ -98,47 +114,44 @@ def _left_open(flags: dict[str, Plain], file: dict[str, Plain]) -> tuple[str, ..
     return (*free, *([] if "threshold" in {**flags, **file} or "metric" in file else ["threshold"]))
 
 
-def _train(
-    settings: Settings,
-    free: tuple[str, ...],
-    folder: RunFolder,
-    overwrite: bool,
-    group: ProcessGroup,
-    tensorboard: Path | None,
-    resume: str,
-) -> RunRecord | None:
+def _train(settings: Settings, free: tuple[str, ...], folder: RunFolder, command: Command) -> RunRecord | None:
     """Train in the folder; only the first process of a group returns the record."""
     load = Loader(settings[DATA_ROOT] or None, load_graphs)
     run = prepare(settings.spec, load)
-    chosen = choose_by_data(run, free, shown=group.rank == 0)
+    chosen = choose_by_data(run, free, shown=command.speaks)
     if chosen:
         settings = Settings({**settings.values, **chosen})
         run = prepare(settings.spec, load)
-    with folder.lock() if group.rank == 0 else nullcontext():
-        if group.rank == 0:
-            _prepare(folder, settings, run, overwrite)
-        group.barrier()
-        before = folder.epochs()
-        if group.rank == 0:
-            show_start(run, folder, len(before))
-            if run.graphs.skipped:
-                count = len(run.graphs.skipped)
-                say(f"note: {count:,} rows without a graph, with the reasons: {folder.skipped}", stderr=True)
-        logs = [TensorBoardLog(tensorboard)] if tensorboard else []
-        try:
-            with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=group.rank == 0) as progress:
-                result = execute(run, callbacks=[progress, *logs], checkpoint=folder.checkpoint, group=group)
-        except KeyboardInterrupt:
-            if group.rank == 0:
-                done = f"after epoch {progress.last.number}" if progress.last else "before the first epoch was over"
-                say(f"interrupted {done}; to resume: {resume}", stderr=True)
-            raise typer.Exit(INTERRUPTED) from None
+    with folder.lock() if command.speaks else nullcontext():
+        if command.speaks:
+            _prepare(folder, settings, run, command.overwrite)
+        command.group.barrier()
+        result = _execute(run, folder, command)
         if result is None:
             return None
         if not folder.started:
             raise FileError("was removed or replaced during the training, so nothing is written there", folder.path)
         folder.write_result(result)
         return result.record
+
+
+def _execute(run: PreparedRun, folder: RunFolder, command: Command) -> RunResult | None:
+    """Train, and show the user how it goes."""
+    before = folder.epochs()
+    if command.speaks:
+        show_start(run, folder, len(before))
+        if run.graphs.skipped:
+            count = len(run.graphs.skipped)
+            say(f"note: {count:,} rows without a graph, with the reasons: {folder.skipped}", stderr=True)
+    logs = [TensorBoardLog(command.tensorboard)] if command.tensorboard else []
+    try:
+        with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=command.speaks) as progress:
+            return execute(run, callbacks=[progress, *logs], checkpoint=folder.checkpoint, group=command.group)
+    except KeyboardInterrupt:
+        if command.speaks:
+            done = f"after epoch {progress.last.number}" if progress.last else "before the first epoch was over"
+            say(f"interrupted {done}; to resume: {command.to_resume(folder)}", stderr=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite: bool) -> None:

@@ -32,14 +32,13 @@ from bankgcn.messages import Message, Spelling, message_of, parameter
 from bankgcn.predictor import Predictor
 from bankgcn.settings import plain_value
 from bankgcn.training.callbacks import Callback
-from bankgcn.training.checks import check_run, settings_for_skew
+from bankgcn.training.checks import check_run, check_weights, settings_for_skew
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.setting_names import settings_of_run
-from bankgcn.training.weights import check_weights
 
 
 class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParameters):

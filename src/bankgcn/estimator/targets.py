@@ -18,7 +18,7 @@ from bankgcn.data.splits import Split, random_split, stratified_split
 from bankgcn.data.target_values import name_of_class
 from bankgcn.predictor import class_values
 from bankgcn.tasks import kind_of
-from bankgcn.training.weights import check_weights
+from bankgcn.training.checks import check_weights
 
 
 def with_classes_or_labels(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, NDArray]:

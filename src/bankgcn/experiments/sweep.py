@@ -13,8 +13,7 @@ from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.engines.base import Engine, Event, OnEvent
 from bankgcn.experiments.store import Store
 from bankgcn.files.locks import Claims
-from bankgcn.training.checkpoints import remove_checkpoints
-from bankgcn.training.record import RunRecord
+from bankgcn.training.record import RunRecord, remove_checkpoints
 from bankgcn.training.spec import RunSpec
 
 POLL_SECONDS = 1.0

@@ -17,7 +17,7 @@ from bankgcn.spectral.fourier import Spectrum
 from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import Task
 from bankgcn.training.model import TrainedModel
-from bankgcn.training.objective import network_inputs
+from bankgcn.training.stepper import network_inputs
 
 NUM_BANDS = 8
 MAX_SPECTRUM = 1000  # nodes of a graph whose frequencies are computed, in cubic time

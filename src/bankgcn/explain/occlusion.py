@@ -12,7 +12,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import use_kernels
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.spectral.fourier import Spectrum
-from bankgcn.training.objective import network_inputs
+from bankgcn.training.stepper import network_inputs
 
 COPIES = 256  # of a graph in one batch
 

@@ -27,7 +27,7 @@ from bankgcn.serve.errors import RequestError, of_graphs
 from bankgcn.serve.pictures import draw_smiles
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.training.ensemble import Ensemble, mean_and_spread
-from bankgcn.training.inference import Inference
+from bankgcn.training.evaluation import Inference
 
 CALL_NODES = 8_192  # of the graphs in one call of the network; larger sets would be merged, which changes the rounding
 PIECE = 512  # letters of the SMILES that are read between two looks at the clients

@@ -1,25 +1,38 @@
-"""How good predictions are: a score with its interval, beside that of a prediction that does not look at the graphs."""
+"""How good predictions are; and the end of a run: calibrate by validation graphs, then score the test graphs, once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bankgcn.files.tables import Columns
 from bankgcn.messages import Message, advise
 from bankgcn.metrics import METRICS, confusion_matrix
-from bankgcn.tasks import LIKELY, Task
+from bankgcn.tasks import LIKELY, Loss, Task, binary_cross_entropy, cross_entropy
+from bankgcn.training.evaluation import Evaluation, check_finite, evaluate_outputs, predict_logits
+from bankgcn.training.prediction_table import name_columns, prediction_columns, true_columns, true_targets
+
+if TYPE_CHECKING:  # reading graphs is not needed to assess predictions
+    from bankgcn.training.prepare import PreparedRun
 
 RESAMPLES = 1000
 COVERAGE = 0.95
 CONFUSIONS = 3  # other classes that are listed for each class
 TARGETS_NAMED = 3  # in a warning
+LIKELIHOODS: dict[str, Loss] = {"classes": cross_entropy, "labels": binary_cross_entropy}
+"""The mean negative log-likelihood for each kind of task that predicts probabilities."""
+LARGEST_LOG_TEMPERATURE = math.log(20.0)  # in both directions
+SEARCH_STEPS = 60  # for a temperature: the interval shrinks by 0.62 in each
+_GOLDEN = (math.sqrt(5) - 1) / 2
+LEAST_RARER = 3  # validation graphs of the rarer answer that can choose a threshold: one alone lies above any of them
+FEW_RARER = 10  # validation graphs of the rarer answer: with fewer, a threshold is very uncertain
 
 
 @dataclass(frozen=True)
@@ -259,3 +272,171 @@ def _beats(metric: str, score: float | None, baseline: float | None) -> bool:
 
 def _finite(score: float) -> float | None:
     return score if math.isfinite(score) else None
+
+
+def fit_temperature(task: Task, outputs: Tensor, y: NDArray) -> float:
+    """The temperature T for which ``outputs / T`` gives the validation graphs the largest likelihood.
+
+    As in Guo et al. (ICML 2017), but the logarithm of T has a normal prior with deviation 1. It keeps T finite where
+    all validation graphs are predicted correctly, and has no effect on large validation sets.
+
+    Args:
+        task: What was learned.
+        outputs: Outputs of the network for the validation graphs.
+        y: Their targets.
+
+    Returns:
+        The temperature; 1 for values, which have no probabilities.
+    """
+    if task.kind not in LIKELIHOODS or not len(y):
+        return 1.0
+    targets, logits = task.targets(y), outputs.double()
+    targets = targets.double() if task.kind == "labels" else targets
+    known = len(y) if task.kind == "classes" else int((~np.isnan(y)).sum())
+
+    def cost(log_temperature: float) -> float:
+        mean = LIKELIHOODS[task.kind](logits / math.exp(log_temperature), targets, None).item()
+        return known * mean + log_temperature**2 / 2
+
+    return math.exp(_smallest(cost, -LARGEST_LOG_TEMPERATURE, LARGEST_LOG_TEMPERATURE))
+
+
+def fit_thresholds(task: Task, predictions: Tensor, y: NDArray) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    """The threshold of the second class, or of each label, with the largest MCC on the validation graphs.
+
+    Matthews' correlation counts both answers alike, and does not grow by predicting the frequent one. A threshold lies
+    in the middle between two neighbouring probabilities; of equally good ones, the one nearest to 0.5 is taken.
+
+    Args:
+        task: What was learned: two classes, or labels.
+        predictions: Calibrated probabilities of the validation graphs, shape ``(num_graphs, out_channels)``.
+        y: Their targets.
+
+    Returns:
+        The thresholds, and a note on each one that the validation graphs cannot choose or that few of them choose.
+    """
+    probabilities = predictions.double().numpy()
+    if task.kind == "classes":
+        answers = {task.names[1]: (probabilities[:, 1], y.astype(np.float64))}
+    else:
+        answers = {name: (probabilities[:, c], y[:, c]) for c, name in enumerate(task.names)}
+    thresholds, notes = [], []
+    for name, (probability, answer) in answers.items():
+        known = ~np.isnan(answer)
+        positive = answer[known] == 1
+        rarer = min(int(positive.sum()), int((~positive).sum()))
+        threshold = best_threshold(probability[known], positive) if rarer >= LEAST_RARER else None
+        thresholds.append(LIKELY if threshold is None else threshold)
+        if rarer < LEAST_RARER:
+            notes.append(
+                f"the threshold of {name!r} is {LIKELY}: too few validation graphs ({rarer}) have the rarer answer"
+            )
+        elif threshold is None:
+            notes.append(
+                f"the threshold of {name!r} is {LIKELY}: no other one is better than guessing on validation graphs"
+            )
+        elif rarer < FEW_RARER:
+            notes.append(
+                f"the threshold of {name!r} is uncertain: it rests on {rarer} validation graphs of the rarer answer"
+            )
+    return tuple(thresholds), tuple(notes)
+
+
+def best_threshold(probability: NDArray[np.float64], positive: NDArray[np.bool_]) -> float | None:
+    """The threshold with the largest MCC; ``None`` if one answer is missing, or no threshold has an MCC above 0.
+
+    Example:
+        >>> best_threshold(np.array([0.1, 0.2, 0.4]), np.array([False, False, True]))
+        0.30000000000000004
+    """
+    order = np.argsort(-probability, kind="stable")
+    ranked, found = probability[order], np.cumsum(positive[order])
+    last = np.flatnonzero(ranked[1:] != ranked[:-1])  # the threshold lies below this rank
+    if not len(last):
+        return None
+    taken, hits, total, positives = last + 1.0, found[last], float(len(ranked)), float(found[-1])
+    spread = taken * (total - taken) * positives * (total - positives)
+    if spread[0] == 0:
+        return None
+    mcc = (hits * total - taken * positives) / np.sqrt(spread)
+    if mcc.max() <= 0:
+        return None
+    middle = (ranked[last] + ranked[last + 1]) / 2
+    best = np.flatnonzero(mcc >= mcc.max() - 1e-12)
+    return float(middle[best[np.abs(middle[best] - LIKELY).argmin()]])
+
+
+def _smallest(cost: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function with one minimum is smallest, by golden-section search."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    cost_left, cost_right = cost(left), cost(right)
+    for _ in range(SEARCH_STEPS):
+        if cost_left <= cost_right:
+            high, right, cost_right = right, left, cost_left
+            left = high - _GOLDEN * (high - low)
+            cost_left = cost(left)
+        else:
+            low, left, cost_left = left, right, cost_right
+            right = low + _GOLDEN * (high - low)
+            cost_right = cost(right)
+    return (low + high) / 2
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What the trained network does on the validation graphs (temperature and task) and the test graphs (the rest).
+
+    The task has the thresholds that the validation graphs choose. If an output for a test graph is not finite, the test
+    graphs have nothing but a note that says so.
+    """
+
+    task: Task
+    temperature: float = 1.0
+    evaluation: Evaluation | None = None
+    assessment: Assessment | None = None
+    table: Columns = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+
+def score_held_out(run: PreparedRun) -> HeldOut:
+    """Calibrate by the validation graphs, then score the test graphs, which are weighed as the training graphs are."""
+    graphs, split = run.graphs, run.split
+    valid, test = graphs[split.valid], graphs[split.test]
+    assert graphs.y is not None
+    assert valid.y is not None
+    assert test.y is not None
+    outputs = predict_logits(run.net, valid).cpu()
+    temperature = fit_temperature(run.task, outputs, valid.y)
+    task, notes = _with_thresholds(run, outputs, temperature)
+    if not len(test):
+        return HeldOut(task, temperature, notes=notes)
+    outputs = predict_logits(run.net, test).cpu()
+    try:
+        check_finite(outputs, graphs, split.test)
+    except ValueError as error:  # one huge number in the data must not cost the training
+        return HeldOut(task, temperature, notes=(*notes, f"the test graphs have no score: {error}"))
+    predictions = task.predictions(outputs.double() / temperature)
+    constant = constant_prediction(task, graphs.y[split.train])
+    names = name_columns(graphs, split.test.tolist())
+    evaluation = evaluate_outputs(outputs, test.y, task, run.loss_weights(split.test))
+    if task.thresholds:  # which the outputs of a network do not know
+        evaluation = replace(evaluation, score=task.score_predictions(predictions, test.y))
+    return HeldOut(
+        task,
+        temperature,
+        evaluation,
+        assess(task, predictions, true_targets(task, test), constant),
+        [*names, *true_columns(task, test), *prediction_columns(task, predictions)],
+        notes,
+    )
+
+
+def _with_thresholds(run: PreparedRun, outputs: Tensor, temperature: float) -> tuple[Task, tuple[str, ...]]:
+    """The task with the thresholds that the validation graphs choose, if the run asks for them, and notes on them."""
+    y = run.graphs[run.split.valid].y
+    if run.spec.train.threshold is None or y is None:
+        return run.task, ()
+    if not outputs.isfinite().all():
+        return run.task, ("an output for a validation graph is not finite, so that no threshold is chosen",)
+    thresholds, notes = fit_thresholds(run.task, run.task.predictions(outputs.double() / temperature), y)
+    return replace(run.task, thresholds=thresholds), notes

@@ -31,9 +31,9 @@ class TrainConfig:
             metric of the task, whatever the task is.
         loss: What is minimised, see :data:`bankgcn.tasks.TASKS`; by default the first loss of the task.
         class_weight: ``"balanced"`` weighs the loss of each graph so that all classes count equally, or both answers
-            of each label; see :mod:`bankgcn.training.weights`. By default all graphs count equally.
+            of each label; see :class:`bankgcn.training.checks.LossWeights`. By default all graphs count equally.
         threshold: ``"validation"`` chooses the probability from which on the second one of two classes, or a label, is
-            decided, by the validation graphs; see :func:`bankgcn.training.calibration.fit_thresholds`. By default what
+            decided, by the validation graphs; see :func:`bankgcn.training.assessment.fit_thresholds`. By default what
             is most probable is decided.
         decay_patience: Epochs without improvement of the validation loss after which the learning rate falls;
             ``None`` keeps it.

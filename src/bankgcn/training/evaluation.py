@@ -9,15 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
+from bankgcn.kernels import fused_for
+from bankgcn.nn.lowering import lower, run_embedding
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.tasks import Task
-from bankgcn.training.objective import embedding_of, logits_of
+from bankgcn.training.stepper import collate_for, embedding_of, runs_on
 
 BATCH_SIZE = 512  # nothing is kept for a backward pass, so batches can be large
+CHUNK = 1 << 20  # numbers that a linear layer multiplies at once
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,71 @@ class Evaluation:
     score: float
 
 
+class Inference:
+    """Applies a network in evaluation mode, many times: it is lowered once.
+
+    Nothing is dropped at random meanwhile, and running statistics stay as they are. :meth:`logits` and
+    :meth:`representations` are the fastest. Where the executor supports the network, :meth:`embeddings` and
+    :meth:`outputs` give a graph the same result, bit for bit, whatever other graphs share the call; otherwise it
+    depends on them by rounding alone.
+
+    Args:
+        net: The network. Its layers must not be changed afterwards; its parameters may.
+    """
+
+    def __init__(self, net: GraphNetwork):
+        self.net = net
+        self._program = lower(net)
+
+    def logits(self, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
+        """Outputs for all graphs, in their order: shape ``(num_graphs, out_channels)``."""
+        return self._apply(self.net.predict_from, graphs, batch_size, self.net.predict.out_features)
+
+    def representations(self, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
+        r"""Representations :math:`h_{\mathcal G}` of all graphs, in their order: shape ``(num_graphs, width)``."""
+        return self._apply(lambda embedding: embedding, graphs, batch_size, self.net.embedding_channels)
+
+    def embeddings(self, graphs: GraphSet) -> NDArray:
+        """Representation of each graph, shape ``(num_graphs, width)``."""
+        if not self._by_program(graphs):
+            return check_finite(self.representations(graphs), graphs).cpu().numpy()
+        # Only large sets are merged, which changes the order of sums: the result would depend on the size of the set.
+        parts = [self._embedding(batch, True, merged=False).numpy() for batch in graphs.batches(BATCH_SIZE)]
+        joined = np.concatenate(parts) if parts else np.empty((0, self.net.embedding_channels), np.float32)
+        return np.ascontiguousarray(joined)
+
+    def outputs(self, embeddings: NDArray) -> NDArray:
+        """Outputs for graphs with these representations, shape ``(num_graphs, out_channels)``."""
+        hidden = embeddings if self.net.head is None else np.maximum(linear_by_row(embeddings, self.net.head), 0)
+        return linear_by_row(hidden, self.net.predict)
+
+    def _apply(self, head: Callable[[Tensor], Tensor], graphs: GraphSet, batch_size: int, width: int) -> Tensor:
+        """What the function makes of the representations of each batch, one below another: ``width`` columns."""
+        weight = self.net.predict.weight
+        with _evaluation_mode(self.net):
+            by_program = self._by_program(graphs)
+            batches = (batch.to(weight.device) for batch in graphs.batches(batch_size))
+            parts = [head(self._embedding(batch, by_program)) for batch in batches]
+        return torch.cat(parts) if parts else weight.new_empty(0, width)
+
+    def _by_program(self, graphs: GraphSet) -> bool:
+        # Kernels may have been switched off, or the network moved to another device, since it was lowered.
+        if self._program is None or not fused_for(self.net.predict.weight):
+            return False
+        return runs_on(self._program, self.net, graphs)
+
+    def _embedding(self, batch: GraphBatch, by_program: bool, merged: bool = True) -> Tensor:
+        if self._program is None or not by_program:
+            return embedding_of(self.net, batch)
+        return run_embedding(self._program, self.net, collate_for(self._program, batch, merged=merged))
+
+
 def predict_logits(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
     """Outputs for all graphs, in their order: shape ``(num_graphs, out_channels)``; logits, if classes are learned.
 
     The network is in evaluation mode meanwhile: nothing is dropped at random, and running statistics stay as they are.
     """
-    return _apply(logits_of, net, graphs, batch_size, net.predict.out_features)
+    return Inference(net).logits(graphs, batch_size)
 
 
 def embed(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
@@ -44,7 +106,7 @@ def embed(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> 
     Raises:
         ValueError: A representation is not finite.
     """
-    return check_finite(_apply(embedding_of, net, graphs, batch_size, net.embedding_channels), graphs)
+    return check_finite(Inference(net).representations(graphs, batch_size), graphs)
 
 
 def check_finite(rows: Tensor, graphs: GraphSet, numbers: NDArray[np.int64] | None = None) -> Tensor:
@@ -93,18 +155,23 @@ def evaluate_outputs(outputs: Tensor, y: NDArray, task: Task, weights: NDArray[n
     return Evaluation(task.task_loss(outputs, task.targets(y), shares).item(), task.score(outputs, y))
 
 
-def _apply(
-    function: Callable[[GraphNetwork, GraphBatch], Tensor],
-    net: GraphNetwork,
-    graphs: GraphSet,
-    batch_size: int,
-    width: int,
-) -> Tensor:
-    """What the function returns for the batches of a set, one below another: ``width`` columns."""
-    device = net.predict.weight.device
-    with _evaluation_mode(net):
-        parts = [function(net, batch.to(device)) for batch in graphs.batches(batch_size)]
-    return torch.cat(parts) if parts else net.predict.weight.new_empty(0, width)
+def linear_by_row(x: NDArray, layer: nn.Linear) -> NDArray:
+    """A linear layer whose result for a row does not depend on the other rows.
+
+    A matrix product adds in an order that depends on the number of rows.
+
+    Args:
+        x: Shape ``(rows, in_features)``.
+        layer: The layer.
+    """
+    weight = layer.weight.detach().cpu().numpy()
+    out = np.empty((len(x), len(weight)), np.result_type(x, weight))
+    step = max(1, CHUNK // max(weight.size, 1))
+    for start in range(0, len(x), step):
+        rows = slice(start, start + step)
+        # In C order each sum is over neighbouring numbers. Another order of x would give another order of addition.
+        np.sum(np.multiply(x[rows, None, :], weight, order="C"), axis=-1, out=out[rows])
+    return out if layer.bias is None else out + layer.bias.detach().cpu().numpy()
 
 
 @contextmanager

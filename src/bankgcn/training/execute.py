@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+import bankgcn
 from bankgcn.data.features.spec import describe_features
 from bankgcn.files.tables import Columns
 from bankgcn.kernels.jit.switch import fused_for
 from bankgcn.nn import BankConv, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
 from bankgcn.tasks import LIKELY
-from bankgcn.training.assessment import constant_prediction
+from bankgcn.training.assessment import HeldOut, constant_prediction, score_held_out
 from bankgcn.training.callbacks import Callback
-from bankgcn.training.checkpoints import checkpoint_path
 from bankgcn.training.checks import class_notes, data_warnings
-from bankgcn.training.fitting import CheckpointError, Epoch, FitResult, fit
-from bankgcn.training.held_out import HeldOut, score_held_out
+from bankgcn.training.fitting import CheckpointError, Context, Epoch, FitResult, run_training
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
-from bankgcn.training.record import RunRecord
+from bankgcn.training.record import RunRecord, checkpoint_path
 from bankgcn.training.spec import RunSpec
-from bankgcn.training.versions import versions
+
+LIBRARIES = ("torch", "numpy", "numba", "torch-geometric")
 
 
 @dataclass(frozen=True)
@@ -77,51 +79,44 @@ def execute(
         ValueError: As :func:`prepare` does.
     """
     started = time.perf_counter()
-    group = group or ProcessGroup()
     run = run if isinstance(run, PreparedRun) else prepare(run, load)
-    fitted = fit_run(run, callbacks=callbacks, checkpoint=checkpoint, needs_checkpoint=needs_checkpoint, group=group)
-    if group.rank > 0:
+    context = replace(
+        context_of(run),
+        callbacks=callbacks,
+        checkpoint=checkpoint,
+        keep_checkpoint=checkpoint is not None,
+        needs_checkpoint=needs_checkpoint,
+        group=group or ProcessGroup(),
+    )
+    fitted = fit_run(run, context)
+    if context.group.rank > 0:
         return None
     tested = score_held_out(run) if fitted.best else HeldOut(run.task)
     run = replace(run, task=tested.task)
-    record = _record(run, fitted, tested, group, fitted.earlier_seconds + time.perf_counter() - started)
+    seconds = fitted.earlier_seconds + time.perf_counter() - started
+    record = _record(run, fitted, tested, context.group.size, seconds)
     return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None, tested.table)
 
 
-def fit_run(
-    run: PreparedRun,
-    *,
-    callbacks: Sequence[Callback] = (),
-    checkpoint: Path | None = None,
-    needs_checkpoint: bool = True,
-    group: ProcessGroup | None = None,
-) -> FitResult:
-    """Train the network of a prepared run by its training and validation graphs; for the rest see :func:`execute`."""
-    spec, graphs, split = run.spec, run.graphs, run.split
-    group = group or ProcessGroup()
-    net = run.net.to(group.device)
+def context_of(run: PreparedRun) -> Context:
+    """What the training of a run needs, in this process alone, unwatched and without a checkpoint."""
+    return Context(
+        config=run.spec.train,
+        task=run.task,
+        generator=torch.Generator().manual_seed(run.spec.seeds.batches),
+        dropout_seed=run.spec.seeds.dropout,
+        weights=run.loss_weights(run.split.train),
+        valid_weights=run.loss_weights(run.split.valid),
+    )
+
+
+def fit_run(run: PreparedRun, context: Context) -> FitResult:
+    """Train the network of a prepared run by its training and validation graphs."""
+    graphs, split = run.graphs, run.split
+    net = run.net.to(context.group.device)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(spec.seeds.weights)
-        return fit(
-            net,
-            graphs[split.train],
-            graphs[split.valid],
-            spec.train,
-            task=run.task,
-            generator=torch.Generator().manual_seed(spec.seeds.batches),
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-            keep_checkpoint=checkpoint is not None,
-            needs_checkpoint=needs_checkpoint,
-            group=group,
-            dropout_seed=spec.seeds.dropout,
-            weights=_of_part(run.weights, split.train),
-            valid_weights=_of_part(run.weights, split.valid),
-        )
-
-
-def _of_part(weights: NDArray[np.float64] | None, part: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    return None if weights is None else weights[part]
+        torch.manual_seed(run.spec.seeds.weights)
+        return run_training(net, graphs[split.train], graphs[split.valid], context)
 
 
 def _protocol(run: PreparedRun) -> str:
@@ -136,7 +131,7 @@ def _protocol(run: PreparedRun) -> str:
     )
 
 
-def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: ProcessGroup, seconds: float) -> RunRecord:
+def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, processes: int, seconds: float) -> RunRecord:
     spec, split, best, test = run.spec, run.split, fitted.best, tested.evaluation
     banks = [conv.alpha.detach() for conv in run.net.convs if isinstance(conv, BankConv)]
     diverged = f"the loss of epoch {len(fitted.epochs)} is not a finite number" if fitted.status == "diverged" else ""
@@ -165,7 +160,7 @@ def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: Process
         warnings=data_warnings(run.graphs, spec),
         versions=versions(fitted.path),
         threads=torch.get_num_threads(),
-        processes=group.size,
+        processes=processes,
         assessment=tested.assessment.to_dict() if tested.assessment else {},
         temperature=tested.temperature,
         seconds=seconds,
@@ -204,7 +199,7 @@ class Runner:
     Args:
         data_root: Where to look for datasets first.
         checkpoints: Folder for the states of unfinished runs. A run whose state is there resumes. The caller removes
-            the states when the records are safe; see :mod:`bankgcn.training.checkpoints`.
+            the states when the records are safe; see :mod:`bankgcn.training.record`.
     """
 
     def __init__(self, data_root: str | Path | None = None, checkpoints: str | Path | None = None):
@@ -233,3 +228,27 @@ class Runner:
         kernels = "on" if fused_for() else "off"
         depends_on = [run.fingerprint, run.split.hash, versions(kernels), torch.get_num_threads()]
         return checkpoint_path(self.checkpoints, run.spec.key, depends_on)
+
+
+def versions(path: str) -> dict[str, str]:
+    """Versions of the libraries, the processor, and the path that the training took (``FitResult.path``)."""
+    known = {"bankgcn": bankgcn.__version__, "python": platform.python_version(), "machine": platform.machine()}
+    known |= {"processor": processor(), "kernels": path}
+    for library in LIBRARIES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            known[library] = metadata.version(library)
+    return known
+
+
+@cache
+def processor() -> str:
+    """The processor's name with its vector instructions, for example ``AMD EPYC (AVX512)``.
+
+    The name alone is not enough: virtual machines hide the model, and sums are rounded differently by vectors of
+    different widths.
+    """
+    name = ""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return f"{name or platform.processor() or platform.machine()} ({torch.backends.cpu.get_cpu_capability()})"

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.parameter import is_lazy
+from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.checked import FileError
@@ -20,17 +25,18 @@ from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training.callbacks import Callback, Callbacks
-from bankgcn.training.checks import check_selection, task_of
+from bankgcn.training.checks import LossWeights, check_selection, known_weight, task_of
 from bankgcn.training.config import TrainConfig
-from bankgcn.training.evaluation import Evaluation, evaluate, predict_logits
-from bankgcn.training.memory import reuse_memory
+from bankgcn.training.evaluation import Evaluation, Inference, evaluate_outputs, predict_logits
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.stepper import make_stepper
-from bankgcn.training.weights import LossWeights, known_weight
 
 CHECKPOINT_SECONDS = 20.0
 
 Ended = Literal["patience", "max_epochs", "diverged", "stopped"]  # stopped: by a callback
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt(3)
+KEPT_BYTES = 1 << 30
+MAX_MMAP_THRESHOLD = 32 << 20  # the most that glibc allows
 
 
 class CheckpointError(FileError):
@@ -65,43 +71,57 @@ class FitResult:
         return "diverged" if self.ended == "diverged" else "finished"
 
 
-class Training:
-    """The state of a training between two epochs: everything the next epoch depends on. A checkpoint holds the same."""
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What a training needs beside its network and its graphs. :func:`fit` makes it; what happens inside takes it.
 
-    def __init__(
-        self,
-        net: GraphNetwork,
-        train: GraphSet,
-        valid: GraphSet,
-        config: TrainConfig,
-        generator: torch.Generator,
-        task: Task | None = None,
-        group: ProcessGroup | None = None,
-        dropout_seed: int = 0,
-        weights: ArrayLike | None = None,
-        valid_weights: ArrayLike | None = None,
-    ):
+    Args:
+        config: The protocol.
+        task: What is learned.
+        generator: Where the order of the batches comes from.
+        dropout_seed: What the dropout follows from, with the number of the step and of the process.
+        weights: Weight of each training graph in the loss, with that of its class, or of each of its labels; all graphs
+            count equally by default.
+        valid_weights: The same for the validation graphs.
+        group: The processes that train together.
+        callbacks: They watch the training and can end it early.
+        checkpoint: A file that keeps the state of the training.
+        keep_checkpoint: Whether to write it at the end, instead of removing it.
+        needs_checkpoint: Whether a checkpoint that cannot be written is an error.
+    """
+
+    config: TrainConfig
+    task: Task
+    generator: torch.Generator
+    dropout_seed: int = 0
+    weights: NDArray[np.float64] | None = None
+    valid_weights: NDArray[np.float64] | None = None
+    group: ProcessGroup = field(default_factory=ProcessGroup)
+    callbacks: Sequence[Callback] = ()
+    checkpoint: Path | None = None
+    keep_checkpoint: bool = False
+    needs_checkpoint: bool = True
+
+
+class Training:
+    """The state of a training between two epochs: everything the next epoch depends on. A checkpoint holds the same.
+
+    Args:
+        net: The network; it is changed in place.
+        train: Graphs to learn from.
+        valid: Graphs that decide when to stop and which epoch to keep.
+        context: What else it needs.
+    """
+
+    def __init__(self, net: GraphNetwork, train: GraphSet, valid: GraphSet, context: Context):
         reuse_memory()
-        self.task = task or task_of(train, config)
-        check_selection(valid.y, config, self.task)
-        self.net, self.train, self.valid, self.config = net, train, valid, config
-        loss_weights = LossWeights(config, self.task, cast(NDArray, train.y))
-        self.weights = loss_weights.of(cast(NDArray, train.y), weights)
-        self.valid_weights = loss_weights.of(cast(NDArray, valid.y), valid_weights)
-        self.generator, self.group = generator, group or ProcessGroup()
+        self.net, self.train, self.valid, self.context = net, train, valid, context
         if any(map(is_lazy, net.parameters())):
             predict_logits(net, train[:1])  # gives every parameter its shape
-        self.stepper = make_stepper(net, train, config, self.task, dropout_seed, self.group, self.weights)
+        self.stepper, self.inference = make_stepper(net, train, context), Inference(net)
         self.device = self.stepper.parameters.vector.device
         self.optimizer = self.stepper.optimizer
-        self.schedule = None
-        if config.decay_patience is not None:
-            self.schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
-                self.optimizer,
-                factor=config.decay_factor,
-                patience=config.decay_patience,
-                min_lr=config.min_learning_rate,
-            )
+        self.schedule = _schedule(self.optimizer, context.config)
         self.epochs: list[Epoch] = []
         self.best: Epoch | None = None
         self.best_weights: dict[str, Tensor] = self._weights()
@@ -114,9 +134,9 @@ class Training:
         if self.epochs and not math.isfinite(self.epochs[-1].train_loss + self.epochs[-1].valid_loss):
             return "diverged"
         since = len(self.epochs) - (self.best.number if self.best else 0)
-        if since >= self.config.patience:
+        if since >= self.context.config.patience:
             return "patience"
-        if len(self.epochs) >= self.config.max_epochs:
+        if len(self.epochs) >= self.context.config.max_epochs:
             return "max_epochs"
         return "stopped" if self.stopped else None
 
@@ -125,7 +145,8 @@ class Training:
         total: Tensor | float = 0.0
         for loss in self.steps():
             total = total + loss
-        train_loss = self.group.all_reduce(torch.as_tensor(total, device=self.device)).item() / len(self.train)
+        total = self.context.group.all_reduce(torch.as_tensor(total, device=self.device))
+        train_loss = total.item() / len(self.train)
         valid = self._validate()
         with torch.no_grad():
             coherence = self.net.coherence("mean").item()
@@ -140,13 +161,15 @@ class Training:
 
     def stop_if(self, asked: bool) -> None:
         """End the training in all processes if the first one asks for it."""
-        self.stopped = bool(self.group.broadcast([asked])[0])
+        self.stopped = bool(self.context.group.broadcast([asked])[0])
 
     def _validate(self) -> Evaluation:
         """Loss and score on the validation graphs, computed by the first process for all."""
-        nothing = Evaluation(math.nan, math.nan)
-        own = nothing if self.group.rank > 0 else evaluate(self.net, self.valid, self.task, self.valid_weights)
-        return Evaluation(*self.group.broadcast([own.loss, own.score]))
+        context, found = self.context, Evaluation(math.nan, math.nan)
+        if context.group.rank == 0:
+            outputs = self.inference.logits(self.valid).cpu()
+            found = evaluate_outputs(outputs, cast(NDArray, self.valid.y), context.task, context.valid_weights)
+        return Evaluation(*context.group.broadcast([found.loss, found.score]))
 
     def result(self) -> FitResult:
         """The outcome, with the best weights restored."""
@@ -159,28 +182,28 @@ class Training:
     def steps(self) -> Iterator[Tensor | float]:
         """Take one step for every batch, and yield this process's part of the sum of its task losses."""
         self.net.train()
-        if self.group.size == 1:
-            several = self.config.batch_size * self.stepper.batches_per_call
-            for batches in self.train.batches(several, shuffle=True, generator=self.generator):
+        group, generator, size = self.context.group, self.context.generator, self.context.config.batch_size
+        if group.size == 1:
+            several = size * self.stepper.batches_per_call
+            for batches in self.train.batches(several, shuffle=True, generator=generator):
                 yield from self.stepper.step(batches.to(self.device))
             return
         gradient = self.stepper.parameters.gradient
-        counts = known_weight(cast(NDArray, self.train.y), self.weights)
-        batch_size = self.config.batch_size * self.group.size
-        for whole in self.train.batches(batch_size, shuffle=True, generator=self.generator):
-            batch, share = self.group.shard(whole.to(self.device), counts)
+        counts = known_weight(cast(NDArray, self.train.y), self.context.weights)
+        for whole in self.train.batches(size * group.size, shuffle=True, generator=generator):
+            batch, share = group.shard(whole.to(self.device), counts)
             gradient.zero_()
             loss = self.stepper.add_gradient(batch, share) if batch.num_graphs else 0.0
-            self.group.all_reduce(gradient)
+            group.all_reduce(gradient)
             self.optimizer.step()
             yield loss * whole.num_graphs
 
     def _improves(self, epoch: Epoch) -> bool:
         if self.best is None:
             return True
-        if self.config.select == "loss":
+        if self.context.config.select == "loss":
             return epoch.valid_loss < self.best.valid_loss
-        return self.task.scoring.improves(epoch.valid_score, self.best.valid_score)
+        return self.context.task.scoring.improves(epoch.valid_score, self.best.valid_score)
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: tensor.detach().clone() for name, tensor in self.net.state_dict().items()}
@@ -192,10 +215,10 @@ class Training:
         tensors |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
         for number, moments in optimizer["state"].items():
             tensors |= {f"adam.{number}.{name}": value.clone() for name, value in moments.items()}
-        tensors["generator"] = self.generator.get_state()
+        tensors["generator"] = self.context.generator.get_state()
         values = {
-            "config": asdict(self.config),
-            "processes": self.group.size,
+            "config": asdict(self.context.config),
+            "processes": self.context.group.size,
             "epochs": [list(asdict(epoch).values()) for epoch in self.epochs],
             "best": None if self.best is None else self.best.number,
             "groups": optimizer["param_groups"],
@@ -220,12 +243,13 @@ class Training:
 
     def restore(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         """Restore a state. The resumed training ends, bit for bit, as one without an interruption."""
-        if TrainConfig(**values["config"]) != self.config:  # a checkpoint may lack settings that a later version added
+        config, processes = self.context.config, self.context.group.size
+        if TrainConfig(**values["config"]) != config:  # a checkpoint may lack settings that a later version added
             raise ValueError("the checkpoint belongs to a training with other settings")
-        if values["processes"] != self.group.size:
+        if values["processes"] != processes:
             raise ValueError(
                 f"the training was started by {values['processes']} processes and can only be resumed by as many, "
-                f"not by {self.group.size}: a step takes {values['processes']} x {self.config.batch_size} graphs"
+                f"not by {processes}: a step takes {values['processes']} x {config.batch_size} graphs"
             )
         parts: dict[str, dict[str, Tensor]] = {"net": {}, "best": {}, "adam": {}, "generator": {}}
         for name, tensor in tensors.items():
@@ -240,7 +264,7 @@ class Training:
         self.optimizer.load_state_dict({"state": moments, "param_groups": values["groups"]})
         if self.schedule is not None:
             self.schedule.load_state_dict(values["schedule"])
-        self.generator.set_state(parts["generator"][""])
+        self.context.generator.set_state(parts["generator"][""])
         self.epochs = [Epoch(*epoch) for epoch in values["epochs"]]
         self.best = None if values["best"] is None else self.epochs[values["best"] - 1]
         self.stopped = values.get("stopped", False)  # a checkpoint of version 0.2.0 lacks this and the next one
@@ -286,12 +310,33 @@ def fit(
             the weights of the classes, see ``class_weight`` of :class:`TrainConfig`.
         valid_weights: The same for the validation graphs.
     """
-    training = Training(net, train, valid, config, generator, task, group, dropout_seed, weights, valid_weights)
-    if checkpoint is not None and checkpoint.exists():
-        training.resume(checkpoint)
-    training.group.barrier()  # nobody may write or remove it before all have read it
-    writer = _Writer(checkpoint if training.group.rank == 0 else None, needs_checkpoint)
-    watching = Callbacks(callbacks if training.group.rank == 0 else ())
+    task = task or task_of(train, config)
+    check_selection(valid.y, config, task)
+    of_classes = LossWeights(config, task, cast(NDArray, train.y))
+    context = Context(
+        config=config,
+        task=task,
+        generator=generator,
+        dropout_seed=dropout_seed,
+        weights=of_classes.of(cast(NDArray, train.y), weights),
+        valid_weights=of_classes.of(cast(NDArray, valid.y), valid_weights),
+        group=group or ProcessGroup(),
+        callbacks=callbacks,
+        checkpoint=checkpoint,
+        keep_checkpoint=keep_checkpoint,
+        needs_checkpoint=needs_checkpoint,
+    )
+    return run_training(net, train, valid, context)
+
+
+def run_training(net: GraphNetwork, train: GraphSet, valid: GraphSet, context: Context) -> FitResult:
+    """What :func:`fit` does, once its arguments are checked and the graphs have their weights."""
+    training, first = Training(net, train, valid, context), context.group.rank == 0
+    if context.checkpoint is not None and context.checkpoint.exists():
+        training.resume(context.checkpoint)
+    context.group.barrier()  # nobody may write or remove it before all have read it
+    writer = _Writer(context.checkpoint if first else None, context.needs_checkpoint)
+    watching = Callbacks(context.callbacks if first else ())
     result = None
     try:
         while training.ended is None:
@@ -306,11 +351,20 @@ def fit(
         raise
     finally:
         watching.on_end(result)
-    if keep_checkpoint:
+    if context.keep_checkpoint:
         writer.write()
     else:
         writer.remove()
     return result
+
+
+def _schedule(optimizer: torch.optim.Optimizer, config: TrainConfig) -> ReduceLROnPlateau | None:
+    """Lowers the learning rate when validation stalls, if the protocol asks for it."""
+    if config.decay_patience is None:
+        return None
+    return ReduceLROnPlateau(
+        optimizer, factor=config.decay_factor, patience=config.decay_patience, min_lr=config.min_learning_rate
+    )
 
 
 class _Writer:
@@ -346,3 +400,19 @@ class _Writer:
     def remove(self) -> None:
         if self.path is not None:
             self.path.unlink(missing_ok=True)
+
+
+@cache
+def reuse_memory() -> bool:
+    """Let the C library keep up to a gibibyte of freed memory of this process; returns whether it accepts the setting.
+
+    The signals of a batch are larger than what glibc keeps by default, so each step would request fresh, zeroed pages
+    for every intermediate result, which takes a quarter of the time of small steps.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        libc = ctypes.CDLL(None)
+        return bool(libc.mallopt(MMAP_THRESHOLD, MAX_MMAP_THRESHOLD) and libc.mallopt(TRIM_THRESHOLD, KEPT_BYTES))
+    except (OSError, AttributeError):  # another C library
+        return False

@@ -16,8 +16,7 @@ from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn import GraphNetwork
 from bankgcn.tasks import Task
-from bankgcn.training.evaluation import check_finite
-from bankgcn.training.inference import Inference
+from bankgcn.training.evaluation import Inference, check_finite
 from bankgcn.training.model_config import ModelConfig
 from bankgcn.training.stored_model import check_facts, check_kind, check_weights_fit, stored_task
 

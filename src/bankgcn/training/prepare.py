@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ from bankgcn.data.splits import PARTS, Split, limit_training
 from bankgcn.messages import Message, Option
 from bankgcn.nn.network import GraphNetwork, check_available
 from bankgcn.tasks import Task
-from bankgcn.training.checks import check_run
+from bankgcn.training.checks import LossWeights, check_run
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.splitting import draw_split
 
@@ -77,7 +78,7 @@ class PreparedRun:
         split_from: Where the split comes from, in words.
         task: What the network learns.
         net: The network before training.
-        weights: Weight of each graph in the loss; all graphs count equally by default.
+        weights: Weight of each graph in the loss, apart from that of its class; all graphs count equally by default.
     """
 
     spec: RunSpec
@@ -88,6 +89,16 @@ class PreparedRun:
     task: Task
     net: GraphNetwork
     weights: NDArray[np.float64] | None = None
+
+    @cached_property
+    def class_weights(self) -> LossWeights:
+        """The weights of classes, by the training graphs."""
+        return LossWeights(self.spec.train, self.task, cast(NDArray, self.graphs.y)[self.split.train])
+
+    def loss_weights(self, part: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Weights of some graphs in the loss: those of their classes, times their own; ``None`` if all are equal."""
+        own = None if self.weights is None else self.weights[part]
+        return self.class_weights.of(cast(NDArray, self.graphs.y)[part], own)
 
     def seen_hashes(self) -> NDArray[np.uint64]:
         """Hashes of the training and validation graphs, by which their copies in other files are found."""

@@ -1,18 +1,22 @@
-"""What is known after a run."""
+"""What is known after a run, and the files that keep the states of unfinished runs."""
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, Literal
 
+from bankgcn.files.checked import content_hash
 from bankgcn.training.spec import RunSpec
 
 FORMAT = 2  # 2 adds how the training ended, the parts of the split, the task and the number of processes
 
 Status = Literal["finished", "diverged", "failed"]
 STATUSES = ("finished", "diverged", "failed")
+CHECKPOINT_SUFFIX = ".checkpoint"
 
 
 class OtherVersion(ValueError):
@@ -54,7 +58,7 @@ class RunRecord:
         assessment: How good the predictions for the test graphs are, as
             :meth:`bankgcn.training.assessment.Assessment.to_dict` writes it; empty if no test graphs were scored.
         temperature: What divides the outputs before they become probabilities; see
-            :mod:`bankgcn.training.calibration`.
+            :mod:`bankgcn.training.assessment`.
         seconds: How long it took.
         error: Why it did not finish; empty if it did.
     """
@@ -163,3 +167,23 @@ _JSON_TYPES: dict[str, Any] = {
     "Mapping": Mapping,
 }
 """What JSON holds for a type hint, by the start of the hint."""
+
+
+def checkpoint_path(folder: Path, key: str, depends_on: Any) -> Path:
+    """The file for the state of a run.
+
+    Args:
+        folder: The folder.
+        key: The key of the run.
+        depends_on: What else the run depends on, as JSON can hold it. With another value, the file has another name: a
+            run never resumes from a state that it would not have reached itself.
+    """
+    return folder / f"{key}.{content_hash(depends_on)[:10]}{CHECKPOINT_SUFFIX}"
+
+
+def remove_checkpoints(folder: Path, keys: Container[str]) -> None:
+    """Remove all states of runs whose records are stored. One that cannot be removed stays: it does no harm."""
+    for path in folder.glob(f"*{CHECKPOINT_SUFFIX}"):
+        if path.name.partition(".")[0] in keys:
+            with contextlib.suppress(OSError):
+                path.unlink()

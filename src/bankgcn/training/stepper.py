@@ -1,32 +1,150 @@
-"""Training steps: a :class:`Stepper` computes gradients by autograd or by program, and updates the parameters."""
+r"""Training steps: they minimise :math:`T_\Theta(\mathcal G, Y) + \gamma\,\Omega(\alpha)`, Eq. 20.
+
+A :class:`Stepper` computes gradients by autograd or by program, and updates the parameters.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import fused_for
 from bankgcn.nn.dropout import dropout_key
+from bankgcn.nn.layers import AtomEncoder
+from bankgcn.nn.lowering import lower
 from bankgcn.nn.network import GraphNetwork
+from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import Task
+from bankgcn.training.checks import known_weight
 from bankgcn.training.config import TrainConfig
-from bankgcn.training.flat import FlatParameters
-from bankgcn.training.objective import collate_for, objective, program_for
-from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.weights import known_weight
 
-if TYPE_CHECKING:  # numba is loaded when a kernel is first used
+if TYPE_CHECKING:  # numba is loaded when a kernel is first used, and fitting.py makes the steppers
+    from bankgcn.kernels.network.collate import CollatedGraphs
     from bankgcn.kernels.network.executor import Targets
     from bankgcn.kernels.network.program import Program
     from bankgcn.kernels.ops.parameters import Adam
+    from bankgcn.training.fitting import Context
 
+MAX_PROGRAM_NODES = 1 << 15  # of a graph: the executor stores its signals of all layers
 MAX_CALL_NODES = 1 << 15  # of the batches that one call of the executor trains on; it cannot be interrupted
+
+
+def objective(
+    net: GraphNetwork,
+    batch: GraphBatch,
+    config: TrainConfig,
+    task: Task,
+    dropout_key: int | None = None,
+    weights: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    r"""Objective of a batch (Eq. 20), and its task loss, detached; ``weights`` are those of its graphs in the loss."""
+    if batch.y is None:
+        raise ValueError("the graphs have no targets to learn")
+    loss = task.task_loss(logits_of(net, batch, dropout_key), task.targets(batch.y), weights)
+    if config.gamma == 0:
+        return loss, loss.detach()
+    return loss + config.gamma * net.coherence(config.coherence), loss.detach()
+
+
+def logits_of(net: GraphNetwork, batch: GraphBatch, dropout_key: int | None = None) -> Tensor:
+    """The network's logits for a batch."""
+    return net.predict_from(embedding_of(net, batch, dropout_key), dropout_key)
+
+
+def embedding_of(net: GraphNetwork, batch: GraphBatch, dropout_key: int | None = None) -> Tensor:
+    """Representation of each graph by the modules of the network, in its precision.
+
+    Filter banks use the shift that the set stores; other networks use the edges.
+    """
+    x, edges, weight = network_inputs(net, batch)
+    return net.graph_embedding(x, edges, batch.batch, weight, batch_size=batch.num_graphs, dropout_key=dropout_key)
+
+
+def network_inputs(net: GraphNetwork, batch: GraphBatch) -> tuple[Tensor, Tensor | GraphShift, Tensor | None]:
+    """Signals, edges and edge weights of a batch, in the form that is fastest for the network."""
+    dtype = net.predict.weight.dtype
+    # An encoder looks integers up: they must not be rounded.
+    x = batch.x if isinstance(net.encoder, AtomEncoder) else batch.x.to(dtype)
+    if net.takes_shift:
+        return x, batch.shift, None
+    sparse = net.takes_adjacency and batch.device.type == "cpu"  # measured on the CPU only
+    weight = None if batch.edge_weight is None else batch.edge_weight.to(dtype)
+    return x, batch.adjacency if sparse else batch.edge_index, weight
+
+
+def program_for(net: GraphNetwork, graphs: GraphSet, loss: str) -> Program | None:
+    """The network's program with a loss, if the executor can train it on these graphs; else ``None``.
+
+    Where ``None``, autograd must compute.
+    """
+    program = lower(net, loss)
+    if program is None or not runs_on(program, net, graphs):
+        return None
+    if not program.drops_nodes:
+        by_kinds = lower(net, loss, by_kinds=True)
+        if by_kinds is not None and by_kinds.kinds_forward and graphs.kinds(by_kinds.operator) is not None:
+            return by_kinds
+    return program
+
+
+def runs_on(program: Program, net: GraphNetwork, graphs: GraphSet) -> bool:
+    """Whether the executor can run the program of a network on these graphs."""
+    if net.predict.weight.dtype != torch.float32 or graphs.largest > MAX_PROGRAM_NODES:  # graphs are stored in float32
+        return False
+    if graphs.num_features != program.in_channels:
+        return False
+    if graphs.edge_weight is not None and not net.takes_weights:  # autograd refuses them
+        return False
+    return graphs.labels is None or not program.embedding
+
+
+def collate_for(program: Program, batch: GraphBatch, *, merged: bool = True) -> CollatedGraphs:
+    """The graphs of a batch, as a program takes them.
+
+    Args:
+        program: The program.
+        batch: The graphs.
+        merged: Whether equal nodes are merged if the set is large.
+    """
+    from bankgcn.kernels.network.collate import look_up_attributes
+
+    # Equal nodes differ as soon as values of single nodes are dropped at random.
+    merged, by_kinds = merged and not program.drops_nodes, bool(program.kinds_forward)
+    graphs = batch.collate(program.operator, merged=merged, by_kinds=by_kinds)
+    return look_up_attributes(graphs, program.embedding) if program.embedding else graphs
+
+
+class FlatParameters:
+    """Parameters of a network that share memory with one vector, and their gradients with another.
+
+    Args:
+        parameters: The parameters, of one type and on one device. Their gradients are set to 0; backward passes add to
+            them in place.
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter]):
+        self.tensors = list(parameters)
+        self.vector = nn.Parameter(torch.cat([tensor.detach().reshape(-1) for tensor in self.tensors]))
+        self.gradient = torch.zeros_like(self.vector)
+        self.vector.grad = self.gradient
+        sizes = [tensor.numel() for tensor in self.tensors]
+        values, gradients = self.vector.detach().split(sizes), self.gradient.split(sizes)
+        for tensor, value, gradient in zip(self.tensors, values, gradients, strict=True):
+            tensor.data = value.view_as(tensor)
+            tensor.grad = gradient.view_as(tensor)
+
+    def release(self) -> None:
+        """Give each parameter its own memory again, with its present value and no gradient."""
+        for tensor in self.tensors:
+            tensor.data = tensor.detach().clone()
+            tensor.grad = None
 
 
 class Stepper:
@@ -34,30 +152,16 @@ class Stepper:
 
     Args:
         net: The network; its parameters share memory with one vector from now on.
-        config: The protocol.
-        task: What is learned.
-        dropout_seed: What the dropout follows from, with the number of the step and of the process.
-        group: The processes that train together.
-        weights: Weight of each training graph in the loss, or of each of its labels; all count equally by default.
+        context: What else the training needs.
     """
 
     batches_per_call = 1  # number of batches that :meth:`step` expects as one
 
-    def __init__(
-        self,
-        net: GraphNetwork,
-        config: TrainConfig,
-        task: Task,
-        dropout_seed: int = 0,
-        group: ProcessGroup | None = None,
-        weights: NDArray[np.float64] | None = None,
-    ):
-        self.net, self.config, self.task, self.weights = net, config, task, weights
-        self.dropout_seed, self.group = dropout_seed, group or ProcessGroup()
+    def __init__(self, net: GraphNetwork, context: Context):
+        self.net, self.context = net, context
         self.parameters = FlatParameters(parameter for parameter in net.parameters() if parameter.requires_grad)
-        self.optimizer = torch.optim.Adam(
-            [self.parameters.vector], lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
-        )
+        rate, decay = context.config.learning_rate, context.config.weight_decay
+        self.optimizer = torch.optim.Adam([self.parameters.vector], lr=rate, weight_decay=decay, fused=True)
 
     @property
     def path(self) -> Literal["whole network", "fused layers", "plain"]:
@@ -72,7 +176,8 @@ class Stepper:
 
     def dropout_key(self, step: int) -> int:
         """The key of a step's dropout. Each step has its own, and in it each process of the group."""
-        return dropout_key(self.dropout_seed, step * self.group.size + self.group.rank)
+        group = self.context.group
+        return dropout_key(self.context.dropout_seed, step * group.size + group.rank)
 
     def step(self, graphs: GraphBatch) -> list[Tensor | float]:
         """Take a step for each ``batch_size`` graphs; return the sum of the task losses of each batch."""
@@ -88,10 +193,10 @@ class Stepper:
             The task loss, times the share; as a tensor on the device, so that the caller decides when to wait for it.
         """
         key = self.dropout_key(self.steps_taken) if self.net.dropout else None
-        weights = (
-            None if self.weights is None else torch.from_numpy(self.weights[batch.indices]).to(self.parameters.vector)
-        )
-        loss, task = objective(self.net, batch, self.config, self.task, key, weights)
+        context, weights = self.context, None
+        if context.weights is not None:
+            weights = torch.from_numpy(context.weights[batch.indices]).to(self.parameters.vector)
+        loss, task = objective(self.net, batch, context.config, context.task, key, weights)
         (loss if share == 1 else loss * share).backward()
         return task * share
 
@@ -101,32 +206,17 @@ class ProgramStepper(Stepper):
 
     Args:
         net: The network; its parameters share memory with one vector from now on.
-        config: The protocol.
-        task: What is learned.
-        dropout_seed: What the dropout follows from, with the number of the step and of the process.
-        group: The processes that train together.
-        weights: Weight of each training graph in the loss, or of each of its labels; all count equally by default.
+        context: What else the training needs.
         program: The lowered network, with the loss of the task.
         batch_nodes: Mean number of nodes in a batch.
     """
 
-    def __init__(
-        self,
-        net: GraphNetwork,
-        config: TrainConfig,
-        task: Task,
-        dropout_seed: int = 0,
-        group: ProcessGroup | None = None,
-        weights: NDArray[np.float64] | None = None,
-        *,
-        program: Program,
-        batch_nodes: float,
-    ):
-        super().__init__(net, config, task, dropout_seed, group, weights)
+    def __init__(self, net: GraphNetwork, context: Context, program: Program, batch_nodes: float):
+        super().__init__(net, context)
         self.program = program
         self.batches_per_call = max(1, int(MAX_CALL_NODES / max(batch_nodes, 1)))
         # Omega is a sum over the layers, or their mean.
-        self._gamma = config.gamma / (len(net.convs) if config.coherence == "mean" else 1)
+        self._gamma = context.config.gamma / (len(net.convs) if context.config.coherence == "mean" else 1)
 
     @property
     def path(self) -> Literal["whole network"]:
@@ -135,7 +225,7 @@ class ProgramStepper(Stepper):
 
     def step(self, graphs: GraphBatch) -> list[Tensor | float]:
         """Take a step for each ``batch_size`` graphs; return the sum of the task losses of each batch."""
-        batch_ptr = np.append(np.arange(0, graphs.num_graphs, self.config.batch_size), graphs.num_graphs)
+        batch_ptr = np.append(np.arange(0, graphs.num_graphs, self.context.config.batch_size), graphs.num_graphs)
         losses = self._run(graphs, batch_ptr, self._adam())
         self.optimizer.state[self.parameters.vector]["step"] += len(losses)
         return (losses * np.diff(batch_ptr)).tolist()
@@ -170,12 +260,13 @@ class ProgramStepper(Stepper):
         """What the loss compares outputs with, and the share of each: the loss is a mean over a batch."""
         from bankgcn.kernels.network.executor import Targets
 
-        y = self.task.targets(cast(NDArray, graphs.source.y)[graphs.indices]).numpy()
-        if self.task.kind == "classes":
+        task, given = self.context.task, self.context.weights
+        y = task.targets(cast(NDArray, graphs.source.y)[graphs.indices]).numpy()
+        if task.kind == "classes":
             classes, values = y, np.empty((0, 0))
         else:
             classes, values = np.empty(0, np.int64), np.ascontiguousarray(y, np.float64)
-        weights = np.ones(len(y)) if self.weights is None else self.weights[graphs.indices]
+        weights = np.ones(len(y)) if given is None else given[graphs.indices]
         totals = np.add.reduceat(known_weight(y, weights), batch_ptr[:-1]) if len(y) else np.ones(0)
         totals[totals == 0] = 1
         of_graph = totals.repeat(np.diff(batch_ptr))
@@ -203,18 +294,9 @@ class ProgramStepper(Stepper):
         )
 
 
-def make_stepper(
-    net: GraphNetwork,
-    graphs: GraphSet,
-    config: TrainConfig,
-    task: Task,
-    dropout_seed: int = 0,
-    group: ProcessGroup | None = None,
-    weights: NDArray[np.float64] | None = None,
-) -> Stepper:
+def make_stepper(net: GraphNetwork, graphs: GraphSet, context: Context) -> Stepper:
     """The fastest stepper for a network on these training graphs: by program where the executor supports both."""
-    program = program_for(net, graphs, task.loss)
+    program = program_for(net, graphs, context.task.loss)
     if program is None or not all(parameter.requires_grad for parameter in net.parameters()):
-        return Stepper(net, config, task, dropout_seed, group, weights)
-    batch_nodes = config.batch_size * len(graphs.degree) / len(graphs)
-    return ProgramStepper(net, config, task, dropout_seed, group, weights, program=program, batch_nodes=batch_nodes)
+        return Stepper(net, context)
+    return ProgramStepper(net, context, program, context.config.batch_size * len(graphs.degree) / len(graphs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import optuna
@@ -17,7 +17,7 @@ from bankgcn.messages import Message, Option
 from bankgcn.metrics import Metric
 from bankgcn.settings import Plain
 from bankgcn.training.callbacks import Callback
-from bankgcn.training.execute import fit_run
+from bankgcn.training.execute import context_of, fit_run
 from bankgcn.training.fitting import Epoch
 from bankgcn.training.prepare import Loader, PreparedRun, prepare, prepare_graphs, without_test_graphs
 from bankgcn.training.setting_names import spec_of
@@ -90,7 +90,7 @@ class Trials:
         run = prepare_graphs(self.search.spec(values), self.graphs.graphs, self.graphs.split)
         started = time.perf_counter()
         try:
-            fitted = fit_run(run, callbacks=[_Reports(trial)])
+            fitted = fit_run(run, replace(context_of(run), callbacks=[_Reports(trial)]))
         except optuna.TrialPruned:
             study.tell(trial, state=TrialState.PRUNED)
             return
