@@ -69,8 +69,7 @@ def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
 
 def _describe(exported: ExportedModel, path: Path, own: int) -> None:
     """What the file holds, how it was checked, and how to use it."""
-    from bankgcn.export.comparison import TOLERANCE
-    from bankgcn.export.consumer import consumer
+    from bankgcn.export import TOLERANCE, consumer
 
     about = exported.metadata
     names, columns = json.loads(about["names"]), json.loads(about["columns"])
