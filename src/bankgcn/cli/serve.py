@@ -11,7 +11,7 @@ from bankgcn.cli.messages import say
 from bankgcn.cli.options import Threads
 from bankgcn.cli.predict import RunArgument
 from bankgcn.extras import require
-from bankgcn.serve.limits import Limits
+from bankgcn.serve.access import Limits
 
 LIMITS, ACCESS, DATA = "Limits", "Access", "Data"
 DEFAULT = Limits()

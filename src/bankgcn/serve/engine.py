@@ -22,7 +22,7 @@ from bankgcn.data.targets import Targets
 from bankgcn.data.weights import without_weights
 from bankgcn.extras import require
 from bankgcn.serve.errors import RequestError, of_graphs
-from bankgcn.serve.pictures import draw_smiles
+from bankgcn.serve.page import draw_smiles
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.training.ensemble import Ensemble, mean_and_spread
 from bankgcn.training.inference import Inference
