@@ -17,9 +17,8 @@ from rich.console import Console
 from bankgcn.choices import pick
 from bankgcn.cli.bench_progress import BenchProgress
 from bankgcn.cli.bench_table import case_table, case_title, introduction, thread_lines
-from bankgcn.cli.messages import terminal_text
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output, terminal_text
 from bankgcn.cli.paper_options import names_in
 from bankgcn.extras import require
 from bankgcn.nn.convs import CONVS

@@ -11,7 +11,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from bankgcn.cli.messages import terminal_text
+from bankgcn.cli.output import terminal_text
 
 SECONDS_BETWEEN_LINES = 10.0
 

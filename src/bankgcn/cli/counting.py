@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from bankgcn.cli.messages import printable
+from bankgcn.cli.output import printable
 
 
 @contextmanager

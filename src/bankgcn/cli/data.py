@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table as RichTable
 
-from bankgcn.cli.messages import terminal_text
 from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
+from bankgcn.cli.output import terminal_text
 from bankgcn.cli.settings import READING
 from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
 from bankgcn.data.cache import data_roots

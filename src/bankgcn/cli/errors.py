@@ -9,8 +9,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from bankgcn.cli.messages import say
-
 FAILED, INTERRUPTED = 1, 130
 
 OPTION_OF_KEYWORD = {
@@ -60,6 +58,8 @@ class ReportingGroup(TyperGroup):
 def _print_error(message: str) -> None:
     if os.environ.get("RANK", "0") != "0":
         return  # of the processes of torchrun, only the first prints
+    from bankgcn.cli.output import say  # --help does not need it
+
     say(message, stderr=True)
 
 

@@ -8,9 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from bankgcn.cli.options import DataRoot, Threads, with_settings
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_ending, is_standard_output
+from bankgcn.cli.output import (
+    OR_STANDARD_OUTPUT,
+    SpreadsheetSafe,
+    check_ending,
+    check_spreadsheet_safe,
+    ending_of,
+    is_standard_output,
+)
 from bankgcn.cli.predict import APPLYING, Part, SourceArgument
-from bankgcn.cli.table_output import SpreadsheetSafe, check_spreadsheet_safe, ending_of
 from bankgcn.report.page.page import check_available
 
 FORMS = (".csv", ".json", ".html")

@@ -11,10 +11,8 @@ from typing import Any
 
 from bankgcn.cli.counting import counting
 from bankgcn.cli.examined import examine, numbered, output_number
-from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import read_input
-from bankgcn.cli.output import check_not_input, is_standard_output, named, open_output
-from bankgcn.cli.table_output import write_columns
+from bankgcn.cli.output import check_not_input, is_standard_output, named, open_output, say, write_columns
 from bankgcn.explain import METHODS, explain, explanation_columns, explanation_json, explanation_rows
 from bankgcn.report.page.browser import Examined, browse
 from bankgcn.report.page.node_words import node_words

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import check_ending, check_not_input
+from bankgcn.cli.output import check_ending, check_not_input, say
 from bankgcn.files.atomic import atomic_write
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bankgcn.cli.messages import say
+from bankgcn.cli.output import say
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.table_targets import table_targets, target_columns_of
 from bankgcn.data.concatenate import concatenate

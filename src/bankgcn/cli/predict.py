@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, IgnoreTargets, Threads, with_settings
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output
-from bankgcn.cli.settings import READING
-from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
-from bankgcn.cli.table_output import (
+from bankgcn.cli.output import (
     FORMATS,
+    OR_STANDARD_OUTPUT,
     SpreadsheetSafe,
+    check_not_input,
     check_output,
     check_spreadsheet_safe,
     ending_of,
+    is_standard_output,
+    named,
+    open_output,
+    say,
     write_columns,
 )
+from bankgcn.cli.settings import READING
+from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
 from bankgcn.files.tables import Columns, number_cells
 from bankgcn.metrics import METRICS
 

@@ -11,7 +11,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
 
-from bankgcn.cli.messages import terminal_text
+from bankgcn.cli.output import terminal_text
 from bankgcn.metrics import METRICS, significant
 from bankgcn.training import Callback, Epoch, TrainConfig
 

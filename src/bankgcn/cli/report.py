@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from bankgcn.cli.explain import LabelOption
-from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, Threads, with_settings
-from bankgcn.cli.output import check_ending, check_not_input
+from bankgcn.cli.output import check_ending, check_not_input, say
 from bankgcn.cli.predict import APPLYING, Part
 from bankgcn.cli.standard_input import source_argument
 from bankgcn.files.atomic import atomic_write

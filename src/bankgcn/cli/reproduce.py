@@ -9,9 +9,8 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import stored_comparison
-from bankgcn.cli.messages import say, say_block
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import check_not_input, print_text
+from bankgcn.cli.output import check_not_input, print_text, say, say_block
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
     Format,

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from bankgcn.cli.messages import terminal_text
+from bankgcn.cli.output import terminal_text
 from bankgcn.experiments import RunSpec
 from bankgcn.experiments.engines.base import Event
 from bankgcn.experiments.paper.layout import Figure, Table

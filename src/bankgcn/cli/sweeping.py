@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from bankgcn.cli.errors import FAILED, INTERRUPTED
-from bankgcn.cli.messages import say
+from bankgcn.cli.output import say
 from bankgcn.cli.sweep_grid import SweepGrid
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines.base import Engine

@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from bankgcn.cli.evaluate import show_assessment
-from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import read_input
+from bankgcn.cli.output import say
 from bankgcn.cli.settings import DATA_ROOT, Settings
 from bankgcn.cli.train_one import RUNS, train_one
 from bankgcn.files.errors import FileError

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from bankgcn.cli.errors import INTERRUPTED
-from bankgcn.cli.messages import say
+from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.run_report import choose_by_data, show_start

@@ -11,8 +11,8 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.errors import INTERRUPTED
-from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot, with_settings
+from bankgcn.cli.output import say
 from bankgcn.cli.settings import DATA_ROOT, SOURCE, Settings, translate_option_names
 from bankgcn.cli.train import Source
 from bankgcn.cli.tune_folder import USUAL_TRIALS, TuneFolder, train_command

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from bankgcn.cli.messages import terminal_text
+from bankgcn.cli.output import terminal_text
 from bankgcn.metrics import Metric
 
 if TYPE_CHECKING:
