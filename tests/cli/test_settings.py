@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.cli.settings import DEFAULTS, Settings, translate_option_names
-from bankgcn.cli.tune_folder import TuneFolder
+from bankgcn.cli.tune import TuneFolder
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml

@@ -15,7 +15,7 @@ from bankgcn.cli.output import check_not_input, print_text, say
 from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
 from bankgcn.cli.settings import DATA_ROOT, SOURCE, translate_option_names
 from bankgcn.cli.stored import check_store
-from bankgcn.cli.sweeping import Address, EngineName, Workers, check_failed, run_missing
+from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.cli.train import Source
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.store import Store

@@ -14,15 +14,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, BinaryIO, ClassVar
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.tables import Cell, Columns, write_csv
+
+if TYPE_CHECKING:
+    from rich.live import Live
 
 # Control characters of both sets, those that reverse the direction of text, further line ends, and what is no text.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -59,12 +63,79 @@ def say(message: str, stderr: bool = False, lines: bool = False) -> None:
         lines: Whether the message has line ends of our own.
     """
     console = Console(stderr=stderr, highlight=False)
-    console.print(terminal_text(message, lines=lines), soft_wrap=not (stderr and console.is_terminal))
+    with above_display():
+        console.print(terminal_text(message, lines=lines), soft_wrap=not (stderr and console.is_terminal))
 
 
 def say_block(text: str) -> None:
     """Print a text of several lines, such as a table, to standard output."""
-    typer.echo(printable(text, lines=True), nl=False)
+    with above_display():
+        typer.echo(printable(text, lines=True), nl=False)
+
+
+class Display:
+    """Lines at the end of a terminal that are redrawn. What is printed meanwhile appears above them.
+
+    Args:
+        console: The terminal; elsewhere nothing is drawn.
+        render: Makes the lines.
+        refreshes: How often a second a thread of its own redraws them; 0: :meth:`redraw` alone does.
+    """
+
+    current: ClassVar[Display | None] = None
+    """The one that is in use."""
+
+    def __init__(self, console: Console, render: Callable[[], RenderableType], refreshes: float):
+        self.console, self.render, self.refreshes = console, render, refreshes
+        self._live: Live | None = None
+
+    def __enter__(self) -> Display:
+        if self.console.is_terminal:
+            Display.current = self
+            self.show()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.hide()
+        if Display.current is self:
+            Display.current = None
+
+    def show(self) -> None:
+        """Draw the lines below what has been printed."""
+        from rich.live import Live  # a new one each time: it would erase as many lines as it drew before
+
+        self._live = Live(
+            console=self.console,
+            get_renderable=self.render,
+            auto_refresh=self.refreshes > 0,
+            refresh_per_second=self.refreshes or 1.0,
+            transient=True,
+        )
+        self._live.start(refresh=True)
+
+    def hide(self) -> None:
+        """Erase the lines."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def redraw(self) -> None:
+        """Draw the lines again, if they are shown."""
+        if self._live is not None:
+            self._live.refresh()
+
+
+@contextmanager
+def above_display() -> Iterator[None]:
+    """Hide the lines that are redrawn, while the block prints. They stay hidden if it is interrupted."""
+    display = Display.current
+    if display is not None:
+        display.hide()
+    yield
+    if display is not None:
+        display.show()
 
 
 OR_STANDARD_OUTPUT = "'-' is standard output."

@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from bankgcn.cli.counting import counting
 from bankgcn.cli.examined import examine_run, output_number
+from bankgcn.cli.progress import Progress
 from bankgcn.cli.stored import read_records
 from bankgcn.report.page.page import Page
 from bankgcn.report.page.run_page import run_page
@@ -26,8 +26,8 @@ def page_of_run(
     """The page of a run, or of several in a folder; the arguments are those of the command."""
     evidence = examine_run(run, source, part, data_root, flags)
     number = output_number(evidence.ensemble.task, label)
-    with counting("explaining graphs") as show:
-        return run_page(evidence, shown, f"bankgcn report {shlex.quote(str(run))}", show, number)
+    with Progress("explaining graphs") as progress:
+        return run_page(evidence, shown, f"bankgcn report {shlex.quote(str(run))}", progress.update, number)
 
 
 def page_of_store(store: Path) -> Page:

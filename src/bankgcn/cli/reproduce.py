@@ -24,7 +24,7 @@ from bankgcn.cli.paper_options import (
     takes_selection,
 )
 from bankgcn.cli.stored import check_store, read_records, stored_part
-from bankgcn.cli.sweeping import Address, EngineName, Workers, check_failed, run_missing
+from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.comparison import NAME as COMPARISON
 from bankgcn.experiments.engines import make_engine
