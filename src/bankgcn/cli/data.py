@@ -14,8 +14,8 @@ from rich.table import Table as RichTable
 from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
 from bankgcn.cli.output import terminal_text
 from bankgcn.cli.progress import Progress, megabytes
+from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
 from bankgcn.cli.settings import READING
-from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Dataset
 from bankgcn.data.edge_data import BONDS, edge_note

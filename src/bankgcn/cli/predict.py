@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import DataRoot, IgnoreTargets, Threads, with_settings
+from bankgcn.cli.options import (
+    APPLYING,
+    DataRoot,
+    IgnoreTargets,
+    Part,
+    RunArgument,
+    SourceArgument,
+    Threads,
+    with_settings,
+)
 from bankgcn.cli.output import (
     FORMATS,
     OR_STANDARD_OUTPUT,
@@ -22,8 +31,6 @@ from bankgcn.cli.output import (
     say,
     write_columns,
 )
-from bankgcn.cli.settings import READING
-from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
 from bankgcn.files.tables import Columns, number_cells
 from bankgcn.metrics import METRICS
 
@@ -33,23 +40,7 @@ if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from bankgcn.cli.model_input import ModelInput
     from bankgcn.tasks import Task
 
-RunArgument = Annotated[
-    Path, typer.Argument(metavar="RUN", help="Folder of a run, or a folder of several, whose predictions are averaged.")
-]
 OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
-SourceArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="SOURCE",
-        help=f"The graphs: whatever bankgcn train takes. Not needed with --part. {FROM_STANDARD_INPUT}",
-        show_default=False,
-        callback=source_argument,
-    ),
-]
-Part = Annotated[
-    str | None,
-    typer.Option(metavar="train|valid|test", help="Only this part of the graphs that the run was trained with."),
-]
 Keep = Annotated[
     str | None,
     typer.Option(
@@ -64,9 +55,6 @@ Strict = Annotated[
     bool,
     typer.Option("--strict", help="Refuse a source with a graph that cannot be read.", rich_help_panel="Data"),
 ]
-
-APPLYING = {name: place for name, place in READING.items() if name != "skip_missing"}
-"""The settings of commands that apply a model: rows without a target stay."""
 
 
 @with_settings(APPLYING, hidden=("skip_unreadable",))

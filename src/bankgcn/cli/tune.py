@@ -12,11 +12,10 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.errors import INTERRUPTED
-from bankgcn.cli.options import DataRoot, with_settings
+from bankgcn.cli.options import DataRoot, Source, with_settings
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import Progress
 from bankgcn.cli.settings import DATA_ROOT, DEFAULTS, SOURCE, Settings, translate_option_names
-from bankgcn.cli.train import Source
 from bankgcn.experiments.tuning.space import SPACE, names_of, parameters_for
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from bankgcn.experiments.tuning.study import TrialResult
     from bankgcn.experiments.tuning.trial import Trials
-
 
 TUNING = Path("tuning")
 OFFERED = {name: place for name, place in PLACES.items() if name not in ("folds", "fold")}
