@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.settings import DEFAULTS, Settings, translate_option_names
+from bankgcn.cli.settings import Settings, translate_option_names
 from bankgcn.cli.tune import TuneFolder
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
 from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.training.setting_names import DEFAULTS
 from bankgcn.training.spec import RunSpec
 
 

@@ -13,7 +13,7 @@ from bankgcn.cli.comparison_settings import FILE, GRAPHS, OFFERED, PROTOCOL, Com
 from bankgcn.cli.options import DataRoot, Source, with_settings
 from bankgcn.cli.output import check_not_input, print_text, say
 from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
-from bankgcn.cli.settings import DATA_ROOT, SOURCE, translate_option_names
+from bankgcn.cli.settings import translate_option_names
 from bankgcn.cli.stored import check_store
 from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.experiments.engines import make_engine
@@ -21,6 +21,7 @@ from bankgcn.experiments.store import Store
 from bankgcn.extras import require
 from bankgcn.report.comparison import render_comparison
 from bankgcn.report.sheet import WRITERS
+from bankgcn.training.setting_names import DATA_ROOT, SOURCE
 
 COMPARISONS = Path("comparisons")
 

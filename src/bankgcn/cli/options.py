@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import typer
 
 from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
-from bankgcn.cli.settings import DEFAULTS, READING, protocol
+from bankgcn.cli.settings import READING
 from bankgcn.data.catalog import CATALOG
 from bankgcn.nn.convs import CONVS
-from bankgcn.training.setting_names import Place
+from bankgcn.training.setting_names import DEFAULTS, Place, protocol
 
 DataRoot = Annotated[
     Path | None,

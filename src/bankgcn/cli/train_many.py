@@ -12,7 +12,7 @@ from statistics import mean, stdev
 from bankgcn.cli.evaluate import show_assessment
 from bankgcn.cli.model_input import read_input
 from bankgcn.cli.output import say
-from bankgcn.cli.settings import DATA_ROOT, Settings
+from bankgcn.cli.settings import Settings
 from bankgcn.cli.train_one import RUNS, train_one
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml
@@ -22,6 +22,7 @@ from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
+from bankgcn.training.setting_names import DATA_ROOT
 
 
 @dataclass(frozen=True)

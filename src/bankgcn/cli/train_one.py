@@ -13,7 +13,7 @@ from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.run_report import choose_by_data, show_start
-from bankgcn.cli.settings import DATA_ROOT, Settings, translate_option_names
+from bankgcn.cli.settings import Settings, translate_option_names
 from bankgcn.data.splits import Split
 from bankgcn.files.errors import FileError
 from bankgcn.files.toml_file import read_toml, write_toml
@@ -23,6 +23,7 @@ from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.setting_names import DATA_ROOT
 from bankgcn.training.tensorboard import TensorBoardLog
 
 RUNS = Path("runs")

@@ -15,7 +15,7 @@ from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.options import DataRoot, Source, with_settings
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import Progress
-from bankgcn.cli.settings import DATA_ROOT, DEFAULTS, SOURCE, Settings, translate_option_names
+from bankgcn.cli.settings import Settings, translate_option_names
 from bankgcn.experiments.tuning.space import SPACE, names_of, parameters_for
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
@@ -27,7 +27,7 @@ from bankgcn.metrics import Metric
 from bankgcn.report.canvas import IMAGES
 from bankgcn.report.trial_plot import draw_trials
 from bankgcn.settings import Plain
-from bankgcn.training.setting_names import PLACES
+from bankgcn.training.setting_names import DATA_ROOT, DEFAULTS, PLACES, SOURCE
 
 if TYPE_CHECKING:
     import optuna
