@@ -50,7 +50,7 @@ def megabytes(done: float, total: float | None) -> str:
 class Progress:
     """Shows how much is done, details of it, and the time left.
 
-    Elsewhere than on a terminal, the first and the last state have a line if the total is known from the start, and
+    Elsewhere than on a terminal, the first and the last state have a line if the end is known from the start, and
     others at intervals of ``SECONDS_BETWEEN_LINES``.
 
     Args:
@@ -115,7 +115,7 @@ class Progress:
         if not self._redraws_itself:
             self._display.redraw()
         if self.shown and not self._console.is_terminal:
-            self._print_line(now)
+            self._print_line(now, last=earliest is None and self.total is not None and done >= self.total)
 
     def step(self, details: str, weight: float) -> None:
         """Start a step; the one before is done.
@@ -127,9 +127,8 @@ class Progress:
         done, self._next = self.done + self._next, weight
         self.update(done, details=details)
 
-    def _print_line(self, now: float) -> None:
-        last = self._has_line and self.total is not None and self.done >= self.total
-        if last or now - self._printed >= SECONDS_BETWEEN_LINES:
+    def _print_line(self, now: float, last: bool) -> None:
+        if (last and self._has_line) or now - self._printed >= SECONDS_BETWEEN_LINES:
             self._printed, self._has_line = now, True
             rest = ", ".join(filter(None, (self.details, self.left)))
             line = ": ".join(filter(None, (self._head(), rest)))
