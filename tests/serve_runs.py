@@ -19,9 +19,9 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set
+from bankgcn.serve.access import Limits
 from bankgcn.serve.app import make_app
 from bankgcn.serve.engine import Answer, Engine
-from bankgcn.serve.limits import Limits
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.serve.server import listen, make_server
 from bankgcn.tasks import Task

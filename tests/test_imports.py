@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import bankgcn
+from bankgcn.cli.commands import COMMANDS
 
 PACKAGE = Path(bankgcn.__file__).parent
 
@@ -61,6 +62,14 @@ def test_imports_point_one_way(path: Path) -> None:
     assert "cli" not in imported or part == "__main__"
     if part in MAY_IMPORT:
         assert imported <= MAY_IMPORT[part]
+
+
+def test_no_command_imports_another_command() -> None:
+    modules = {row.module for row in COMMANDS.values()}
+    for module in modules:
+        names = imported(PACKAGE / "cli" / f"{module}.py")
+        others = {name.split(".")[2] for name in names if name.startswith("bankgcn.cli.")} & (modules - {module})
+        assert not others, f"cli/{module}.py imports {', '.join(sorted(others))}"
 
 
 def test_every_imported_package_is_declared() -> None:

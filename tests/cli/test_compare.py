@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli import sweeping
+from bankgcn.cli import sweep
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.readers.json_graphs import write_jsonlines
 
@@ -158,7 +158,7 @@ def test_ctrl_c_says_how_to_resume(command: Command, monkeypatch: pytest.MonkeyP
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sweeping, "run_experiment", interrupted)
+    monkeypatch.setattr(sweep, "run_experiment", interrupted)
     code, _, err = command("compare", "MUTAG", "--models", "mlp", *SERIAL)
     assert code == 130
     assert "the same command resumes" in err

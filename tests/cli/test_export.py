@@ -13,7 +13,7 @@ import pytest
 
 import bankgcn
 from bankgcn import GraphSet
-from bankgcn.export.consumer import consumer
+from bankgcn.export import consumer
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -62,9 +62,9 @@ def test_several_models_are_refused(command: Command, folder: Path) -> None:
 
 def test_a_file_that_differs_is_not_written(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert command("train", *QUICK, "--out", "run")[0] == 0
-    monkeypatch.setattr("bankgcn.export.onnx_file._converted", lambda net: __import__("onnx").ModelProto())
-    monkeypatch.setattr("bankgcn.export.comparison.TOLERANCE", -1.0)
-    monkeypatch.setattr("bankgcn.export.comparison._difference", lambda *_: 0.5)
+    monkeypatch.setattr("bankgcn.export._converted", lambda net: __import__("onnx").ModelProto())
+    monkeypatch.setattr("bankgcn.export.TOLERANCE", -1.0)
+    monkeypatch.setattr("bankgcn.export._difference", lambda *_: 0.5)
     monkeypatch.setattr("onnxruntime.InferenceSession", lambda *_, **__: None)
     code, _, err = command("export", "run", "--onnx", "model.onnx")
     assert code == 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import bankgcn.cli
 from bankgcn.cli import output
-from bankgcn.cli.messages import printable, say
+from bankgcn.cli.output import printable, say
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -46,7 +46,7 @@ def test_a_message_with_half_a_character_is_printed(capsys: pytest.CaptureFixtur
 def test_one_module_prints() -> None:
     """Others would print text from files as it is."""
     for file in Path(bankgcn.cli.__file__).parent.glob("*.py"):
-        if file.name == "messages.py":
+        if file.name == "output.py":
             continue
         calls = [node.func for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
         names = {ast.unparse(call) for call in calls}

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.settings import DEFAULTS, Settings, translate_option_names
-from bankgcn.cli.tune_folder import TuneFolder
+from bankgcn.cli.settings import Settings, translate_option_names
+from bankgcn.cli.tune import TuneFolder
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.training.setting_names import DEFAULTS
 from bankgcn.training.spec import RunSpec
 
 

@@ -109,7 +109,7 @@ def test_after_ctrl_c_the_bar_is_gone_before_anything_is_printed(
     from bankgcn.cli import tune
     from bankgcn.experiments.tuning import study
 
-    class Bar(tune.TuneProgress):
+    class Bar(tune.Progress):
         def __exit__(self, *error: Any) -> None:
             super().__exit__(*error)
             events.append("bar ends")
@@ -119,7 +119,7 @@ def test_after_ctrl_c_the_bar_is_gone_before_anything_is_printed(
 
     events: list[str] = []
     monkeypatch.setattr(study, "run_trials", interrupted)
-    monkeypatch.setattr(tune, "TuneProgress", Bar)
+    monkeypatch.setattr(tune, "Progress", Bar)
     monkeypatch.setattr(tune, "say", lambda message, **_: events.append(message))
     assert command("tune", "MUTAG", "--out", "s", "--trials", 4)[0] == 130
     assert events[-2] == "bar ends"

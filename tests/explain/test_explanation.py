@@ -10,11 +10,16 @@ import torch
 
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.graphs import GraphSet
-from bankgcn.explain import explain
-from bankgcn.explain.exact import sum_over_parts
-from bankgcn.explain.explanation import METHODS, evidence
-from bankgcn.explain.symmetry import node_classes
-from bankgcn.explain.tables import explanation_columns, explanation_json, explanation_rows
+from bankgcn.explain import (
+    METHODS,
+    evidence,
+    explain,
+    explanation_columns,
+    explanation_json,
+    explanation_rows,
+    node_classes,
+    sum_over_parts,
+)
 from bankgcn.kernels import use_kernels
 from bankgcn.nn.network import LayerTrace, trace
 from bankgcn.tasks import Task

@@ -11,9 +11,13 @@ import torch
 
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.data.graphs import GraphSet
-from bankgcn.export import ExportedModel, comparison, export_onnx
-from bankgcn.export.comparison import check_same_predictions, sample_graphs
-from bankgcn.export.onnx_file import PredictingNetwork
+from bankgcn.export import (
+    ExportedModel,
+    PredictingNetwork,
+    check_same_predictions,
+    export_onnx,
+    sample_graphs,
+)
 from bankgcn.nn import CONVS
 from bankgcn.tasks import Task
 from bankgcn.training.model import ModelConfig, TrainedModel
@@ -86,7 +90,7 @@ def test_a_file_that_differs_is_refused(bank: ExportedModel) -> None:
 
 
 def test_a_difference_of_nan_is_refused(bank: ExportedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "_difference", lambda *_: float("nan"))
+    monkeypatch.setattr("bankgcn.export._difference", lambda *_: float("nan"))
     net = PredictingNetwork(model(), calibrated=True, weighted=True)
     with pytest.raises(ValueError, match="differs from the model by nan"):
         check_same_predictions(bank.content, net, sample_graphs(model(), weighted=False))

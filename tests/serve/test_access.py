@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from bankgcn.files.checked import FileError
-from bankgcn.serve.access import Access, check_address, is_loopback, read_token
+from bankgcn.serve.access import Access, Limits, check_address, is_loopback, read_token
 from bankgcn.serve.errors import RequestError
-from bankgcn.serve.limits import Limits
 
 TOKEN = "0123456789abcdef"
 

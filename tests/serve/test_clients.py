@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from bankgcn.serve.access import Limits
 from bankgcn.serve.app import make_app
 from bankgcn.serve.engine import Engine
-from bankgcn.serve.limits import Limits
-from bankgcn.serve.protocol import SLICE, LimitedProtocol
-from bankgcn.serve.server import make_server
+from bankgcn.serve.server import SLICE, LimitedProtocol, make_server
 from bankgcn.training.ensemble import Ensemble
 from serve_runs import Service, SlowEngine, random_graph, running, wait_until, waiting
 
@@ -65,7 +64,7 @@ def test_slow_and_broken_clients_do_not_hold_up_others(service: Service) -> None
 def test_a_head_that_takes_too_long_or_is_too_long_ends_the_connection(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bankgcn.serve.protocol.HEAD_SECONDS", 0.3)
+    monkeypatch.setattr("bankgcn.serve.server.HEAD_SECONDS", 0.3)
     with running(run) as service:
         with connected(service) as nothing, connected(service, b"GET /health HTT") as part:
             assert received(nothing) == received(part) == b""
@@ -131,7 +130,7 @@ def is_cut_off(client: socket.socket, part: bytes, seconds: float = 0.0) -> bool
 def test_a_body_that_goes_on_after_the_answer_ends_the_connection(
     guarded: Service, monkeypatch: pytest.MonkeyPatch, status: str
 ) -> None:
-    monkeypatch.setattr("bankgcn.serve.protocol.HEAD_SECONDS", 0.5)
+    monkeypatch.setattr("bankgcn.serve.server.HEAD_SECONDS", 0.5)
     head = REFUSED[status] + b"Content-Length: 99999999999\r\n\r\n"
     with connected(guarded, head) as slow, connected(guarded, head) as large:
         assert slow.recv(4096).startswith(f"HTTP/1.1 {status}".encode())
@@ -277,7 +276,7 @@ def test_a_bad_request_behind_a_good_one_does_not_take_its_answer(run: Path) -> 
 
 
 def test_a_client_that_does_not_take_its_answer_is_cut_off(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bankgcn.serve.protocol.STALLED_SECONDS", 0.3)
+    monkeypatch.setattr("bankgcn.serve.server.STALLED_SECONDS", 0.3)
     request = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
     with running(run) as service, connected(service) as client:
         client.settimeout(10)

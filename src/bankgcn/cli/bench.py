@@ -15,12 +15,11 @@ import typer
 from rich.console import Console
 
 from bankgcn.choices import pick
-from bankgcn.cli.bench_progress import BenchProgress
 from bankgcn.cli.bench_table import case_table, case_title, introduction, thread_lines
-from bankgcn.cli.messages import terminal_text
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, open_output
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, above_display, is_standard_output, named, open_output, terminal_text
 from bankgcn.cli.paper_options import names_in
+from bankgcn.cli.progress import Progress, percent
 from bankgcn.extras import require
 from bankgcn.nn.convs import CONVS
 
@@ -81,11 +80,12 @@ def bench(
     console = Console(highlight=False, stderr=is_standard_output(json_file))
     results: dict[str, Any] = {"cases": [], "growth": {}, "machine": _machine(), "protocol": asdict(protocol)}
     console.print(terminal_text(introduction(protocol), lines=True))
-    with BenchProgress(protocol.estimate()) as progress:
+    # No other thread runs while something is timed.
+    with Progress("bench", protocol.estimate(), count=percent, skip_first=True, refreshes=0) as progress:
         for name in protocol.cases:
             results["cases"].append(_bench_case(console, progress, name, protocol, data_root))
         if protocol.max_edges:
-            progress("growth", protocol.estimate_growth())
+            progress.step("growth", protocol.estimate_growth())
             results["growth"] = growth(max_edges=protocol.max_edges)
     if results["growth"]:
         exponents = ", ".join(f"{name} {fit['exponent']:.2f}" for name, fit in results["growth"].items())
@@ -118,14 +118,14 @@ def _protocol(cases: str | None, models: str | None, quick: bool, numbers: dict[
 
 
 def _bench_case(
-    console: Console, progress: BenchProgress, name: str, protocol: Protocol, data_root: Path | None
+    console: Console, progress: Progress, name: str, protocol: Protocol, data_root: Path | None
 ) -> dict[str, Any]:
     from bankgcn.bench import batching_seconds, case_named, measure_case, measure_threads
 
     case = case_named(name)
 
     def show(turn: str) -> None:
-        progress(f"{name}: {turn}", protocol.estimate_turn(case))
+        progress.step(f"{name}: {turn}", protocol.estimate_turn(case))
 
     started = time.perf_counter()
     graphs = case.load(data_root)
@@ -135,7 +135,7 @@ def _bench_case(
     threads = measure_threads(graphs, case.batch_size, protocol, show)
     batching = batching_seconds(graphs, case.batch_size)
     medians = {contender: median(times) for contender, times in batching.items()}
-    with progress.hidden():
+    with above_display():
         console.print(terminal_text(case_title(result, protocol)))
         console.print(case_table(result, protocol))
         for line in thread_lines(threads):

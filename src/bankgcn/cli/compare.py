@@ -10,19 +10,17 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import FILE, GRAPHS, OFFERED, PROTOCOL, ComparisonSettings, stored_comparison
-from bankgcn.cli.messages import say
-from bankgcn.cli.options import DataRoot, with_settings
-from bankgcn.cli.output import check_not_input, print_text
+from bankgcn.cli.options import DataRoot, Source, with_settings
+from bankgcn.cli.output import check_not_input, print_text, say
 from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
-from bankgcn.cli.settings import DATA_ROOT, SOURCE
 from bankgcn.cli.stored import check_store
-from bankgcn.cli.sweeping import Address, EngineName, Workers, check_failed, run_missing
-from bankgcn.cli.train import Source
+from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.store import Store
 from bankgcn.extras import require
 from bankgcn.report.comparison import render_comparison
 from bankgcn.report.sheet import WRITERS
+from bankgcn.training.setting_names import DATA_ROOT, SOURCE
 
 COMPARISONS = Path("comparisons")
 

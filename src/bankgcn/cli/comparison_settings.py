@@ -11,7 +11,7 @@ from typing import Any
 
 from bankgcn.choices import pick
 from bankgcn.cli.paper_options import names_in, numbers_in
-from bankgcn.cli.settings import DATA_ROOT, DEFAULTS, SOURCE, Settings, full_path, unused_settings
+from bankgcn.cli.settings import Settings, full_path
 from bankgcn.cli.stored import read_records
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.comparison import comparison_table
@@ -19,7 +19,7 @@ from bankgcn.experiments.paper.layout import Grid, Table
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
-from bankgcn.training.setting_names import PLACES, settings_of_run
+from bankgcn.training.setting_names import DATA_ROOT, DEFAULTS, PLACES, SOURCE, settings_of_run, unused_settings
 from bankgcn.training.spec import RunSpec
 
 FILE = "comparison.toml"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table as RichTable
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.messages import terminal_text
 from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
+from bankgcn.cli.output import terminal_text
+from bankgcn.cli.progress import Progress, megabytes
+from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
 from bankgcn.cli.settings import READING
-from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Dataset
 from bankgcn.data.edge_data import BONDS, edge_note
@@ -88,12 +88,8 @@ def fetch_by_name(
     """Download a dataset from its official address and verify it; into --data-root or the user's cache folder."""
     from bankgcn.data.sources import fetch_dataset
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    console = Console(stderr=True)
-    hidden = not console.is_terminal
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task(name, total=None)
-        path = fetch_dataset(name, data_root, lambda done, total: bar.update(task, completed=done, total=total))
+    with Progress(name, count=megabytes) as progress:
+        path = fetch_dataset(name, data_root, progress.update)
     Console().print(terminal_text(f"{name} is at {path}"), soft_wrap=True)
 
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bankgcn.cli.messages import say
-from bankgcn.cli.output import VERIFIED, check_not_input
+from bankgcn.cli.output import VERIFIED, check_not_input, say
 from bankgcn.cli.stored import read_records
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write

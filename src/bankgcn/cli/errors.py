@@ -10,7 +10,6 @@ import click
 import typer
 from typer.core import TyperGroup
 
-from bankgcn.cli.messages import say
 from bankgcn.messages import Option, Spelling, spelled, spelled_error
 
 FAILED, INTERRUPTED = 1, 130
@@ -45,6 +44,8 @@ class ReportingGroup(TyperGroup):
 def _print_error(message: str) -> None:
     if os.environ.get("RANK", "0") != "0":
         return  # of the processes of torchrun, only the first prints
+    from bankgcn.cli.output import say  # --help does not need it
+
     say(message, stderr=True)
 
 

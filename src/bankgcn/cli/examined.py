@@ -9,8 +9,8 @@ import numpy as np
 
 from bankgcn.choices import pick
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import ModelInput, read_input
+from bankgcn.cli.output import say
 from bankgcn.report.page.browser import Examined
 from bankgcn.report.page.run_page import RunEvidence
 from bankgcn.tasks import Task

@@ -7,23 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import DataRoot, Threads, with_settings
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_ending, is_standard_output
-from bankgcn.cli.predict import APPLYING, Part, SourceArgument
-from bankgcn.cli.table_output import SpreadsheetSafe, check_spreadsheet_safe, ending_of
+from bankgcn.cli.options import APPLYING, DataRoot, LabelOption, Part, SourceArgument, Threads, with_settings
+from bankgcn.cli.output import (
+    OR_STANDARD_OUTPUT,
+    SpreadsheetSafe,
+    check_ending,
+    check_spreadsheet_safe,
+    ending_of,
+    is_standard_output,
+)
 from bankgcn.report.page.page import check_available
 
 FORMS = (".csv", ".json", ".html")
-
-LabelOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Explain this class, value or label. By default a page starts with the predicted class, the label that "
-        "is most wrong, or the first value, and a table has all of them.",
-        show_default=False,
-    ),
-]
 
 
 @with_settings(APPLYING)

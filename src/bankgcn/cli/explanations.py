@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bankgcn.cli.counting import counting
 from bankgcn.cli.examined import examine, numbered, output_number
-from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import read_input
-from bankgcn.cli.output import check_not_input, is_standard_output, named, open_output
-from bankgcn.cli.table_output import write_columns
-from bankgcn.explain.explanation import METHODS, explain
-from bankgcn.explain.tables import explanation_columns, explanation_json, explanation_rows
+from bankgcn.cli.output import check_not_input, is_standard_output, named, open_output, say, write_columns
+from bankgcn.cli.progress import Progress
+from bankgcn.explain import METHODS, explain, explanation_columns, explanation_json, explanation_rows
 from bankgcn.report.page.browser import Examined, browse
 from bankgcn.report.page.node_words import node_words
 from bankgcn.report.page.page import Page, Section, write_html
@@ -73,7 +70,7 @@ def _write(
     task = models[0].task
     outputs = range(len(task.names)) if output is None else [output]
     table, entries, method = [], [], ""
-    with counting("explaining graphs") as show:
+    with Progress("explaining graphs") as progress:
         for done, place in enumerate(chosen):
             graph = examined.graphs[[place]]
             found = explain(examined.explainer(models, place), graph)
@@ -85,7 +82,7 @@ def _write(
                 entries.append(explanation_json(task, number, name, method, rows, outputs))
             else:
                 table.append((number, name, rows))
-            show(done + 1, len(chosen))
+            progress.update(done + 1, len(chosen))
     if form == ".json":
         with open_output(out) as file:
             file.write(json.dumps(entries, indent=1, allow_nan=False).encode() + b"\n")
@@ -96,8 +93,8 @@ def _write(
 
 
 def _page(ensemble: Ensemble, examined: Examined, chosen: Sequence[int], output: int | None, origin: str) -> bytes:
-    with counting("explaining graphs") as show:
-        graphs = browse(list(ensemble.members.values()), examined, chosen, READING, output, show)
+    with Progress("explaining graphs") as progress:
+        graphs = browse(list(ensemble.members.values()), examined, chosen, READING, output, progress.update)
     section = Section(name="graphs", title="Single graphs", text="", items=(graphs,))
     title = f"Explanations: {page_title(ensemble, examined.graphs.name)}"
     return write_html(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import check_ending, check_not_input
+from bankgcn.cli.output import check_ending, check_not_input, say
 from bankgcn.files.atomic import atomic_write
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
@@ -73,8 +72,7 @@ def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
 
 def _describe(exported: ExportedModel, path: Path, own: int) -> None:
     """What the file holds, how it was checked, and how to use it."""
-    from bankgcn.export.comparison import TOLERANCE
-    from bankgcn.export.consumer import consumer
+    from bankgcn.export import TOLERANCE, consumer
 
     about = exported.metadata
     names, columns = json.loads(about["names"]), json.loads(about["columns"])

@@ -10,9 +10,8 @@ from typing import Annotated
 import typer
 
 from bankgcn.choices import pick
-from bankgcn.cli.messages import say
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import check_not_input
+from bankgcn.cli.output import check_not_input, say
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
     StoreFolder,

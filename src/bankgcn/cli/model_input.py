@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.messages import say
+from bankgcn.cli.output import say
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.table_targets import table_targets
 from bankgcn.data.concatenate import concatenate

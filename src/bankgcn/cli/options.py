@@ -12,10 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.settings import DEFAULTS, protocol
+from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
+from bankgcn.cli.settings import READING
 from bankgcn.data.catalog import CATALOG
 from bankgcn.nn.convs import CONVS
-from bankgcn.training.setting_names import Place
+from bankgcn.training.setting_names import DEFAULTS, Place, protocol
 
 DataRoot = Annotated[
     Path | None,
@@ -31,6 +32,45 @@ Threads = Annotated[
         min=1, help="Threads that share each batch; the result is the same on any number.", rich_help_panel="Run"
     ),
 ]
+
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A dataset's name, molecules (.csv, .parquet, .xlsx, .smi, .sdf), graphs (.jsonl, .json, .graphml, .gml, "
+        "a folder of such files), a table of edges, a folder of images, or a folder or zip in the TU format. "
+        f"{FROM_STANDARD_INPUT}",
+        callback=source_argument,
+        show_default="MUTAG, which comes with the package",
+    ),
+]
+RunArgument = Annotated[
+    Path, typer.Argument(metavar="RUN", help="Folder of a run, or a folder of several, whose predictions are averaged.")
+]
+SourceArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help=f"The graphs: whatever bankgcn train takes. Not needed with --part. {FROM_STANDARD_INPUT}",
+        show_default=False,
+        callback=source_argument,
+    ),
+]
+Part = Annotated[
+    str | None,
+    typer.Option(metavar="train|valid|test", help="Only this part of the graphs that the run was trained with."),
+]
+LabelOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Explain this class, value or label. By default a page starts with the predicted class, the label that "
+        "is most wrong, or the first value, and a table has all of them.",
+        show_default=False,
+    ),
+]
+APPLYING = {name: place for name, place in READING.items() if name != "skip_missing"}
+"""The settings of commands that apply a model: rows without a target stay."""
 
 
 def with_settings(

@@ -1,18 +1,142 @@
-"""Write the result of a command to a file, or to standard output for ``-``."""
+"""All that commands write: messages, texts, tables, to a terminal or a file.
+
+All that is printed goes through :func:`printable`: names and values come from files. A class or a file may be called
+anything. Without the escapes, an escape sequence in its name could hide a line, rename the window or write to the
+clipboard of whoever reads the output.
+"""
 
 from __future__ import annotations
 
 import io
+import json
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, BinaryIO, ClassVar
 
 import typer
+from rich.console import Console, RenderableType
+from rich.text import Text
 
-from bankgcn.cli.messages import say, say_block
+from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
+from bankgcn.files.tables import Cell, Columns, write_csv
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+# Control characters of both sets, those that reverse the direction of text, further line ends, and what is no text.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str, lines: bool = False) -> str:
+    r"""The text with escapes for all characters that do something else than to show themselves. Tabs stay.
+
+    Args:
+        text: The text, or a part of it, may come from a file.
+        lines: Whether its line ends are our own, and stay.
+
+    Example:
+        >>> print(printable("toxic\x1b[2J\nerror: none"))
+        toxic\x1b[2J\nerror: none
+    """
+    escaped = _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return escaped if lines else escaped.replace("\n", r"\n")
+
+
+def terminal_text(text: str, style: str = "", lines: bool = False) -> Text:
+    """The text, made :func:`printable`, for a table or a console of Rich: never markup."""
+    return Text(printable(text, lines), style=style)
+
+
+def say(message: str, stderr: bool = False, lines: bool = False) -> None:
+    """Print a line: results to standard output, other messages to standard error.
+
+    On a terminal, long messages continue on a new line between words; results stay one line each, to be copied.
+
+    Args:
+        message: What to print; see :func:`printable`.
+        stderr: Whether it is a message and no result.
+        lines: Whether the message has line ends of our own.
+    """
+    console = Console(stderr=stderr, highlight=False)
+    with above_display():
+        console.print(terminal_text(message, lines=lines), soft_wrap=not (stderr and console.is_terminal))
+
+
+def say_block(text: str) -> None:
+    """Print a text of several lines, such as a table, to standard output."""
+    with above_display():
+        typer.echo(printable(text, lines=True), nl=False)
+
+
+class Display:
+    """Lines at the end of a terminal that are redrawn. What is printed meanwhile appears above them.
+
+    Args:
+        console: The terminal; elsewhere nothing is drawn.
+        render: Makes the lines.
+        refreshes: How often a second a thread of its own redraws them; 0: :meth:`redraw` alone does.
+    """
+
+    current: ClassVar[Display | None] = None
+    """The one that is in use."""
+
+    def __init__(self, console: Console, render: Callable[[], RenderableType], refreshes: float):
+        self.console, self.render, self.refreshes = console, render, refreshes
+        self._live: Live | None = None
+
+    def __enter__(self) -> Display:
+        if self.console.is_terminal:
+            Display.current = self
+            self.show()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.hide()
+        if Display.current is self:
+            Display.current = None
+
+    def show(self) -> None:
+        """Draw the lines below what has been printed."""
+        from rich.live import Live  # a new one each time: it would erase as many lines as it drew before
+
+        self._live = Live(
+            console=self.console,
+            get_renderable=self.render,
+            auto_refresh=self.refreshes > 0,
+            refresh_per_second=self.refreshes or 1.0,
+            transient=True,
+        )
+        self._live.start(refresh=True)
+
+    def hide(self) -> None:
+        """Erase the lines."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def redraw(self) -> None:
+        """Draw the lines again, if they are shown."""
+        if self._live is not None:
+            self._live.refresh()
+
+
+@contextmanager
+def above_display() -> Iterator[None]:
+    """Hide the lines that are redrawn, while the block prints. They stay hidden if it is interrupted."""
+    display = Display.current
+    if display is not None:
+        display.hide()
+    yield
+    if display is not None:
+        display.show()
+
 
 OR_STANDARD_OUTPUT = "'-' is standard output."
 """A sentence for the help of such options."""
@@ -134,3 +258,107 @@ def print_text(text: str, path: Path) -> None:
 def named(path: Path) -> str:
     """The name of the output in messages."""
     return "standard output" if is_standard_output(path) else str(path)
+
+
+WORDS = ("id", "name", "class", "predicted", "unreadable")
+"""The columns of words; others that have no cell are columns of numbers."""
+
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe", help="In CSV, put ' before text that a spreadsheet would take for a formula (= + - @)."
+    ),
+]
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+
+def write_json_lines(file: BinaryIO, columns: Columns) -> None:
+    """One object a row; an empty cell is ``null``."""
+    names = [name for name, _ in columns]
+    for row in zip(*(cells for _, cells in columns), strict=True):
+        values = dict(zip(names, row, strict=True))
+        file.write(json.dumps(values, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+
+
+def write_parquet(file: BinaryIO, columns: Columns) -> None:
+    """Write columns as a Parquet file; needs pyarrow. A column has the same type if all its cells are empty."""
+    import pyarrow
+    from pyarrow import parquet
+
+    arrays = {name: pyarrow.array(list(cells)) for name, cells in columns}
+    for name, array in arrays.items():
+        if pyarrow.types.is_null(array.type):
+            arrays[name] = array.cast(pyarrow.string() if name in WORDS else pyarrow.float64())
+    parquet.write_table(pyarrow.table(arrays), file)
+
+
+FORMATS: dict[str, Callable[[BinaryIO, Columns], None]] = {
+    ".csv": write_csv,
+    ".parquet": write_parquet,
+    ".jsonl": write_json_lines,
+}
+"""How a table is written, by the ending of its file."""
+
+
+def check_output(path: Path, formats: tuple[str, ...] = tuple(FORMATS)) -> None:
+    """Raise, before any work starts, if a table cannot be written to this path.
+
+    Raises:
+        ImportError: The format needs a library that is not installed.
+        ValueError: The ending names no format.
+    """
+    if ending_of(path) not in formats:
+        raise ValueError(
+            f"{path}: cannot write a table with the ending {path.suffix!r}: expected {', '.join(formats)}, or - for "
+            "CSV on standard output (--out)"
+        )
+    if ending_of(path) == ".parquet":
+        require("pyarrow", "writing Parquet")
+
+
+def check_spreadsheet_safe(path: Path, wanted: bool) -> None:
+    """Raise if text shall be made safe for spreadsheets in a format that has no formulas."""
+    if wanted and ending_of(path) != ".csv":
+        raise ValueError(f"--spreadsheet-safe is for CSV; in {path}, text is text and cannot be a formula")
+
+
+def safe_cell(cell: Cell) -> Cell:
+    """Text that a spreadsheet might run as a formula, with an apostrophe before it; numbers and other text unchanged.
+
+    Example:
+        >>> [safe_cell(cell) for cell in ("=1+2", "-1.5", "-CCO", "CCO", -1.5, None)]
+        ["'=1+2", '-1.5', "'-CCO", 'CCO', -1.5, None]
+    """
+    if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
+def ending_of(path: Path) -> str:
+    """The ending in lower case; standard output, pipes and devices without an ending get CSV."""
+    nameless = not path.suffix and (is_standard_output(path) or is_stream(path))
+    return ".csv" if nameless else path.suffix.lower()
+
+
+def write_columns(path: Path, columns: Columns, spreadsheet_safe: bool = False) -> None:
+    """Write columns in the format of the path.
+
+    Args:
+        path: The file.
+        columns: The columns, with their names.
+        spreadsheet_safe: Whether names and cells of CSV are made safe; see :func:`safe_cell`.
+
+    Raises:
+        ValueError: Two columns have one name.
+    """
+    names = [name for name, _ in columns]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"the table would have two columns {name!r}: choose the columns of the input to keep by --keep NAMES, "
+                'separated by commas (--keep "" keeps none)'
+            )
+    if spreadsheet_safe:
+        columns = [(str(safe_cell(name)), list(map(safe_cell, cells))) for name, cells in columns]
+    with open_output(path) as file:
+        FORMATS[ending_of(path)](file, columns)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bankgcn.cli.messages import say
+from bankgcn.cli.output import say
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
     StoreFolder,

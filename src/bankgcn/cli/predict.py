@@ -8,17 +8,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.messages import say
-from bankgcn.cli.options import DataRoot, IgnoreTargets, Threads, with_settings
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output
-from bankgcn.cli.settings import READING
-from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
-from bankgcn.cli.table_output import (
+from bankgcn.cli.options import (
+    APPLYING,
+    DataRoot,
+    IgnoreTargets,
+    Part,
+    RunArgument,
+    SourceArgument,
+    Threads,
+    with_settings,
+)
+from bankgcn.cli.output import (
     FORMATS,
+    OR_STANDARD_OUTPUT,
     SpreadsheetSafe,
+    check_not_input,
     check_output,
     check_spreadsheet_safe,
     ending_of,
+    is_standard_output,
+    named,
+    open_output,
+    say,
     write_columns,
 )
 from bankgcn.files.tables import Columns, number_cells
@@ -30,23 +41,7 @@ if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from bankgcn.cli.model_input import ModelInput
     from bankgcn.tasks import Task
 
-RunArgument = Annotated[
-    Path, typer.Argument(metavar="RUN", help="Folder of a run, or a folder of several, whose predictions are averaged.")
-]
 OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
-SourceArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="SOURCE",
-        help=f"The graphs: whatever bankgcn train takes. Not needed with --part. {FROM_STANDARD_INPUT}",
-        show_default=False,
-        callback=source_argument,
-    ),
-]
-Part = Annotated[
-    str | None,
-    typer.Option(metavar="train|valid|test", help="Only this part of the graphs that the run was trained with."),
-]
 Keep = Annotated[
     str | None,
     typer.Option(
@@ -61,9 +56,6 @@ Strict = Annotated[
     bool,
     typer.Option("--strict", help="Refuse a source with a graph that cannot be read.", rich_help_panel="Data"),
 ]
-
-APPLYING = {name: place for name, place in READING.items() if name != "skip_missing"}
-"""The settings of commands that apply a model: rows without a target stay."""
 
 
 @with_settings(APPLYING, hidden=("skip_unreadable",))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.explain import LabelOption
-from bankgcn.cli.messages import say
-from bankgcn.cli.options import DataRoot, Threads, with_settings
-from bankgcn.cli.output import check_ending, check_not_input
-from bankgcn.cli.predict import APPLYING, Part
-from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
+from bankgcn.cli.options import APPLYING, DataRoot, LabelOption, Part, Threads, with_settings
+from bankgcn.cli.output import check_ending, check_not_input, say
+from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
 from bankgcn.files.atomic import atomic_write
-from bankgcn.report.page.page import check_available, write_html
+from bankgcn.report.page.page import Page, check_available, write_html
 
 PAGE = "report.html"
 SHOWN = 60  # graphs on a page
@@ -72,7 +70,6 @@ def report(
     check_available()
     import torch
 
-    from bankgcn.cli.pages import page_of_run, page_of_store
     from bankgcn.training.ensemble import Ensemble
 
     torch.set_num_threads(threads)
@@ -81,12 +78,41 @@ def report(
         check_not_input(out, run=run, sources=(source, *sources), store=store, data_root=data_root)
     started = time.perf_counter()
     if store is not None:
-        out, page = out or store / PAGE, page_of_store(store)
+        out, page = out or store / PAGE, _page_of_store(store)
     else:
         assert run is not None
-        out, page = out or run / PAGE, page_of_run(run, source, part, data_root, graphs, label, flags)
+        out, page = out or run / PAGE, _page_of_run(run, source, part, data_root, graphs, label, flags)
     content = write_html(page)
     with atomic_write(out) as file:
         file.write(content)
     seconds = time.perf_counter() - started
     say(f"the page is in {out} ({len(content) / 1e6:.1f} MB, {seconds:.0f} s); open it in a browser")
+
+
+def _page_of_run(
+    run: Path,
+    source: str | None,
+    part: str | None,
+    data_root: Path | None,
+    shown: int,
+    label: str | None,
+    flags: dict[str, Any],
+) -> Page:
+    """The page of a run, or of several in a folder; the arguments are those of the command."""
+    from bankgcn.cli.examined import examine_run, output_number
+    from bankgcn.cli.progress import Progress
+    from bankgcn.report.page.run_page import run_page
+
+    evidence = examine_run(run, source, part, data_root, flags)
+    number = output_number(evidence.ensemble.task, label)
+    with Progress("explaining graphs") as progress:
+        return run_page(evidence, shown, f"bankgcn report {shlex.quote(str(run))}", progress.update, number)
+
+
+def _page_of_store(store: Path) -> Page:
+    """The page of a store or a packed folder."""
+    from bankgcn.cli.stored import read_records
+    from bankgcn.report.page.store_page import store_page
+
+    records = read_records(store)
+    return store_page(records.values(), f"bankgcn report --store {shlex.quote(str(store))}")

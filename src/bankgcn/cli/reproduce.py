@@ -9,9 +9,8 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import stored_comparison
-from bankgcn.cli.messages import say, say_block
 from bankgcn.cli.options import DataRoot
-from bankgcn.cli.output import check_not_input, print_text
+from bankgcn.cli.output import check_not_input, print_text, say, say_block
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
     Format,
@@ -25,7 +24,7 @@ from bankgcn.cli.paper_options import (
     takes_selection,
 )
 from bankgcn.cli.stored import check_store, read_records, stored_part
-from bankgcn.cli.sweeping import Address, EngineName, Workers, check_failed, run_missing
+from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.comparison import NAME as COMPARISON
 from bankgcn.experiments.engines import make_engine

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from bankgcn.choices import pick
 from bankgcn.cli.examined import examine_run
-from bankgcn.cli.messages import say
-from bankgcn.cli.output import check_not_input
+from bankgcn.cli.output import check_not_input, say
 from bankgcn.cli.settings import READING
 from bankgcn.files.atomic import atomic_write
 from bankgcn.report.canvas import IMAGES

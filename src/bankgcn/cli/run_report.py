@@ -9,7 +9,7 @@ import numpy as np
 
 from bankgcn.cli.assessment_lines import assessment_lines
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.messages import say
+from bankgcn.cli.output import say
 from bankgcn.data.catalog import CATALOG
 from bankgcn.metrics import METRICS
 from bankgcn.settings import Plain

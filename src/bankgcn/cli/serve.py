@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from bankgcn.cli.messages import say
-from bankgcn.cli.options import Threads
-from bankgcn.cli.predict import RunArgument
+from bankgcn.cli.options import RunArgument, Threads
+from bankgcn.cli.output import say
 from bankgcn.extras import require
-from bankgcn.serve.limits import Limits
+from bankgcn.serve.access import Limits
 
 LIMITS, ACCESS, DATA = "Limits", "Access", "Data"
 DEFAULT = Limits()

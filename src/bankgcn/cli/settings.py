@@ -12,14 +12,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bankgcn.choices import pick
-from bankgcn.cli.standard_input import STANDARD_INPUT
-from bankgcn.data.catalog import CATALOG, catalog_name
+from bankgcn.cli.reading import STANDARD_INPUT
+from bankgcn.data.catalog import catalog_name
 from bankgcn.files.checked import check_name
-from bankgcn.messages import Message, Option
-from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
-from bankgcn.training.setting_names import BANK_ONLY, PLACES, spec_of
+from bankgcn.training.setting_names import (
+    DATA_ROOT,
+    DEFAULTS,
+    PLACES,
+    SOURCE,
+    complete_settings,
+    given_settings,
+    spec_of,
+)
 from bankgcn.training.spec import RunSpec
 
 MAX_NAME = 200  # bytes; file systems end at 255
@@ -27,19 +32,6 @@ READING = {
     name: place for name, place in PLACES.items() if place.part == "reader" and name not in ("features", "scale")
 }
 """The settings of commands that read graphs for a trained model, which knows the features and their scale."""
-SOURCE, DATA_ROOT = "source", "data_root"
-DEFAULTS: dict[str, Plain] = {
-    SOURCE: "MUTAG",
-    DATA_ROOT: "",
-    **{name: place.setting.plain(place.setting.default) for name, place in PLACES.items()},
-}
-"""The paper's values for the TU datasets. Empty words and 0, where they make no sense otherwise, mean none."""
-
-
-def protocol(dataset: str) -> dict[str, Plain]:
-    """The settings that the paper changes for a dataset, by the names of the flags."""
-    values = CATALOG[dataset].protocol if dataset in CATALOG else {}
-    return {name: values[place.field] for name, place in PLACES.items() if place.field in values}
 
 
 @dataclass(frozen=True)
@@ -60,24 +52,13 @@ class Settings:
         Raises:
             ValueError: A setting is unknown, of the wrong type, out of range, or not one of the model's.
         """
-        file = {key: _checked(key, value, f"{where}: ") for key, value in (file or {}).items()}
-        flags = {key: _checked(key, value) for key, value in flags.items()}
-        if "model" in file and flags.get("model", file["model"]) != file["model"]:
-            file = {key: value for key, value in file.items() if not _is_of_model(key)}
-        given = file | flags
-        source = given[SOURCE] = _canonical_source(str(given.get(SOURCE, DEFAULTS[SOURCE])))
+        given = given_settings(flags, file, where)
+        given[SOURCE] = _canonical_source(str(given.get(SOURCE, DEFAULTS[SOURCE])))
         if given.get("test"):
             given["test"] = _canonical_source(str(given["test"]))
         if given.get(DATA_ROOT):
             given[DATA_ROOT] = full_path(str(given[DATA_ROOT]))
-        model = str(given.get("model", DEFAULTS["model"]))
-        unused = unused_settings(model)
-        for key in given:
-            if key in unused:
-                wrong = "{key} is no option of the model {model}, which has {options}"
-                raise ValueError(Message(wrong, key=Option(key), model=model, options=_options(model)))
-        complete = DEFAULTS | protocol(source) | given
-        settings = cls({key: complete[key] for key in DEFAULTS if key not in unused})
+        settings = cls(complete_settings(given))
         _ = settings.spec  # which checks its own values
         return settings
 
@@ -104,23 +85,6 @@ class Settings:
         return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")  # letters may have several bytes
 
 
-def _checked(key: str, value: Plain, where: str = "") -> Plain:
-    """The value of a setting, of the type it should have."""
-    try:
-        default = pick(DEFAULTS, key, "setting")
-        row = PLACES[key].setting if key in PLACES else None
-        if row is not None and row.choices and value != row.none:
-            pick(dict.fromkeys(row.choices), str(value), key)
-    except ValueError as error:
-        raise ValueError(f"{where}{error}") from error
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is not type(default):
-        kinds = {str: "a word", int: "a whole number", float: "a number", bool: "true or false"}
-        raise ValueError(f"{where}{key} is {value!r}, expected {kinds[type(default)]}")
-    return value
-
-
 def full_path(path: str) -> str:
     """The path from the root, which means the same in every folder."""
     return str(Path(path).expanduser().absolute())
@@ -135,20 +99,3 @@ def _canonical_source(source: str) -> str:
     check_name(source)
     path = Path(source).expanduser()
     return catalog_name(source) or (str(path.resolve()) if path.exists() else source)
-
-
-def _is_of_model(key: str) -> bool:
-    """Whether a setting means something to some models only, so that it does not outlive a change of the model."""
-    return key in BANK_ONLY or (key in PLACES and PLACES[key].part == "conv_options")
-
-
-def unused_settings(model: str) -> set[str]:
-    """Names of the settings that mean nothing to a model."""
-    options = pick(CONVS, model, "model").options
-    unused = {key for key, place in PLACES.items() if place.part == "conv_options" and place.field not in options}
-    return unused if model == "bank" else unused | set(BANK_ONLY)
-
-
-def _options(model: str) -> str:
-    options = CONVS[model].options
-    return ", ".join(row.name or field for field, row in options.items()) or "none of its own"

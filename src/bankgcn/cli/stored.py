@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from bankgcn.cli.messages import say
+from bankgcn.cli.output import say
 from bankgcn.cli.paper_options import TableSelection
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.packed import is_packed, read_packed

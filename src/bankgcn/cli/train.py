@@ -7,22 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import DataRoot, Threads, with_settings
-from bankgcn.cli.standard_input import FROM_STANDARD_INPUT, source_argument
+from bankgcn.cli.options import DataRoot, Source, Threads, with_settings
 from bankgcn.extras import require
 from bankgcn.training.setting_names import PLACES
 
-Source = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A dataset's name, molecules (.csv, .parquet, .xlsx, .smi, .sdf), graphs (.jsonl, .json, .graphml, .gml, "
-        "a folder of such files), a table of edges, a folder of images, or a folder or zip in the TU format. "
-        f"{FROM_STANDARD_INPUT}",
-        callback=source_argument,
-        show_default="MUTAG, which comes with the package",
-    ),
-]
 Out = Annotated[
     Path | None,
     typer.Option(

@@ -11,9 +11,9 @@ from statistics import mean, stdev
 
 from bankgcn.cli.errors import with_flags
 from bankgcn.cli.evaluate import show_assessment
-from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import read_input
-from bankgcn.cli.settings import DATA_ROOT, Settings
+from bankgcn.cli.output import say
+from bankgcn.cli.settings import Settings
 from bankgcn.cli.train_one import RUNS, Command, train_one
 from bankgcn.files.checked import FileError, read_toml
 from bankgcn.metrics import METRICS
@@ -21,6 +21,7 @@ from bankgcn.settings import Plain
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
+from bankgcn.training.setting_names import DATA_ROOT
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from pathlib import Path
 import typer
 
 from bankgcn.cli.errors import INTERRUPTED
-from bankgcn.cli.messages import say
+from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.run_report import choose_by_data, show_start
-from bankgcn.cli.settings import DATA_ROOT, Settings
+from bankgcn.cli.settings import Settings
 from bankgcn.data.splits import Split
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.settings import Plain
@@ -23,6 +23,7 @@ from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.setting_names import DATA_ROOT
 from bankgcn.training.tensorboard import TensorBoardLog
 
 RUNS = Path("runs")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,20 +12,21 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.errors import INTERRUPTED
-from bankgcn.cli.messages import say
-from bankgcn.cli.options import DataRoot, with_settings
-from bankgcn.cli.settings import DATA_ROOT, SOURCE, Settings
-from bankgcn.cli.train import Source
-from bankgcn.cli.tune_folder import USUAL_TRIALS, TuneFolder, train_command
-from bankgcn.cli.tune_progress import TuneProgress
-from bankgcn.experiments.tuning.space import names_of, parameters_for
+from bankgcn.cli.options import DataRoot, Source, with_settings
+from bankgcn.cli.output import say
+from bankgcn.cli.progress import Progress
+from bankgcn.cli.settings import Settings
+from bankgcn.experiments.tuning.space import SPACE, names_of, parameters_for
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.files.locks import lock_folder
+from bankgcn.files.tables import Columns, write_csv
+from bankgcn.metrics import Metric
 from bankgcn.report.canvas import IMAGES
 from bankgcn.report.trial_plot import draw_trials
 from bankgcn.settings import Plain
-from bankgcn.training.setting_names import PLACES
+from bankgcn.training.setting_names import DATA_ROOT, DEFAULTS, PLACES, SOURCE
 
 if TYPE_CHECKING:
     import optuna
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 TUNING = Path("tuning")
 OFFERED = {name: place for name, place in PLACES.items() if name not in ("folds", "fold")}
 NO_PICTURE = "none"
+GRAPHS, TRIALS = "graphs", "trials"
+"""Fingerprint of the graphs, and number of trials, in the file of the settings."""
+USUAL_TRIALS = 50
 SHOWN = 4  # settings whose importance is printed
 
 NumTrials = Annotated[
@@ -146,11 +151,14 @@ def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int
     done = f", {before:,} of them done" if before else ""
     say(f"{total:,} trials in {folder.path}{done}; they vary {names}", stderr=True)
     try:
-        with TuneProgress(total, before, runner.metric) as progress:
+        with Progress("trial", total, before) as progress:
 
             def show(study: optuna.Study) -> None:
                 ended = ended_trials(study)
-                progress.update(ended, best_trial(ended, runner.metric))
+                if len(ended) > progress.done:
+                    progress.update(
+                        len(ended), details=_details(ended, best_trial(ended, runner.metric), runner.metric)
+                    )
 
             if workers == 1:
                 run_trials(study, runner, total, seed, on_change=show)
@@ -162,6 +170,13 @@ def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int
         say(f"interrupted after {ended:,} of {total:,} trials; to resume: {again}", stderr=True)
         raise typer.Exit(INTERRUPTED) from None
     return study
+
+
+def _details(ended: list[TrialResult], best: TrialResult | None, metric: Metric) -> str:
+    """The best score so far, and how many trials were stopped early."""
+    score = f"best {metric.label} {metric.text(best.score)} (trial {best.number})" if best else ""
+    stopped = sum(trial.stopped for trial in ended)
+    return ", ".join(filter(None, (score, f"{stopped:,} stopped early" if stopped else "")))
 
 
 def _show_outcome(study: optuna.Study, runner: Trials, folder: TuneFolder, settings: Settings, picture: str) -> None:
@@ -202,3 +217,105 @@ def _show_winner(best: TrialResult, ended: list[TrialResult], weights: dict[str,
         "note: the best of many validation scores is optimistic; the test score of the winner is not",
         stderr=True,
     )
+
+
+@dataclass(frozen=True)
+class TuneFolder:
+    """The files of a search, beside the journal of its trials.
+
+    Args:
+        path: The folder; it need not be there yet.
+    """
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The settings that are fixed, in TOML, with the number of trials and the fingerprint of the graphs."""
+        return self.path / "tune.toml"
+
+    @property
+    def best(self) -> Path:
+        """The settings of the winner, in TOML."""
+        return self.path / "best.toml"
+
+    @property
+    def trials(self) -> Path:
+        """One line for each trial that has ended."""
+        return self.path / "trials.csv"
+
+    def picture(self, form: str) -> Path:
+        """The picture of what mattered."""
+        return self.path / f"parameters.{form}"
+
+    def resolve(self, typed: Mapping[str, Plain]) -> dict[str, Plain]:
+        """The settings that are fixed: those that the folder keeps, or what is typed for a new search.
+
+        Raises:
+            ValueError: What is typed contradicts the search that the folder holds.
+        """
+        if not self.config.exists():
+            if self.path.is_dir() and any(not path.name.startswith(".") for path in self.path.iterdir()):
+                raise FileError("holds something else than a search: name another folder by --out", self.path)
+            return dict(typed)
+        kept = {name: value for name, value in read_toml(self.config).items() if name not in (GRAPHS, TRIALS)}
+        for row in SPACE:
+            if row.name in typed and row.name not in kept:
+                raise ValueError(f"{self.path} holds a search that varies {row.name}: name another folder by --out")
+        before, now = (Settings.resolve(values, None, str(self.config)) for values in (kept, {**kept, **typed}))
+        for name in now.differing(before)[:1]:
+            raise ValueError(
+                f"{self.path} holds a search with {name} = {before.values.get(name)}, not {now.values.get(name)}: name "
+                "another folder by --out"
+            )
+        return {**kept, **{name: value for name, value in typed.items() if name == DATA_ROOT}}
+
+    @property
+    def num_trials(self) -> int:
+        """The number of trials of the last command; the default without one."""
+        return int(read_toml(self.config).get(TRIALS, USUAL_TRIALS)) if self.config.exists() else USUAL_TRIALS
+
+    def check_graphs(self, fingerprint: str, source: str) -> None:
+        """Raise if the graphs have changed since the first trial."""
+        if self.config.exists() and read_toml(self.config).get(GRAPHS) != fingerprint:
+            raise ValueError(
+                f"{source} has changed since the first trial in {self.path}: name another folder by --out, because "
+                "scores on other graphs cannot be compared"
+            )
+
+    def write_config(self, fixed: Mapping[str, Plain], settings: Settings, trials: int, fingerprint: str) -> None:
+        """Write the settings that are fixed, with full paths."""
+        paths = {name: settings[name] for name in (SOURCE, DATA_ROOT, "test") if settings[name]}
+        comment = "bankgcn tune --out FOLDER resumes this search"
+        write_toml(self.config, {**fixed, **paths, TRIALS: trials, GRAPHS: fingerprint}, comment)
+
+    def write_best(self, settings: Settings) -> None:
+        """Write the settings of the winner."""
+        write_toml(self.best, settings.values, f"bankgcn train --config {self.best.name} trains the winner")
+
+    def write_trials(self, trials: Sequence[TrialResult], names: Sequence[str], metric: str) -> None:
+        """Write one line for each trial."""
+        columns: Columns = [
+            ("trial", [trial.number for trial in trials]),
+            (f"validation_{metric}", [trial.score for trial in trials]),
+            ("validation_loss", [trial.valid_loss for trial in trials]),
+            ("stopped", ["yes" if trial.stopped else "no" for trial in trials]),
+        ]
+        columns += [(name, [trial.values[name] for trial in trials]) for name in names]
+        with atomic_write(self.trials) as file:
+            write_csv(file, columns)
+
+
+def train_command(settings: Settings, out: Path) -> list[str]:
+    """The words of the command that trains with these settings."""
+    usual = Settings.resolve({name: settings[name] for name in (SOURCE, "model")})
+    words = ["bankgcn", "train", str(settings[SOURCE])]
+    words += ["--model", str(settings["model"])] if settings["model"] != DEFAULTS["model"] else []
+    for name in settings.differing(usual):
+        flag, value = f"--{name.replace('_', '-')}", settings[name]
+        if isinstance(value, bool):
+            words.append(flag if value else f"--no-{flag[2:]}")
+        else:
+            words += [flag, str(value)]
+    words += ["--data-root", str(settings[DATA_ROOT])] if settings[DATA_ROOT] else []
+    return [*words, "--out", str(out)]

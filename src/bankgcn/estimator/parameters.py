@@ -10,7 +10,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from bankgcn.data.options import ReadOptions
-from bankgcn.training.setting_names import PLACES, settings_of_run, spec_of
+from bankgcn.settings import plain_value
+from bankgcn.training.setting_names import (
+    BANK_ONLY,
+    PLACES,
+    SOURCE,
+    complete_settings,
+    given_settings,
+    settings_of_run,
+    spec_of,
+)
 from bankgcn.training.spec import IN_PYTHON, RunSpec
 
 LARGEST_SEED = 2**31 - 1
@@ -116,7 +125,7 @@ class RunParameters(BaseEstimator):
         """The run that the parameters describe.
 
         Raises:
-            ValueError: A value is out of range, or not one of the model's options.
+            ValueError: A value is of the wrong type, out of range, or not one of the model's options.
         """
         values = self.get_params(deep=False)
         if isinstance(self.class_weight, Mapping):
@@ -125,9 +134,14 @@ class RunParameters(BaseEstimator):
             values["class_weight"] = None  # the classifier makes weights of graphs of it
         if self.threshold == AUTO:
             values["threshold"] = None  # the classifier chooses by its targets
-        named = {name: values[name] for name in PLACES if name in values}
-        given = {name: value for name, value in named.items() if not (_is_option(name) and value is None)}
-        return spec_of(IN_PYTHON, {**given, "task": task, "seed": _seed(self.random_state)})
+        unused = BANK_ONLY if self.model != "bank" else ()  # they have defaults, so that they are always there
+        given = {
+            name: PLACES[name].setting.plain(plain_value(values[name]))
+            for name in PLACES
+            if name in values and name not in unused and not (_is_option(name) and values[name] is None)
+        }
+        given = given_settings({**given, "task": task, "seed": plain_value(_seed(self.random_state))})
+        return spec_of(IN_PYTHON, complete_settings({SOURCE: IN_PYTHON, **given}))
 
     def _read_options(self) -> ReadOptions:
         return ReadOptions(

@@ -1,10 +1,11 @@
-"""Who may use the service: clients on the same machine, or those that have a token."""
+"""Who may use the service, and how much of it: tokens and limits."""
 
 from __future__ import annotations
 
 import hmac
 import ipaddress
 import os
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from bankgcn.files.checked import FileError
@@ -14,6 +15,37 @@ from bankgcn.serve.errors import RequestError
 TOKEN_VARIABLE = "BANKGCN_TOKEN"
 BLANKS = " \t"  # around the value of a header
 SHORTEST = 16  # characters of a token
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The limits of the service. A request beyond them is refused; others are not affected.
+
+    Args:
+        nodes: Nodes of a graph.
+        edges: Edges of a graph, as the request lists them.
+        graphs: Graphs of a request.
+        total: Nodes and edges of all graphs of a request, or the letters of its SMILES.
+        body: Bytes of a request.
+        waiting: Requests that wait for an answer.
+        waiting_body: Bytes of all requests that arrive or wait; at least ``body``.
+        seconds: Time to send a request, and time to wait for its answer.
+    """
+
+    nodes: int = 10_000
+    edges: int = 100_000
+    graphs: int = 1_000
+    total: int = 1_000_000
+    body: int = 16 << 20
+    waiting: int = 1_024
+    waiting_body: int = 256 << 20
+    seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not value > 0:
+                raise ValueError(f"{item.name}={value}: expected a limit above 0")
 
 
 def read_token(path: Path | None) -> str | None:

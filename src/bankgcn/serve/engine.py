@@ -24,7 +24,7 @@ from bankgcn.data.weights import without_weights
 from bankgcn.extras import require
 from bankgcn.messages import WITHOUT_ADVICE, spelled_error
 from bankgcn.serve.errors import RequestError, of_graphs
-from bankgcn.serve.pictures import draw_smiles
+from bankgcn.serve.page import draw_smiles
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.training.ensemble import Ensemble, mean_and_spread
 from bankgcn.training.evaluation import Inference

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
+from bankgcn.serve.access import Limits
 from bankgcn.serve.errors import RequestError, of_graphs
-from bankgcn.serve.limits import Limits
-from bankgcn.serve.pictures import MOST
+from bankgcn.serve.page import MAX_PICTURES
 
 FORMS = ("graphs", "smiles")
 """The lists that a request may have; it has one of them."""
@@ -78,8 +78,10 @@ def parse_request(body: bytes, limits: Limits) -> PredictRequest:
     pictures = content.get("pictures", False)
     if pictures and forms[0] != "smiles":
         raise RequestError(422, "'pictures' needs 'smiles': graphs have no structural formula")
-    if pictures and len(items) > MOST:
-        raise RequestError(413, f"there are {len(items):,} molecules, and a request with pictures may have {MOST}")
+    if pictures and len(items) > MAX_PICTURES:
+        raise RequestError(
+            413, f"there are {len(items):,} molecules, and a request with pictures may have {MAX_PICTURES}"
+        )
     return PredictRequest(forms[0], items, sizes, content.get("embeddings", False), pictures)
 
 

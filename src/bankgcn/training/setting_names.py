@@ -1,11 +1,19 @@
-"""The settings of a run under one flat list of names, as flags and files use them."""
+"""The settings of a run under one flat list of names, as flags, files and keywords use them.
+
+The one way from what a user gives to a run: :func:`given_settings` checks names and types, :func:`complete_settings`
+adds the protocol of the dataset and the defaults, and :func:`spec_of` makes the run of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+from bankgcn.choices import pick
+from bankgcn.data.catalog import CATALOG
 from bankgcn.data.options import ReadOptions
+from bankgcn.messages import Message, Option
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain, Setting, settings_of
 from bankgcn.training.config import TrainConfig
@@ -45,6 +53,95 @@ PLACES = _places()
 
 BANK_ONLY = ("gamma", "coherence")
 """Settings of the training that mean something to filter banks only."""
+
+SOURCE, DATA_ROOT = "source", "data_root"
+DEFAULTS: dict[str, Plain] = {
+    SOURCE: "MUTAG",
+    DATA_ROOT: "",
+    **{name: place.setting.plain(place.setting.default) for name, place in PLACES.items()},
+}
+"""The paper's values for the TU datasets. Empty words and 0, where they make no sense otherwise, mean none."""
+
+
+def protocol(dataset: str) -> dict[str, Plain]:
+    """The settings that the paper changes for a dataset, by the names of the flags."""
+    values = CATALOG[dataset].protocol if dataset in CATALOG else {}
+    return {name: values[place.field] for name, place in PLACES.items() if place.field in values}
+
+
+def given_settings(
+    flags: Mapping[str, Any], file: Mapping[str, Any] | None = None, where: str = ""
+) -> dict[str, Plain]:
+    """What is given: flags, or keywords, override a file.
+
+    Options of a convolution in the file do not count if a flag names another model than the file.
+
+    Args:
+        flags: What was typed.
+        file: The content of a file.
+        where: Name of the file in messages.
+
+    Raises:
+        ValueError: A setting is unknown, or of the wrong type.
+    """
+    file = {key: _checked(key, value, f"{where}: ") for key, value in (file or {}).items()}
+    flags = {key: _checked(key, value) for key, value in flags.items()}
+    if "model" in file and flags.get("model", file["model"]) != file["model"]:
+        file = {key: value for key, value in file.items() if not _is_of_model(key)}
+    return {**file, **flags}
+
+
+def complete_settings(given: Mapping[str, Plain]) -> dict[str, Plain]:
+    """All settings of a run: those given override the protocol of the dataset, which overrides the defaults.
+
+    Settings of other models are left out.
+
+    Raises:
+        ValueError: A setting is not one of the model's, or the model is unknown.
+    """
+    model = str(given.get("model", DEFAULTS["model"]))
+    unused = unused_settings(model)
+    for key in given:
+        if key in unused:
+            wrong = "{key} is no option of the model {model}, which has {options}"
+            raise ValueError(Message(wrong, key=Option(key), model=model, options=_options(model)))
+    complete = {**DEFAULTS, **protocol(str(given.get(SOURCE, DEFAULTS[SOURCE]))), **given}
+    return {key: complete[key] for key in DEFAULTS if key not in unused}
+
+
+def _checked(key: str, value: Any, where: str = "") -> Plain:
+    """The value of a setting, of the type it should have."""
+    try:
+        default = pick(DEFAULTS, key, "setting")
+        row = PLACES[key].setting if key in PLACES else None
+        if row is not None and row.choices and value != row.none:
+            pick(dict.fromkeys(row.choices), value, key)
+    except ValueError as error:
+        raise ValueError(f"{where}{error}") from error
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        with suppress(OverflowError):  # an integer beyond all floats
+            return float(value)
+    if type(value) is not type(default):
+        kinds = {str: "a word", int: "a whole number", float: "a number", bool: "true or false"}
+        raise ValueError(f"{where}{key} is {value!r}, expected {kinds[type(default)]}")
+    return value
+
+
+def _is_of_model(key: str) -> bool:
+    """Whether a setting means something to some models only, so that it does not outlive a change of the model."""
+    return key in BANK_ONLY or (key in PLACES and PLACES[key].part == "conv_options")
+
+
+def unused_settings(model: str) -> set[str]:
+    """Names of the settings that mean nothing to a model."""
+    options = pick(CONVS, model, "model").options
+    unused = {key for key, place in PLACES.items() if place.part == "conv_options" and place.field not in options}
+    return unused if model == "bank" else unused | set(BANK_ONLY)
+
+
+def _options(model: str) -> str:
+    options = CONVS[model].options
+    return ", ".join(row.name or field for field, row in options.items()) or "none of its own"
 
 
 def spec_of(dataset: str, values: Mapping[str, Plain]) -> RunSpec:

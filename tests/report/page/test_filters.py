@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bankgcn.data.builtin.mutag import mutag
-from bankgcn.explain.explanation import spectrum_of, trace_of
+from bankgcn.explain import spectrum_of, trace_of
 from bankgcn.nn.network import BankGCN, GraphNetwork
 from bankgcn.report.page.energy import energy_figure, layer_energies
 from bankgcn.report.page.filters import filter_figures, frequencies, gain

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.explain.explanation import METHODS, Explanation, evidence, explain
+from bankgcn.explain import METHODS, Explanation, evidence, explain
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.report.page.drawing import draw_graph
 from bankgcn.report.page.node_words import node_signal

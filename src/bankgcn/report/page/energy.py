@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.explain.explanation import NUM_BANDS, spectrum_of, trace_of
+from bankgcn.explain import NUM_BANDS, spectrum_of, trace_of
 from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series
 from bankgcn.training.model import TrainedModel
 

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from bankgcn.cli import sweep_grid
-from bankgcn.cli.sweep_grid import SweepGrid, TimeLeft, places
+from bankgcn.cli import sweep
+from bankgcn.cli.sweep import SweepGrid, TimeLeft, places
 from bankgcn.experiments.engines.base import Event
 from bankgcn.experiments.paper.search import expected_configs
 from bankgcn.experiments.paper.tables import TABLE_1, TABLES, figure3
@@ -108,14 +108,14 @@ def test_away_from_a_terminal_there_is_a_line_now_and_then(monkeypatch: pytest.M
         grid.on_event(Event("kept", CONFIGS[0], fake_record(CONFIGS[0])))
         assert isinstance(console.file, io.StringIO)
         assert console.file.getvalue() == ""
-        monkeypatch.setattr(sweep_grid, "SECONDS_BETWEEN_LINES", -1.0)
+        monkeypatch.setattr(sweep, "SECONDS_BETWEEN_LINES", -1.0)
         grid.on_event(Event("kept", CONFIGS[1], fake_record(CONFIGS[1])))
     assert console.file.getvalue().startswith("table1: 2 of 12 runs done")
     assert "\x1b" not in console.file.getvalue()
 
 
 def test_a_line_counts_the_run_that_follows_an_ended_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep_grid, "SECONDS_BETWEEN_LINES", -1.0)
+    monkeypatch.setattr(sweep, "SECONDS_BETWEEN_LINES", -1.0)
     console = plain()
     grid = SweepGrid(TABLE, CONFIGS[:3], console)
     for event in ("started", CONFIGS[0]), ("started", CONFIGS[1]), ("finished", CONFIGS[0]), ("started", CONFIGS[2]):
@@ -139,7 +139,7 @@ def test_running_runs_tell_which_epochs_they_have_reached(monkeypatch: pytest.Mo
         grid.on_event(Event("started", config))
     grid.on_event(Event("epoch", CONFIGS[0], epoch=12))
     assert grid.summary() == "table1: 0 of 12 runs done, 2 running (at epoch 12)"
-    monkeypatch.setattr(sweep_grid, "SECONDS_BETWEEN_LINES", -1.0)
+    monkeypatch.setattr(sweep, "SECONDS_BETWEEN_LINES", -1.0)
     grid.on_event(Event("epoch", CONFIGS[1], epoch=3))
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == "table1: 0 of 12 runs done, 2 running (at epochs 3 to 12)\n"
@@ -154,7 +154,7 @@ def test_on_a_terminal_there_is_a_grid() -> None:
     with SweepGrid(TABLE, CONFIGS, console) as grid:
         grid.on_event(Event("kept", CONFIGS[0], fake_record(CONFIGS[0])))
         grid.on_event(Event("started", CONFIGS[1]))
-        grid._live.refresh()
+        grid._display.redraw()
     assert isinstance(console.file, io.StringIO)
     shown = console.file.getvalue()
     assert "MUTAG" in shown

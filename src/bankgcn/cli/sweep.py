@@ -1,30 +1,74 @@
-"""Progress of many runs: a grid with finished, running and failed runs, and the time left."""
+"""Many runs: where to run them, a grid of their progress, interrupts, and failed runs."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
+from pathlib import Path
 from types import TracebackType
+from typing import Annotated
 
+import typer
 from rich.console import Console, Group
-from rich.live import Live
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from bankgcn.cli.messages import terminal_text
-from bankgcn.experiments import RunSpec
-from bankgcn.experiments.engines.base import Event
+from bankgcn.cli.errors import FAILED, INTERRUPTED
+from bankgcn.cli.output import Display, say, terminal_text
+from bankgcn.experiments import RunRecord, RunSpec
+from bankgcn.experiments.engines.base import Engine, Event
 from bankgcn.experiments.paper.layout import Figure, Table
+from bankgcn.experiments.paper.search import expected_configs, run_experiment
+from bankgcn.experiments.store import Store
+from bankgcn.experiments.sweep import SweepResult
+
+EngineName = Annotated[
+    str, typer.Option(help="Where to run: 'local' processes, a 'ray' cluster, or 'serial' in this process.")
+]
+Workers = Annotated[int | None, typer.Option(help="Number of parallel runs; all cores by default.", min=1)]
+Address = Annotated[str | None, typer.Option(help="Address of the Ray cluster, for --engine ray.")]
 
 ENDED = ("kept", "finished", "diverged")
+REFRESHES = 2.0  # of the grid, each second
 SECONDS_BETWEEN_LINES = 60.0
 """Where the output is not a terminal."""
 
 Place = tuple[str, str]
 Kind = tuple[str, ...]
 """What similar runs have in common: dataset, subset and convolution; dataset and subset; or nothing."""
+
+
+def run_missing(
+    experiment: Table | Figure, store: Path, engine: Engine, known: Mapping[str, RunRecord] | None = None
+) -> SweepResult:
+    """Run what is missing in the store, with a grid of the progress; an interrupt ends the command.
+
+    Args:
+        experiment: The table or figure.
+        store: Folder of the records.
+        engine: What runs.
+        known: Further records; their runs are not repeated.
+    """
+    configs = expected_configs(experiment)
+    try:
+        with SweepGrid(experiment, configs, Console(stderr=True, highlight=False)) as grid:
+            runs = f"{len(configs):,} run{'s' if len(configs) > 1 else ''}"
+            grid.say(f"{experiment.name}: {runs}; records are in {store}")
+            outcome = run_experiment(experiment, Store(store), engine, grid.on_event, known)
+            grid.say(grid.summary())
+    except KeyboardInterrupt:
+        say(f"interrupted: finished runs are in {store}; the same command resumes", stderr=True)
+        raise typer.Exit(INTERRUPTED) from None
+    return outcome
+
+
+def check_failed(outcome: SweepResult) -> None:
+    """End the command with an error if runs failed."""
+    if outcome.failed:
+        say(f"error: {len(outcome.failed):,} runs failed; the same command tries them again", stderr=True)
+        raise typer.Exit(FAILED)
 
 
 def places(experiment: Table | Figure) -> dict[str, Place]:
@@ -103,17 +147,16 @@ class SweepGrid:
         self._left = TimeLeft(configs)
         self._printed = time.monotonic()
         self._messages: set[tuple[str, str]] = set()
-        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=2, transient=True)
+        self._display = Display(console, self._render, REFRESHES)
 
     def __enter__(self) -> SweepGrid:
-        if self._console.is_terminal:
-            self._live.start()
+        self._display.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._live.stop()
+        self._display.__exit__(kind, error, trace)
 
     def on_event(self, event: Event) -> None:
         """Update the grid after an event."""

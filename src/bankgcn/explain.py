@@ -1,0 +1,375 @@
+r"""Which nodes and which frequencies decide a prediction.
+
+**Exact contributions.** A linear head on readouts is a sum over nodes, and over frequencies. Each part of the readout
+is :math:`\sum_v S_{vj} X_{vj}` with shares :math:`S` of the nodes: 1/n for the mean, 1 for the sum, and 1 at the
+winning node for the maximum. So every logit is a sum over the nodes. With the Fourier modes :math:`U`, the same number
+is :math:`\sum_k (U^\top S)_{kj} (U^\top X)_{kj}`: a sum over the frequencies of the graph. Nodes that tie for a
+maximum share it. Rounding must not choose one of them: values within ``TIE`` of the largest one count as equal to it.
+
+**Occlusion**, for any other network: how much a logit falls if a part of the signal is taken away.
+
+**Symmetry.** Equivalent atoms of a molecule, such as those of benzene, have equal signals in every layer, but for
+rounding. An explanation must not tell them apart either: nodes that no network can tell apart get equal shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from bankgcn.data.graphs import GraphSet
+from bankgcn.files.tables import Columns
+from bankgcn.kernels import use_kernels
+from bankgcn.nn.network import GraphNetwork, LayerTrace, trace
+from bankgcn.spectral.fourier import Spectrum
+from bankgcn.spectral.shift import GraphShift
+from bankgcn.tasks import Task
+from bankgcn.training.model import TrainedModel
+from bankgcn.training.stepper import network_inputs
+
+NUM_BANDS = 8
+MAX_SPECTRUM = 1000  # nodes of a graph whose frequencies are computed, in cubic time
+MAX_ROUNDS = 128  # a long chain needs half as many rounds as it has nodes: its nodes stay apart
+COPIES = 256  # of a graph in one batch
+TIE = 1e-5
+"""Values tie with a maximum that lie below it by less than this part of the layer's largest absolute value.
+
+In single precision, the signals of equivalent nodes differ by less than a tenth of it.
+"""
+
+Method = Literal["exact", "occlusion"]
+
+METHODS: dict[str, str] = {
+    "exact": "Exact: the contributions and a constant add up to the output. Shared: nodes that miss a maximum by at "
+    f"most {100 * TIE:g} % of the layer's largest signal share it, and equivalent nodes get their mean",
+    "occlusion": "By occlusion: how much the output falls without this part; such numbers need not add up. Shared: "
+    "equivalent nodes get their mean",
+}
+"""What each method means, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What the prediction for one graph is made of: logits, or values in the user's units.
+
+    Args:
+        method: ``"exact"`` or ``"occlusion"``, see ``METHODS``.
+        outputs: Logits or values, shape ``(out_channels,)``.
+        nodes: What each node adds to each output, shape ``(num_nodes, out_channels)``. Nodes that colour refinement
+            cannot tell apart have equal rows.
+        bands: What each band of frequencies adds, in equal bands of [0, 2], shape ``(num_bands, out_channels)``;
+            ``None`` for a graph that is too large for its spectrum.
+        layers: The signals in the network; ``None`` if it pools nodes.
+        spectrum: That of the graph, if it is not too large.
+    """
+
+    method: Method
+    outputs: Tensor
+    nodes: Tensor
+    bands: Tensor | None
+    layers: list[LayerTrace] | None
+    spectrum: Spectrum | None
+
+    @property
+    def constant(self) -> Tensor:
+        """What the nodes do not explain; of an exact explanation, what every graph gets: the bias of the head."""
+        return self.outputs - self.nodes.sum(0)
+
+
+def evidence(task: Task, contributions: Tensor, output: int) -> Tensor:
+    """Contributions that decide one output: of classes, less the mean over all classes.
+
+    Probabilities of classes depend on differences of logits only: what a node adds to all of them decides nothing.
+    """
+    return contributions[:, output] - (contributions.mean(1) if task.kind == "classes" else 0)
+
+
+def explain(model: TrainedModel, graph: GraphSet, num_bands: int = NUM_BANDS) -> Explanation:
+    """Explain the prediction of a model for one graph.
+
+    Args:
+        model: The model.
+        graph: A set with one graph.
+        num_bands: Number of bands of frequencies.
+
+    Raises:
+        ValueError: There is not exactly one graph, or it does not fit the model.
+    """
+    if len(graph) != 1:
+        raise ValueError(f"there are {len(graph)} graphs, expected one")
+    net, graph = model.net, model.conform(graph)
+    spectrum, classes = spectrum_of(graph), node_classes(graph)
+    layers = None if net.pools else trace_of(model, graph)
+    if layers is not None and is_exact(net):
+        nodes = share_equally(node_contributions(net, layers).sum(0), classes)
+        outputs = nodes.sum(0) + net.predict.bias.detach().double()
+        bands = None
+        if spectrum is not None:
+            frequencies = frequency_contributions(net, layers, spectrum.modes).sum(0)
+            bands = frequencies.new_zeros(num_bands, len(outputs)).index_add(0, spectrum.bands(num_bands), frequencies)
+        return _in_units(model.task, Explanation("exact", outputs, nodes, bands, layers, spectrum))
+    nodes, outputs = share_equally(occlude_nodes(net, graph), classes), logits_of_graph(net, graph)
+    bands = None if spectrum is None else occlude_bands(net, graph, spectrum, num_bands)
+    return _in_units(model.task, Explanation("occlusion", outputs, nodes, bands, layers, spectrum))
+
+
+def trace_of(model: TrainedModel, graphs: GraphSet) -> list[LayerTrace]:
+    """The signals in the network for all graphs of a set that has the features of the model, as one graph."""
+    batch = graphs.batch()
+    x, edges, weight = network_inputs(model.net, batch)
+    return trace(model.net, x, edges, batch.batch, weight, batch_size=batch.num_graphs)
+
+
+def spectrum_of(graph: GraphSet) -> Spectrum | None:
+    """The spectrum of one graph; ``None`` if it is too large."""
+    if graph.largest > MAX_SPECTRUM:
+        return None
+    batch = graph.batch()
+    weight = None if batch.edge_weight is None else batch.edge_weight.double()
+    nodes = batch.num_nodes
+    return Spectrum.of(GraphShift.from_edges(batch.edge_index, weight, num_nodes=nodes, dtype=torch.float64))
+
+
+def _in_units(task: Task, found: Explanation) -> Explanation:
+    """Values in the user's units: the network learns them in standard units."""
+    if task.kind != "values":
+        return found
+    scale, center = (torch.tensor(numbers, dtype=torch.float64) for numbers in (task.scale, task.center))
+    bands = None if found.bands is None else found.bands * scale
+    outputs = found.outputs * scale + center
+    return Explanation(found.method, outputs, found.nodes * scale, bands, found.layers, found.spectrum)
+
+
+Shares = tuple[Tensor, Tensor]
+"""The share of each node in a part of a readout, and its signal: the part is the sum of their products."""
+
+
+def _mean(x: Tensor) -> Shares:
+    return torch.full_like(x, 1 / max(len(x), 1)), x  # a graph may have no nodes
+
+
+def _maximum(x: Tensor) -> Shares:
+    """Nodes that tie share the largest value of each channel, and have it: so the shares add up to it exactly."""
+    if not len(x):  # there is no largest value of nothing
+        return x, x
+    largest = x.amax(0)
+    tied = x >= largest - TIE * x.abs().max()
+    return tied.to(x.dtype) / tied.sum(0), torch.where(tied, largest, x)
+
+
+def _sum(x: Tensor) -> Shares:
+    return torch.ones_like(x), x
+
+
+SHARES: dict[str, Callable[[Tensor], Shares]] = {"mean": _mean, "max": _maximum, "sum": _sum}
+"""The shares of the nodes of one graph in each part of a readout, as a function of their signals."""
+
+
+def is_exact(net: GraphNetwork) -> bool:
+    """Whether the logits are linear in the readouts, and all layers have the nodes of the graph."""
+    return net.head is None and not net.pools
+
+
+def node_contributions(net: GraphNetwork, layers: Sequence[LayerTrace]) -> Tensor:
+    """What each node of one graph adds to each logit: shape ``(num_layers, num_nodes, out_channels)``, float64.
+
+    The sum over layers and nodes, plus the bias of the head, is the logit.
+    """
+    return torch.stack([sum_over_parts(net, number, layer, lambda x: x) for number, layer in enumerate(layers)])
+
+
+def frequency_contributions(net: GraphNetwork, layers: Sequence[LayerTrace], modes: Tensor) -> Tensor:
+    """What each frequency of one graph adds to each logit: shape ``(num_layers, num_nodes, out_channels)``, float64.
+
+    Args:
+        net: The network.
+        layers: Its signals on the graph.
+        modes: The Fourier modes of the graph, one in each column.
+    """
+    transform = modes.double().T
+    return torch.stack(
+        [sum_over_parts(net, number, layer, lambda x: transform @ x) for number, layer in enumerate(layers)]
+    )
+
+
+def sum_over_parts(net: GraphNetwork, number: int, layer: LayerTrace, transform: Callable[[Tensor], Tensor]) -> Tensor:
+    """Contributions of one layer, by node or by whatever an orthogonal transform makes of the nodes."""
+    x = layer.output.double()
+    weight = net.predict.weight.detach().double().view(net.predict.out_features, len(net.convs), len(net.readout), -1)
+    parts = []
+    for place, part in enumerate(net.readout):
+        share, signal = SHARES[part](x)
+        parts.append((transform(share) * transform(signal)) @ weight[:, number, place].T)
+    return torch.stack(parts).sum(0)
+
+
+def occlude_nodes(net: GraphNetwork, graph: GraphSet) -> Tensor:
+    """Logits minus the logits with the signal of one node set to 0: shape ``(num_nodes, out_channels)``, float64."""
+
+    def without_node(x: Tensor, node: int) -> Tensor:
+        return torch.where(torch.arange(len(x))[:, None] == node, 0, x)
+
+    return _differences(net, graph, int(graph.num_nodes[0]), without_node)
+
+
+def occlude_bands(net: GraphNetwork, graph: GraphSet, spectrum: Spectrum, num_bands: int) -> Tensor:
+    """Logits minus those without one band of the node signals: shape ``(num_bands, out_channels)``, float64."""
+    band = spectrum.bands(num_bands)
+
+    def without_band(x: Tensor, number: int) -> Tensor:
+        modes = spectrum.modes[:, band == number].to(x.dtype)
+        return x - modes @ (modes.T @ x)
+
+    return _differences(net, graph, num_bands, without_band)
+
+
+def logits_of_graph(net: GraphNetwork, graph: GraphSet) -> Tensor:
+    """Logits of one graph, shape ``(out_channels,)``, float64."""
+    return _logits(net, graph, lambda x: [x], 1)[0]
+
+
+def _differences(net: GraphNetwork, graph: GraphSet, number: int, change: Callable[[Tensor, int], Tensor]) -> Tensor:
+    whole = logits_of_graph(net, graph)
+    changed = [
+        _logits(net, graph, lambda x, part=part: [change(x, one) for one in part], len(part))  # type: ignore[misc]
+        for part in (range(start, min(start + COPIES, number)) for start in range(0, number, COPIES))
+    ]
+    return whole - torch.cat(changed) if changed else whole.new_empty(0, len(whole))
+
+
+def _logits(net: GraphNetwork, graph: GraphSet, change: Callable[[Tensor], list[Tensor]], copies: int) -> Tensor:
+    """Logits of copies of a graph, given what each copy has in place of the signals that enter the first layer."""
+    batch = graph.batch(np.zeros(copies, np.int64))
+    nodes = int(graph.num_nodes[0])
+    x, edges, weight = network_inputs(net, batch)
+
+    def changed(signals: Tensor) -> Tensor:
+        return torch.cat(change(signals[:nodes]))
+
+    handle = None
+    if net.encoder is None:
+        x = changed(x)
+    else:  # its vectors can be taken away, the integers that it looks up cannot
+
+        def replace(module: nn.Module, args: object, output: Tensor) -> Tensor:
+            return changed(output)
+
+        handle = net.encoder.register_forward_hook(replace)
+    training = net.training
+    net.eval()
+    try:
+        with torch.no_grad(), use_kernels(False):
+            return net(x, edges, batch.batch, weight, batch_size=copies).double()
+    finally:
+        net.train(training)
+        if handle is not None:
+            handle.remove()
+
+
+def node_classes(graph: GraphSet) -> NDArray[np.int64]:
+    """The class of each node of one graph by colour refinement.
+
+    Nodes of a class have equal features and, in each class, equally many neighbours with equal edge weights. In a graph
+    that needs more than ``MAX_ROUNDS`` rounds, each node is a class of its own.
+
+    Args:
+        graph: A set with one graph.
+    """
+    batch = graph.batch()
+    sources, targets = batch.edge_index.tolist()
+    weights = [1.0] * len(sources) if batch.edge_weight is None else batch.edge_weight.tolist()
+    classes = _numbered(_features(graph))
+    for _ in range(MAX_ROUNDS):
+        around: list[list[tuple[int, float]]] = [[] for _ in classes]
+        for source, target, weight in zip(sources, targets, weights, strict=True):
+            around[target].append((classes[source], weight))
+        refined = _numbered([(own, tuple(sorted(found))) for own, found in zip(classes, around, strict=True)])
+        if refined == classes:  # numbered by first appearance: the same partition has the same numbers
+            return np.array(classes, np.int64)
+        classes = refined
+    return np.arange(len(classes))
+
+
+def share_equally(contributions: Tensor, classes: NDArray[np.int64]) -> Tensor:
+    """Each node gets the mean over the nodes of its class: sums over all nodes stay.
+
+    Args:
+        contributions: Shape ``(num_nodes, out_channels)``.
+        classes: Class of each node.
+    """
+    place = torch.from_numpy(classes)
+    number = int(place.max()) + 1 if len(place) else 0
+    total = contributions.new_zeros(number, contributions.size(1)).index_add(0, place, contributions)
+    return (total / place.bincount(minlength=number).clamp(min=1)[:, None])[place]
+
+
+def _features(graph: GraphSet) -> list[Hashable]:
+    """What each node carries, as a value that can be compared."""
+    parts = [part for part in (graph.labels, graph.attributes) if part is not None]
+    return [tuple(part[node].tobytes() for part in parts) for node in range(graph.largest)]
+
+
+def _numbered(values: Sequence[Hashable]) -> list[int]:
+    """The number of each value, in the order of first appearance."""
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(value, len(numbers)) for value in values]
+
+
+Row = tuple[str, int | None, str, Tensor]
+
+
+def explanation_rows(found: Explanation, words: Sequence[str] | None) -> Iterator[Row]:
+    """What an explanation consists of: kind, number, name, and what it adds to each output.
+
+    Rows of the kinds ``node`` and ``constant`` add up to the row ``output``; of an exact explanation, so do those of
+    the kinds ``band`` and ``constant``.
+    """
+    for node, contribution in enumerate(found.nodes):
+        yield "node", node, words[node] if words else "", contribution
+    if found.bands is not None:
+        width = 2 / len(found.bands)
+        for band, contribution in enumerate(found.bands):
+            yield "band", band, f"{width * band:g} to {width * (band + 1):g}", contribution
+    yield "constant", None, "", found.constant
+    yield "output", None, found.method, found.outputs
+
+
+def explanation_columns(
+    task: Task, explained: Iterable[tuple[int, str, Iterable[Row]]], outputs: Sequence[int] | None = None
+) -> Columns:
+    """The table of explanations.
+
+    Args:
+        task: What was learned.
+        explained: Number and name of each graph, with :func:`explanation_rows` of it.
+        outputs: Numbers of the classes, values or labels that have a column; by default all.
+    """
+    chosen = range(len(task.names)) if outputs is None else outputs
+    header = ("graph", "name", "kind", "number", "label", *(f"adds_to_{task.names[output]}" for output in chosen))
+    lines = [
+        (graph, name, kind, number, label, *contribution[list(chosen)].tolist())
+        for graph, name, rows in explained
+        for kind, number, label, contribution in rows
+    ]
+    return [(name, [line[place] for line in lines]) for place, name in enumerate(header)]
+
+
+def explanation_json(
+    task: Task, graph: int, name: str, method: str, rows: Iterable[Row], outputs: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """One graph as JSON holds it; the arguments are those of :func:`explanation_columns`."""
+    chosen = range(len(task.names)) if outputs is None else outputs
+    found: dict[str, Any] = {"graph": graph, "name": name, "method": method, "nodes": [], "bands": []}
+    for kind, _, label, contribution in rows:
+        adds = {task.names[output]: contribution[output].item() for output in chosen}
+        if kind in ("node", "band"):
+            found[f"{kind}s"].append({"label": label, "adds": adds})
+        else:
+            found[kind] = adds
+    return found

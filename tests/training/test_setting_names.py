@@ -1,0 +1,49 @@
+"""One way from what a user gives to a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bankgcn import BankGCNClassifier
+from bankgcn.nn import CONVS
+from bankgcn.training.model_config import ModelConfig
+from bankgcn.training.setting_names import SOURCE, complete_settings, given_settings, spec_of, unused_settings
+
+
+def test_flags_override_a_file_which_overrides_the_protocol_of_the_dataset() -> None:
+    file = given_settings({}, {"patience": 7, "batch_size": 32}, "c.toml")
+    values = complete_settings({SOURCE: "CIFAR-10", **given_settings({"batch_size": 16}, file)})
+    assert (values["batch_size"], values["patience"], values["decay_patience"], values["layers"]) == (16, 7, 20, 4)
+
+
+@pytest.mark.parametrize("model", CONVS)
+def test_complete_settings_are_those_of_the_model(model: str) -> None:
+    values = complete_settings({"model": model})
+    assert not unused_settings(model) & set(values)
+    assert spec_of("MUTAG", values).model == ModelConfig(conv=model)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"ordr": 3}, "unknown setting 'ordr'.*did you mean 'order'"),
+        ({"hidden": "wide"}, "hidden is 'wide', expected a whole number"),
+        ({"hidden": True}, "hidden is True, expected a whole number"),
+        ({"learning_rate": 10**400}, "expected a number"),
+        ({"readout": "meen"}, "unknown readout 'meen'.*did you mean 'mean'"),
+    ],
+)
+def test_unknown_names_and_wrong_types_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        given_settings(given)
+
+
+def test_flags_and_keywords_describe_the_same_run() -> None:
+    keywords = {"model": "cheb", "order": 3, "learning_rate": 1, "pooling": None}
+    spec = BankGCNClassifier(**keywords, random_state=4)._spec("classes")
+    flags = {"model": "cheb", "order": 3, "learning_rate": 1, "pooling": "none", "task": "classes", "seed": 4}
+    assert spec == spec_of(spec.dataset, complete_settings(given_settings(flags)))
+    with pytest.raises(ValueError, match="heads is no option of the model cheb, which has order"):
+        BankGCNClassifier(model="cheb", heads=2)._spec("classes")
