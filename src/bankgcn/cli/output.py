@@ -17,7 +17,7 @@ from bankgcn.files.atomic import atomic_write
 OR_STANDARD_OUTPUT = "'-' is standard output."
 """A sentence for the help of such options."""
 VERIFIED = "verify.json"
-"""The file of ``bankgcn verify --json`` in a packed folder; the page of ``bankgcn document`` shows it."""
+"""The file of ``bankgcn verify --json`` in a packed folder; the page on the reproduction shows it."""
 
 
 def is_standard_output(path: Path | None) -> bool:

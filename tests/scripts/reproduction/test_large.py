@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Grid
 from bankgcn.experiments.paper.tables import TABLE_4
-from bankgcn.report.document.evidence import PROTOCOLS, Evidence
-from bankgcn.report.document.large import large_datasets
 from fake_records import fake_record
+from reproduction.evidence import PROTOCOLS, Evidence
+from reproduction.sections import large_datasets
 
 SCORES = {"bank": 0.44, "cheb": 0.40, "gcn": 0.36, "mlp": 0.42}
 GRID = Grid(weight_decays=(0.0,), gammas=(0.1,))

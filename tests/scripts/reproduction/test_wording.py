@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bankgcn.experiments.paper.tables import TABLE_1
-from bankgcn.report.document.wording import counted, listed, on_datasets, table_lines
+from reproduction.markdown import counted, listed, on_datasets, table_lines
 
 
 def test_words_are_listed_with_commas_and_one_and() -> None:

@@ -10,8 +10,8 @@ import pytest
 from bankgcn.cli.paper_options import TableSelection
 from bankgcn.experiments.paper.layout import Table
 from bankgcn.experiments.paper.tables import TABLES
-from bankgcn.report.document.commands import commands, reproduce_options
-from bankgcn.report.document.evidence import Evidence, planned_rows, settings_of
+from reproduction.evidence import Evidence, planned_rows, settings_of
+from reproduction.runs import commands, reproduce_options
 
 SEARCH_RUNS = 2
 

@@ -1,15 +1,21 @@
-"""The first screen: what the records say about the paper's claim, in five lines; and what they lack."""
+"""The page: its first screen, which answers in five lines, and the list of its sections."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from statistics import fmean
 
+from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import STAND_INS, Column
 from bankgcn.experiments.paper.settings import AS_PAPER, BEST, Setting
 from bankgcn.experiments.paper.tables import TABLES
-from bankgcn.report.document.evidence import MAIN, Evidence, planned_rows, row_named, settings_of
-from bankgcn.report.document.findings import (
+from bankgcn.experiments.verify import Verification
+from bankgcn.report.rank_plot import ranked_columns
+from bankgcn.report.results import Results
+from reproduction.agreement import choice_by_test, few_seeds, what_reproduces, which_place
+from reproduction.evidence import MAIN, SEARCH_RUNS, Evidence, planned_rows, row_named, settings_of
+from reproduction.findings import (
     BANK,
     BLIND,
     apart_from_reference,
@@ -25,9 +31,19 @@ from bankgcn.report.document.findings import (
     rows_apart,
     standing,
 )
-from bankgcn.report.document.wording import NOT_YET, bullets, counted, labels, listed, on_datasets
-from bankgcn.report.rank_plot import ranked_columns
-from bankgcn.report.results import Results
+from reproduction.markdown import (
+    FOLDER,
+    NOT_YET,
+    bullets,
+    counted,
+    draw_pictures,
+    labels,
+    listed,
+    on_datasets,
+    show_all,
+)
+from reproduction.runs import commands, cost, verification
+from reproduction.sections import against_baselines, data, edges, filters, large_datasets, studies, table1
 
 Found = Mapping[Setting, Results]
 """The results of Table 1 in each setting with a complete dataset."""
@@ -206,3 +222,62 @@ def _studies(evidence: Evidence) -> str:
 def _is_there(results: Results, column: Column) -> bool:
     """Whether a dataset has all rows that are run on it."""
     return all(results.at(row, column).complete for row in planned_rows(results.table, column))
+
+
+Section = Callable[[Evidence, Mapping[str, bytes]], str]
+
+TITLE = "# Does the paper reproduce?"
+ORIGIN = (
+    "`python scripts/reproduction_page.py results --out docs/reproduction.md` writes this page from the records in "
+    "`results/`. Every figure and every sentence with a figure comes from them; nothing is edited by hand."
+)
+SECTIONS: dict[str, Section] = {
+    "Table 1": table1,
+    "BankGCN against each baseline": lambda evidence, files: against_baselines(evidence),
+    "Which place of the l2 normalisation is the paper's?": lambda evidence, files: which_place(evidence),
+    "What reproduces, and what does not": lambda evidence, files: what_reproduces(evidence),
+    "Choice by validation score, and by test score": lambda evidence, files: choice_by_test(evidence),
+    "Few seeds, and all of them": lambda evidence, files: few_seeds(evidence),
+    "What the MLP without edges says": edges,
+    "Order, subspaces and diversity (Tables 2 and 3)": studies,
+    "The filters (Figure 3)": filters,
+    "CIFAR-10 and ogbg-molhiv (Table 4)": large_datasets,
+    "The data": lambda evidence, files: data(evidence),
+    "Records that were run again": lambda evidence, files: verification(evidence),
+    "Time, machine and missing runs": lambda evidence, files: cost(evidence),
+    "Commands": lambda evidence, files: commands(evidence.search_runs),
+}
+"""The sections below the first screen, by their titles."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A document with its pictures.
+
+    Args:
+        text: The document in Markdown.
+        pictures: Content of the picture files by name; the document expects them in the folder ``figures`` beside it.
+    """
+
+    text: str
+    pictures: Mapping[str, bytes]
+
+
+def write_document(
+    records: Mapping[str, RunRecord], search_runs: int = SEARCH_RUNS, verified: Verification | None = None
+) -> Document:
+    """The document. The same records give the same bytes, with the same version of matplotlib.
+
+    Args:
+        records: Records by the keys of their runs; the document says what is missing.
+        search_runs: Number of seeds that choose hyper-parameters, as in ``bankgcn reproduce --search-runs``.
+        verified: What ``bankgcn verify --json`` wrote about these records.
+    """
+    evidence = Evidence(records, search_runs, verified)
+    files = draw_pictures(evidence)
+    first = [TITLE, answer(evidence), *show_all("table1", AS_PAPER, files, "table1-"), missing(evidence), ORIGIN]
+    sections = [f"## {title}\n\n{section(evidence, files).strip()}" for title, section in SECTIONS.items()]
+    return Document(text="\n\n".join([*first, *sections]) + "\n", pictures=files)
+
+
+__all__ = ["FOLDER", "Document", "write_document"]

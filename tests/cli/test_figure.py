@@ -1,8 +1,7 @@
-"""``bankgcn document`` and the pictures of ``bankgcn figure``."""
+"""``bankgcn figure`` and ``bankgcn table`` on a packed folder."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,34 +24,6 @@ def packed(folder: Path) -> Path:
     table = TABLE_1.restricted(datasets=["ENZYMES", "MUTAG"], runs=2, grid=AS_PAPER.grid)
     pack(fake_records(table.configs()).values(), folder / "results" / "table1")
     return folder / "results"
-
-
-def test_the_page_is_written_with_its_pictures_and_is_the_same_again(command: Command, packed: Path) -> None:
-    (packed / "verify.json").write_text(json.dumps({"seed": 3, "drawn": 1, "checks": []}))
-    code, out, err = command("document", packed, "--out", "docs/page.md")
-    assert (code, err) == (0, "")
-    assert "written to docs/page.md with 0 pictures" in out
-    page = Path("docs/page.md").read_bytes()
-    assert b"`bankgcn verify results --sample 1 --seed 3 --json" in page
-    assert b"| table1 | As the paper | ENZYMES |" in page
-    assert command("document", packed, "--out", "docs/page.md")[0] == 0
-    assert Path("docs/page.md").read_bytes() == page
-
-
-@pytest.mark.parametrize("content", ["[]", '{"seed": 3', '{"seed": 3, "drawn": 1, "checks": [{"key": "a"}]}'])
-def test_a_damaged_outcome_of_verify_is_named(command: Command, packed: Path, content: str) -> None:
-    (packed / "verify.json").write_text(content)
-    code, _, err = command("document", packed, "--out", "page.md")
-    assert code == 1
-    assert "verify.json: is not a file of 'bankgcn verify --json'" in " ".join(err.split())
-    assert not Path("page.md").exists()
-
-
-def test_a_folder_without_records_is_refused(command: Command, folder: Path) -> None:
-    code, _, err = command("document", "gone", "--out", "page.md")
-    assert code == 1
-    assert "gone: there are no records" in err
-    assert not Path("page.md").exists()
 
 
 @pytest.mark.parametrize("what", ["table1", "ranks"])

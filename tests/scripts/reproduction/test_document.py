@@ -10,14 +10,11 @@ from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Grid
 from bankgcn.experiments.paper.tables import TABLE_1, TABLE_3, TABLE_4, figure3
 from bankgcn.experiments.verify import FIGURES, StoredCheck, Verdict, Verification, draw_sample
-from bankgcn.report.document import write_document
-from bankgcn.report.document.answer import answer, missing
-from bankgcn.report.document.cost import cost
-from bankgcn.report.document.differences import against_baselines
-from bankgcn.report.document.evidence import AS_PAPER, BEST, Evidence
-from bankgcn.report.document.sections import data, filters, studies, table1
-from bankgcn.report.document.verification import verification
 from fake_records import fake_record, fake_records
+from reproduction.evidence import AS_PAPER, BEST, Evidence
+from reproduction.page import answer, missing, write_document
+from reproduction.runs import cost, verification
+from reproduction.sections import against_baselines, data, filters, studies, table1
 
 SCORES = {"bank": 0.70, "mlp": 0.60}
 SEARCH_RUNS = 1

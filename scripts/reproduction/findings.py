@@ -16,9 +16,9 @@ from bankgcn.experiments.paper.search import choose, is_searched, with_seed
 from bankgcn.experiments.ranks import critical_difference, rank_correlation
 from bankgcn.experiments.significance import holm
 from bankgcn.report.compact import LEVEL, verdict
-from bankgcn.report.document.evidence import against, row_named
 from bankgcn.report.rank_plot import ranked_columns, ranks_by_dataset
 from bankgcn.report.results import Records, Result, Results
+from reproduction.evidence import against, row_named
 
 BANK = "bank-K2-s8"
 """The row that the claim of the document is about."""

@@ -10,8 +10,10 @@ import pytest
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.paper.layout import Table
 from bankgcn.experiments.paper.tables import TABLE_1
-from bankgcn.report.document.evidence import complete_only, row_named
-from bankgcn.report.document.findings import (
+from bankgcn.report.results import Results, collect
+from fake_records import fake_record
+from reproduction.evidence import complete_only, row_named
+from reproduction.findings import (
     Contrast,
     columns_chosen_by_test,
     gain_by_test,
@@ -24,8 +26,6 @@ from bankgcn.report.document.findings import (
     standing,
     validation_score,
 )
-from bankgcn.report.results import Results, collect
-from fake_records import fake_record
 
 PART = TABLE_1.restricted(datasets=["ENZYMES"], runs=4, search_runs=2)
 
