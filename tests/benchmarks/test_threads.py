@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import pytest
 import torch
 
-from bankgcn.bench import QUICK, threads
+import threads
 from bankgcn.bench.cases import random_graphs
-from bankgcn.bench.threads import ThreadPair, measure_threads, torch_threads
+from threads import ThreadPair, measure_threads, torch_threads
 
-PROTOCOL = replace(QUICK, threads=2, thread_models=("bank", "mlp"), repetitions=2, turn_seconds=0.0)
+BRIEF: dict[str, Any] = {"threads": 2, "models": ("bank", "mlp"), "repetitions": 2, "turn_seconds": 0.0}
 
 
 class CountingTraining:
@@ -44,11 +44,9 @@ class InexactTraining(CountingTraining):
 
 def test_each_model_is_timed_on_one_thread_and_on_several() -> None:
     turns: list[str] = []
-    values = measure_threads(random_graphs(20, 10, 11, 4, 2), 8, PROTOCOL, turns.append)
-    assert values is not None
-    assert values["threads"] == 2
-    assert set(values["models"]) == {"bank", "mlp"}
-    for row in values["models"].values():
+    values = measure_threads(random_graphs(20, 10, 11, 4, 2), 8, **BRIEF, on_turn=turns.append)
+    assert set(values) == {"bank", "mlp"}
+    for row in values.values():
         assert set(row) == {"one_s", "many_s", "ratio", "same_result"}
         assert row["ratio"] == row["one_s"] / row["many_s"]
         assert isinstance(row["same_result"], bool)
@@ -61,9 +59,8 @@ def test_each_model_is_timed_on_one_thread_and_on_several() -> None:
 
 
 def test_bankgcn_gives_the_same_result_on_any_number_of_threads() -> None:
-    values = measure_threads(random_graphs(40, 10, 11, 4, 2), 8, replace(PROTOCOL, thread_models=("bank",)))
-    assert values is not None
-    assert values["models"]["bank"]["same_result"] is True
+    values = measure_threads(random_graphs(40, 10, 11, 4, 2), 8, **BRIEF | {"models": ("bank",)})
+    assert values["bank"]["same_result"] is True
 
 
 def test_both_take_the_same_steps_on_their_own_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,9 +79,8 @@ def test_both_take_the_same_steps_on_their_own_threads(monkeypatch: pytest.Monke
 
 def test_a_result_that_depends_on_the_threads_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "OurTraining", InexactTraining)
-    values = measure_threads(random_graphs(1, 3, 2, 4, 2), 1, PROTOCOL)
-    assert values is not None
-    assert values["models"]["bank"]["same_result"] is False
+    values = measure_threads(random_graphs(1, 3, 2, 4, 2), 1, **BRIEF)
+    assert values["bank"]["same_result"] is False
 
 
 def test_the_number_of_threads_is_restored_after_an_error() -> None:
@@ -94,7 +90,3 @@ def test_the_number_of_threads_is_restored_after_an_error() -> None:
     with pytest.raises(KeyboardInterrupt), torch_threads(before + 1):
         raise KeyboardInterrupt
     assert torch.get_num_threads() == before
-
-
-def test_without_a_number_of_threads_nothing_is_compared() -> None:
-    assert measure_threads(random_graphs(1, 3, 2, 4, 2), 1, replace(PROTOCOL, threads=None)) is None

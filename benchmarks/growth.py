@@ -1,15 +1,22 @@
-"""Growth of the time of a filter with edges, order and width; the paper gives O(K E d)."""
+"""Growth of the time of a filter with edges, order and width; the paper gives O(K E d).
+
+python benchmarks/growth.py [--max-edges 10000000] [--json growth.json]
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
 
+from bankgcn.bench.cases import random_shift
 from bankgcn.spectral import GraphShift, chebyshev
 
 REPETITIONS = 5
@@ -33,16 +40,6 @@ def growth(*, max_edges: int = 10_000_000) -> dict[str, Any]:
     }
 
 
-def random_shift(num_edges: int, degree: int = 8, seed: int = 0) -> GraphShift:
-    """The shift of one random graph whose neighbours have near indices, as in a mesh or a road network."""
-    num_nodes = num_edges // degree
-    random = np.random.default_rng(seed)
-    node = np.arange(num_nodes).repeat(degree // 2)
-    other = (node + random.integers(1, 100, node.shape)) % num_nodes
-    edges = torch.from_numpy(np.stack([np.concatenate([node, other]), np.concatenate([other, node])]))
-    return GraphShift.from_edges(edges, num_nodes=num_nodes, dtype=torch.float32)
-
-
 class FilterCase:
     """A filter and its gradients, for timing."""
 
@@ -64,3 +61,27 @@ def _fit(sizes: Iterable[int], cases: list[FilterCase]) -> dict[str, Any]:
     rounds = [[case.seconds() for case in cases] for _ in range(REPETITIONS + 1)][1:]  # the first round warms up
     size, spent = list(sizes), [median(times) for times in zip(*rounds, strict=True)]
     return {"sizes": size, "seconds": spent, "exponent": float(np.polyfit(np.log(size), np.log(spent), 1)[0])}
+
+
+def main() -> None:
+    """Measure on one thread, and print the exponents."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    help_edges = f"directed edges of the largest graph, at least {MIN_EDGES}: an exponent needs two sizes"
+    parser.add_argument("--max-edges", type=int, default=EDGES[-1], help=help_edges)
+    parser.add_argument("--json", type=Path, help="output file for all figures")
+    arguments = parser.parse_args()
+    if arguments.max_edges < MIN_EDGES:
+        parser.error(f"--max-edges {arguments.max_edges}: expected at least {MIN_EDGES}")
+    torch.set_num_threads(1)
+    fitted = growth(max_edges=arguments.max_edges)
+    for name, fit in fitted.items():
+        times = ", ".join(
+            f"{size:,}: {1000 * spent:.1f} ms" for size, spent in zip(fit["sizes"], fit["seconds"], strict=True)
+        )
+        print(f"{name}: exponent {fit['exponent']:.2f} ({times})")
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(fitted, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
