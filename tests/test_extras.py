@@ -22,7 +22,7 @@ from bankgcn.data.readers.images import from_images
 from bankgcn.data.readers.molecules import from_smiles
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.extras import OPTIONAL, require
-from bankgcn.report.figures import draw
+from bankgcn.report.plots import draw
 from bankgcn.training.tensorboard import TensorBoardLog
 
 USES: list[tuple[str, Callable[[], object], str]] = [

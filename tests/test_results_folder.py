@@ -11,7 +11,8 @@ import pytest
 from bankgcn.cli.output import VERIFIED
 from bankgcn.experiments.packed import read_packed
 from bankgcn.experiments.verify import read_verification
-from reproduction.page import FOLDER, Document, write_document
+from reproduction.markdown import FOLDER
+from reproduction.page import Document, write_document
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results"

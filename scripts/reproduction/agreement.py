@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from statistics import fmean
 
-from bankgcn.experiments.paper.layout import Column, Row
-from bankgcn.experiments.paper.settings import AS_PAPER, PLACES
-from bankgcn.report.compact import NOT_RUN
-from bankgcn.report.fields import MISSING, difference
-from bankgcn.report.rank_plot import ranked_columns
-from bankgcn.report.results import Result
+from bankgcn.experiments.design import Column, Row
+from bankgcn.experiments.paper.tables import AS_PAPER, PLACES
+from bankgcn.report.results import Cell
+from bankgcn.report.sheet import MISSING, counted, difference
+from bankgcn.report.tables import NOT_RUN
 from reproduction.evidence import PLACE_SETTINGS, Evidence
 from reproduction.findings import (
     columns_chosen_by_test,
@@ -19,11 +18,11 @@ from reproduction.findings import (
     gain_of_first_seeds,
     gap,
     nearness,
+    position,
     standard_error,
-    standing,
     validation_score,
 )
-from reproduction.markdown import NONE_COMPLETE, bullets, counted, listed, table_lines
+from reproduction.markdown import NONE_COMPLETE, bullets, listed, table_lines
 
 
 def what_reproduces(evidence: Evidence) -> str:
@@ -32,11 +31,11 @@ def what_reproduces(evidence: Evidence) -> str:
     cells = compared_cells(results)
     if not cells:
         return NONE_COMPLETE
-    columns = [column for column in results.table.columns if any(cell.column == column for cell in cells)]
-    rows = [row for row in results.table.rows if any(cell.row == row for cell in cells)]
+    columns = [column for column in results.design.columns if any(cell.column == column for cell in cells)]
+    rows = [row for row in results.design.rows if any(cell.row == row for cell in cells)]
     lines = [[row.label, *(_gap(results.at(row, column)) for column in columns), _mean_gap(cells, row)] for row in rows]
     close = sum(abs(gap(cell)) <= 2 * standard_error(cell) for cell in cells)
-    far = [cell for cell in cells if standing(cell) != "within" or abs(gap(cell)) > 2 * standard_error(cell)]
+    far = [cell for cell in cells if position(cell) != "within" or abs(gap(cell)) > 2 * standard_error(cell)]
     return "\n\n".join(
         [
             "Our mean minus the paper's, in points, in the setting as the paper; within, above or below one standard "
@@ -49,15 +48,15 @@ def what_reproduces(evidence: Evidence) -> str:
     )
 
 
-def _gap(cell: Result) -> str:
-    return f"{difference(gap(cell), cell.metric)} {standing(cell)}" if cell.spread.count and cell.published else MISSING
+def _gap(cell: Cell) -> str:
+    return f"{difference(gap(cell), cell.metric)} {position(cell)}" if cell.spread.count and cell.published else MISSING
 
 
-def _mean_gap(cells: list[Result], row: Row) -> str:
+def _mean_gap(cells: list[Cell], row: Row) -> str:
     return f"{fmean(gap(cell) for cell in cells if cell.row == row):+.2f}"
 
 
-def _reason(evidence: Evidence, cell: Result) -> str:
+def _reason(evidence: Evidence, cell: Cell) -> str:
     """The likely reason of a large difference: what a choice by test is worth, and whether another place is nearer."""
     results = evidence.results("table1", AS_PAPER)
     worth = gain_by_test(results, cell.row, cell.column, evidence.records)
@@ -81,21 +80,21 @@ def _reason(evidence: Evidence, cell: Result) -> str:
 def choice_by_test(evidence: Evidence) -> str:
     """Both ways of choosing hyper-parameters, over the seeds that choose, and how many points lie between them."""
     results = evidence.results("table1", AS_PAPER)
-    columns = ranked_columns(results)
+    columns = results.ranked_columns()
     equal, total = columns_chosen_by_test()
     start = (
         f"On {equal} of {total} datasets, the paper's figure of BankGCN (K=2, s=8) in Table 1 is the best test mean of "
         "its Table 3 over the gammas of its grid. So the paper appears to choose by test score; we choose by "
         f"validation score. Points that a choice by test score adds to the mean test score over the first "
-        f"{results.table.search_runs} seeds (never negative; on average larger over few seeds than over many):"
+        f"{results.design.search_runs} seeds (never negative; on average larger over few seeds than over many):"
     )
     if not columns:
         return f"{start}\n\n{NONE_COMPLETE}"
     lines: list[list[str]] = []
     by_candidates: dict[int, list[float]] = {}
-    for row in results.table.rows:
+    for row in results.design.rows:
         gains = [gain_by_test(results, row, column, evidence.records) for column in columns]
-        number = results.table.num_candidates(row)
+        number = results.design.num_candidates(row)
         by_candidates.setdefault(number, []).extend(gains)
         lines.append([row.label, str(number), *(f"{gain:+.2f}" for gain in gains), f"{fmean(gains):+.2f}"])
     words = [f"{fmean(gains):.2f} points with {number} candidates" for number, gains in sorted(by_candidates.items())]
@@ -109,11 +108,11 @@ def choice_by_test(evidence: Evidence) -> str:
 def few_seeds(evidence: Evidence) -> str:
     """How far a look at the first seeds alone is from the result over all of them."""
     results = evidence.results("table1", AS_PAPER)
-    columns = ranked_columns(results)
+    columns = results.ranked_columns()
     if not columns:
         return NONE_COMPLETE
-    count = results.table.search_runs
-    rows = results.table.rows
+    count = results.design.search_runs
+    rows = results.design.rows
     gains = {row.name: [gain_of_first_seeds(results, row, column) for column in columns] for row in rows}
     means = [fmean(gains[row.name][number] for row in rows) for number in range(len(columns))]
     lines = [[row.label, *(f"{gain:+.2f}" for gain in gains[row.name])] for row in rows]
@@ -152,7 +151,7 @@ def _columns(evidence: Evidence) -> list[Column]:
     complete = {
         column.name
         for setting in PLACE_SETTINGS.values()
-        for column in ranked_columns(evidence.results("table1", setting))
+        for column in evidence.results("table1", setting).ranked_columns()
     }
     return [column for column in evidence.table("table1", AS_PAPER).columns if column.name in complete]
 

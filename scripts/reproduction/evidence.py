@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bankgcn.experiments.paper.layout import Column, Grid, Row, Table
-from bankgcn.experiments.paper.settings import AS_PAPER, BEST, PLACES, Setting
-from bankgcn.experiments.paper.tables import TABLES
+from bankgcn.experiments.design import Column, Design, Grid, Row
+from bankgcn.experiments.paper.tables import AS_PAPER, BEST, PLACES, TABLES, Setting
 from bankgcn.experiments.verify import Verification
 from bankgcn.report.results import Records, Results, collect
 
@@ -107,7 +106,7 @@ class Evidence:
     verified: Verification | None = None
     _results: dict[tuple[str, str], Results] = field(default_factory=dict, repr=False)
 
-    def table(self, name: str, setting: Setting) -> Table:
+    def table(self, name: str, setting: Setting) -> Design:
         """A table in a setting."""
         table, protocol = TABLES[name], PROTOCOLS[name]
         return replace(
@@ -126,10 +125,10 @@ class Evidence:
 
     def results(self, name: str, setting: Setting) -> Results:
         """The cells of a table, as far as all their runs are there: a choice among fewer runs may change."""
-        return complete_only(self.all_results(name, setting))
+        return self.all_results(name, setting).complete_only()
 
 
-def planned_rows(table: Table, column: Column) -> list[Row]:
+def planned_rows(table: Design, column: Column) -> list[Row]:
     """The rows that are run in a column."""
     names = PROTOCOLS[table.name].part(column).rows
     return [row for row in table.rows if not names or row.name in names]
@@ -138,22 +137,3 @@ def planned_rows(table: Table, column: Column) -> list[Row]:
 def settings_of(table: str) -> tuple[Setting, ...]:
     """The settings in which the document has a table: Table 1 in both, the others as the paper."""
     return MAIN if table == "table1" else (AS_PAPER,)
-
-
-def complete_only(results: Results) -> Results:
-    """The results, where a cell with missing runs has no records at all."""
-    cells = {
-        key: cell if cell.complete else replace(cell, chosen=None, records=(None,) * len(cell.records))
-        for key, cell in results.cells.items()
-    }
-    return replace(results, cells=cells)
-
-
-def against(results: Results, row: Row) -> Results:
-    """The results with another row as the reference of all comparisons."""
-    return replace(results, table=replace(results.table, reference=row.name))
-
-
-def row_named(results: Results, name: str) -> Row:
-    """The row of this name."""
-    return next(row for row in results.table.rows if row.name == name)

@@ -10,48 +10,44 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bankgcn.experiments.paper.layout import Column, Row, Table
+from bankgcn.experiments.design import Column, Design, Row
 from bankgcn.experiments.paper.published import PUBLISHED
-from bankgcn.experiments.paper.search import choose, is_searched, with_seed
-from bankgcn.experiments.ranks import critical_difference, rank_correlation
-from bankgcn.experiments.significance import holm
-from bankgcn.report.compact import LEVEL, verdict
-from bankgcn.report.rank_plot import ranked_columns, ranks_by_dataset
-from bankgcn.report.results import Records, Result, Results
-from reproduction.evidence import against, row_named
+from bankgcn.experiments.search import choose, is_searched, with_seed
+from bankgcn.experiments.statistics import LEVEL, critical_difference, holm, rank_correlation
+from bankgcn.report.results import Cell, Records, Results
 
 BANK = "bank-K2-s8"
 """The row that the claim of the document is about."""
 
-BLIND = "mlp"
+NO_EDGES = "mlp"
 """The row that ignores the edges."""
 
 
 def baselines(results: Results) -> list[Row]:
     """The paper's baselines: rows of other convolutions that the paper has."""
-    return [row for row in results.table.rows if row.conv not in ("bank", BLIND)]
+    return [row for row in results.design.rows if row.conv not in ("bank", NO_EDGES)]
 
 
 def is_ahead(results: Results, row: Row, others: list[Row], column: Column) -> bool:
     """Whether the row is better than each of the others by the paired test."""
-    referred = against(results, row)
-    return all(verdict(referred, other, column) == -1 for other in others)
+    referred = results.against(row)
+    return all(referred.verdict(other, column) == -1 for other in others)
 
 
 def columns_ahead(results: Results, row: Row, others: list[Row]) -> list[Column]:
     """The complete datasets on which the row is better than each of the others by the paired test."""
-    return [column for column in ranked_columns(results) if is_ahead(results, row, others, column)]
+    return [column for column in results.ranked_columns() if is_ahead(results, row, others, column)]
 
 
 def columns_behind(results: Results, row: Row, others: list[Row]) -> list[Column]:
     """The complete datasets on which at least one of the others is better than the row by the paired test."""
-    columns = ranked_columns(results)
+    columns = results.ranked_columns()
     return [column for column in columns if any(is_ahead(results, other, [row], column) for other in others)]
 
 
 def leader(results: Results, column: Column) -> Row | None:
     """The first row that is better than every row of another convolution by the paired test, if there is one."""
-    rows = results.table.rows
+    rows = results.design.rows
     return next((row for row in rows if is_ahead(results, row, [r for r in rows if r.conv != row.conv], column)), None)
 
 
@@ -81,7 +77,7 @@ class Contrast(NamedTuple):
 
 def contrast(results: Results, first: Row, second: Row, column: Column) -> Contrast:
     """The first row minus the second on a complete dataset."""
-    versus = against(results, second).comparison(first, column)
+    versus = results.against(second).comparison(first, column)
     assert versus is not None
     low, high = versus.interval
     ours, papers = versus.difference, [results.at(row, column).published for row in (first, second)]
@@ -101,7 +97,7 @@ def mean_contrast(contrasts: Sequence[Contrast]) -> Contrast:
 
 def contrasts_with_baselines(results: Results) -> dict[str, list[Contrast]]:
     """BankGCN minus each baseline on each complete dataset, by the name of the baseline."""
-    bank, columns = row_named(results, BANK), ranked_columns(results)
+    bank, columns = results.row(BANK), results.ranked_columns()
     return {row.name: [contrast(results, bank, row, column) for column in columns] for row in baselines(results)}
 
 
@@ -132,10 +128,10 @@ class BestRank:
 
 def best_rank(results: Results) -> BestRank | None:
     """The first row with the best mean rank; ``None`` with fewer than two complete datasets."""
-    by_dataset = ranks_by_dataset(results)
+    by_dataset = results.ranks()
     if len(by_dataset) < 2:
         return None
-    rows, means = results.table.rows, np.mean(list(by_dataset.values()), 0)
+    rows, means = results.design.rows, np.mean(list(by_dataset.values()), 0)
     best, difference = int(means.argmin()), critical_difference(len(rows), len(by_dataset))
     separated = [row for row, mean in zip(rows, means, strict=True) if mean - means[best] > difference]
     return BestRank(row=rows[best], mean=float(means[best]), separated=separated)
@@ -150,35 +146,35 @@ def rows_apart(results: Results, name: str, column: Column, *, adjusted: bool = 
         column: The dataset.
         adjusted: Whether the p-values are adjusted for the number of rows by Holm's method.
     """
-    referred = against(results, row_named(results, name))
-    found = [referred.comparison(row, column) for row in results.table.rows]
+    referred = results.against(results.row(name))
+    found = [referred.comparison(row, column) for row in results.design.rows]
     p_values = [math.nan if versus is None else versus.t_test for versus in found]
     p_values = holm(p_values) if adjusted else p_values
-    apart = [row for row, p in zip(results.table.rows, p_values, strict=True) if p < LEVEL]
-    signs = {row.name: verdict(referred, row, column) for row in apart}
+    apart = [row for row, p in zip(results.design.rows, p_values, strict=True) if p < LEVEL]
+    signs = {row.name: referred.verdict(row, column) for row in apart}
     return [row for row in apart if signs[row.name] == 1], [row for row in apart if signs[row.name] == -1]
 
 
 def apart_from_reference(results: Results) -> list[tuple[Row, list[Column], list[Column]]]:
     """Each row with edges, and the complete datasets on which it is ahead of the reference of the table, and behind."""
     reference = results.reference
-    if reference is None or not ranked_columns(results):
+    if reference is None or not results.ranked_columns():
         return []
-    rows = [row for row in results.table.rows if row.name not in (reference.name, BLIND)]
+    rows = [row for row in results.design.rows if row.name not in (reference.name, NO_EDGES)]
     return [(row, columns_ahead(results, row, [reference]), columns_ahead(results, reference, [row])) for row in rows]
 
 
-def compared_cells(results: Results) -> list[Result]:
+def compared_cells(results: Results) -> list[Cell]:
     """The cells with a figure of ours and one of the paper's."""
     return [cell for cell in results.cells.values() if cell.spread.count and cell.published]
 
 
-def gap(cell: Result) -> float:
+def gap(cell: Cell) -> float:
     """Our mean minus the paper's; NaN if one is missing."""
     return cell.spread.mean - cell.published.mean if cell.published else math.nan
 
 
-def standing(cell: Result) -> str:
+def position(cell: Cell) -> str:
     """Where our mean is: ``"within"`` one standard deviation of the paper's figure, ``"above"`` or ``"below"``."""
     assert cell.published is not None
     if abs(gap(cell)) <= cell.published.std:
@@ -186,7 +182,7 @@ def standing(cell: Result) -> str:
     return "above" if gap(cell) > 0 else "below"
 
 
-def standard_error(cell: Result) -> float:
+def standard_error(cell: Cell) -> float:
     """Standard error of the difference of the two means, if the paper has as many runs and all are independent."""
     assert cell.published is not None
     return math.sqrt((cell.spread.std**2 + cell.published.std**2) / cell.spread.count)
@@ -207,7 +203,7 @@ class Nearness:
 
 def nearness(results: Results, column: Column) -> Nearness | None:
     """How near a complete dataset is to the paper; ``None`` if runs are missing."""
-    if column not in ranked_columns(results):
+    if column not in results.ranked_columns():
         return None
     cells = [cell for cell in compared_cells(results) if cell.column == column]
     if not cells:
@@ -216,7 +212,7 @@ def nearness(results: Results, column: Column) -> Nearness | None:
     return Nearness(mean_gap=fmean(abs(gap(cell)) for cell in cells), correlation=rank_correlation(ours, papers))
 
 
-def validation_score(table: Table, row: Row, column: Column, records: Records) -> float:
+def validation_score(table: Design, row: Row, column: Column, records: Records) -> float:
     """Mean validation score of the chosen candidate over the seeds that choose, in percent; NaN if unknown.
 
     It needs the runs of the search alone. Where a cell also needed the winner's other runs, only places that win would
@@ -236,9 +232,9 @@ def gain_by_test(results: Results, row: Row, column: Column, records: Records) -
         return math.nan
     means = []
     for rule in ("validation", "paper"):
-        winner = choose(results.table, row, column, records, rule)
+        winner = choose(results.design, row, column, records, rule)
         assert winner is not None
-        keys = [with_seed(winner, seed).key for seed in results.table.search_seeds(column)]
+        keys = [with_seed(winner, seed).key for seed in results.design.search_seeds(column)]
         ended = [records[key].test_score for key in keys if records[key].status == "finished"]
         scores = [score for score in ended if score is not None]
         if not scores:
@@ -253,12 +249,12 @@ def gain_of_first_seeds(results: Results, row: Row, column: Column) -> float:
     every = [score for score in scores if score is not None]
     if len(every) < len(scores):
         return 0.0
-    return 100 * (fmean(every[: len(results.table.search_seeds(column))]) - fmean(every))
+    return 100 * (fmean(every[: len(results.design.search_seeds(column))]) - fmean(every))
 
 
 def mean_gain_by_test(results: Results, records: Records) -> float:
     """The mean of these gains over all cells of the complete datasets."""
-    gains = [gain_by_test(results, row, c, records) for c in ranked_columns(results) for row in results.table.rows]
+    gains = [gain_by_test(results, row, c, records) for c in results.ranked_columns() for row in results.design.rows]
     return fmean(gain for gain in gains if not math.isnan(gain))
 
 

@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from bankgcn.experiments.paper.layout import Column, Row
-from bankgcn.experiments.paper.settings import AS_PAPER, PLACES, Setting
-from bankgcn.experiments.paper.tables import figure3
+from bankgcn.experiments.design import Column, Row
+from bankgcn.experiments.paper.tables import AS_PAPER, PLACES, Setting, figure3
 from bankgcn.report.curves import CURVES, Curve, draw_curve
-from bankgcn.report.dot_plot import draw_dots, occupied_columns
-from bankgcn.report.figures import draw
-from bankgcn.report.rank_plot import draw_ranks, ranked_columns
+from bankgcn.report.plots import draw_dots, draw_filters, draw_ranks
 from bankgcn.report.results import Results
+from bankgcn.report.sheet import counted
 from reproduction.evidence import MAIN, Evidence, settings_of
 
 NONE_COMPLETE = "No dataset is complete yet."
@@ -28,11 +26,6 @@ def listed(words: Sequence[str]) -> str:
 def labels(items: Sequence[Row] | Sequence[Column]) -> str:
     """The labels of rows or columns, in a row."""
     return listed([item.label for item in items])
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun: ``1 dataset``, ``2 datasets``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def on_datasets(columns: Sequence[Column], total: int) -> str:
@@ -85,11 +78,11 @@ class Picture:
 
 
 def _two_datasets(results: Results) -> bool:
-    return len(ranked_columns(results)) > 1
+    return len(results.ranked_columns()) > 1
 
 
 def _any_score(results: Results) -> bool:
-    return bool(occupied_columns(results))
+    return bool(results.occupied_columns())
 
 
 def _of_table_1(setting: Setting) -> tuple[Picture, Picture]:
@@ -152,7 +145,7 @@ def draw_pictures(evidence: Evidence) -> dict[str, bytes]:
     for place in PLACES:
         figure = figure3(FILTER_DATASETS, normalize=place)
         if any(evidence.records[c.key].alpha for c in figure.configs() if c.key in evidence.records):
-            files[f"figure3-{place}.{FORM}"] = draw(figure, evidence.records, FORM)
+            files[f"figure3-{place}.{FORM}"] = draw_filters(figure, evidence.records, FORM)
     return files
 
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper.layout import STAND_INS, Column
-from bankgcn.experiments.paper.settings import AS_PAPER, BEST, Setting
-from bankgcn.experiments.paper.tables import TABLES
+from bankgcn.experiments.design import Column
+from bankgcn.experiments.paper.tables import AS_PAPER, BEST, STAND_INS, TABLES, Setting
 from bankgcn.experiments.verify import Verification
-from bankgcn.report.rank_plot import ranked_columns
 from bankgcn.report.results import Results
+from bankgcn.report.sheet import counted
 from reproduction.agreement import choice_by_test, few_seeds, what_reproduces, which_place
-from reproduction.evidence import MAIN, SEARCH_RUNS, Evidence, planned_rows, row_named, settings_of
+from reproduction.evidence import MAIN, SEARCH_RUNS, Evidence, planned_rows, settings_of
 from reproduction.findings import (
     BANK,
-    BLIND,
+    NO_EDGES,
     apart_from_reference,
     baselines,
     columns_ahead,
@@ -28,20 +27,10 @@ from reproduction.findings import (
     leader,
     mean_contrast,
     mean_gain_by_test,
+    position,
     rows_apart,
-    standing,
 )
-from reproduction.markdown import (
-    FOLDER,
-    NOT_YET,
-    bullets,
-    counted,
-    draw_pictures,
-    labels,
-    listed,
-    on_datasets,
-    show_all,
-)
+from reproduction.markdown import NOT_YET, bullets, draw_pictures, labels, listed, on_datasets, show_all
 from reproduction.runs import commands, cost, verification
 from reproduction.sections import against_baselines, data, edges, filters, large_datasets, studies, table1
 
@@ -53,7 +42,7 @@ IN_WORDS = {AS_PAPER: "in the paper's setting", BEST: "with each model at its be
 
 def answer(evidence: Evidence) -> str:
     """Five lines: the claim, other models, the edges, the paper's figures, and its studies."""
-    settings = [setting for setting in MAIN if ranked_columns(evidence.results("table1", setting))]
+    settings = [setting for setting in MAIN if evidence.results("table1", setting).ranked_columns()]
     if not settings:
         return "No dataset of Table 1 is complete yet."
     found = {setting: evidence.results("table1", setting) for setting in settings}
@@ -62,9 +51,9 @@ def answer(evidence: Evidence) -> str:
             f"**Is BankGCN ahead?** By a paired test, {_in_settings(found, _claim)}. In the mean over the datasets, "
             f"it is {_in_settings(found, _on_average)}. {_sharpness(found)}{_claim_on_large(evidence)}",
             f"**Is any model ahead of all others?** By the same test, {_in_settings(found, _leaders)}.",
-            f"**Do the edges help?** No model is ahead of an MLP without edges {_in_settings(found, _useless)}."
+            f"**Do the edges help?** No model is ahead of an MLP without edges {_in_settings(found, _without_gain)}."
             f"{_edges_on_large(evidence)}",
-            f"**Are the paper's figures met?** {_met(evidence)}{_met_on_large(evidence)}",
+            f"**Are the paper's figures met?** {_figures_within(evidence)}{_figures_within_on_large(evidence)}",
             f"**Do orders, subspaces and diversity matter?** {_studies(evidence)}",
         ]
     )
@@ -78,9 +67,9 @@ def missing(evidence: Evidence) -> str:
             columns = [column for column in table.columns if not _is_there(evidence.results(name, setting), column)]
             columns = [column for column in columns if column.dataset not in STAND_INS]
             in_words = f", {setting.label.lower()}" if len(settings_of(name)) > 1 else ""
-            parts += [f"Table {name.removeprefix('table')}{in_words}: {labels(columns)}"] if columns else []
+            parts += [f"{TABLES[name].label}{in_words}: {labels(columns)}"] if columns else []
     first = evidence.results("table1", AS_PAPER)
-    lacking = [c for c in first.table.columns if c.dataset in STAND_INS and not _is_there(first, c)]
+    lacking = [c for c in first.design.columns if c.dataset in STAND_INS and not _is_there(first, c)]
     words = [f"Not run yet: {'; '.join(parts)}." if parts else "No planned run is missing."]
     words += [f"Data not available: {labels(lacking)}."] if lacking else []
     return " ".join([*words, *_not_planned()])
@@ -92,7 +81,7 @@ def _not_planned() -> list[str]:
     for name, table in TABLES.items():
         columns = [column for column in table.columns if len(planned_rows(table, column)) < len(table.rows)]
         if columns:
-            words.append(f"Table {name.removeprefix('table')} has only some of the models on {labels(columns)}.")
+            words.append(f"{TABLES[name].label} has only some of the models on {labels(columns)}.")
     return words
 
 
@@ -105,7 +94,7 @@ def _in_settings(found: Found, finding: Callable[[Results], str]) -> str:
 
 
 def _claim(results: Results) -> str:
-    bank, rivals, total = row_named(results, BANK), baselines(results), len(ranked_columns(results))
+    bank, rivals, total = results.row(BANK), baselines(results), len(results.ranked_columns())
     won, lost = columns_ahead(results, bank, rivals), columns_behind(results, bank, rivals)
     names = f" ({labels(lost)})" if lost else ""
     return f"{bank.label} is ahead of every baseline {on_datasets(won, total)} and behind one on {len(lost)}{names}"
@@ -129,18 +118,18 @@ def _sharpness(found: Found) -> str:
 
 def _leaders(results: Results) -> str:
     leading: dict[str, list[Column]] = {}
-    for column in ranked_columns(results):
+    for column in results.ranked_columns():
         if row := leader(results, column):
             leading.setdefault(row.label, []).append(column)
     if not leading:
-        return f"no kind of model is ahead of all others on any of {counted(len(ranked_columns(results)), 'dataset')}"
+        return f"no kind of model is ahead of all others on any of {counted(len(results.ranked_columns()), 'dataset')}"
     return ", ".join(f"{model} is ahead of all others on {labels(won)}" for model, won in leading.items())
 
 
-def _useless(results: Results) -> str:
+def _without_gain(results: Results) -> str:
     """On which datasets no model is better than the MLP without edges."""
-    columns = ranked_columns(results)
-    return on_datasets([column for column in columns if not rows_apart(results, BLIND, column)[0]], len(columns))
+    columns = results.ranked_columns()
+    return on_datasets([column for column in columns if not rows_apart(results, NO_EDGES, column)[0]], len(columns))
 
 
 def _claim_on_large(evidence: Evidence) -> str:
@@ -153,7 +142,7 @@ def _claim_on_large(evidence: Evidence) -> str:
     won, lost = [], []
     for column in columns:
         better, worse = rows_apart(results, reference.name, column)
-        rivals = [row for row in baselines(results) if row in planned_rows(results.table, column)]
+        rivals = [row for row in baselines(results) if row in planned_rows(results.design, column)]
         ahead, behind = (sum(row in found for row in rivals) for found in (worse, better))
         won.append(f"{ahead} of {counted(len(rivals), 'baseline')} on {column.label}")
         lost += [f"{behind} on {column.label}"] if behind else []
@@ -164,10 +153,10 @@ def _claim_on_large(evidence: Evidence) -> str:
 
 def _edges_on_large(evidence: Evidence) -> str:
     results, words = evidence.results("table4", AS_PAPER), ""
-    blind = row_named(results, BLIND)
+    mlp = results.row(NO_EDGES)
     for column in _tested_columns(results):
-        if blind in planned_rows(results.table, column):
-            ahead = rows_apart(results, BLIND, column)[0]
+        if mlp in planned_rows(results.design, column):
+            ahead = rows_apart(results, NO_EDGES, column)[0]
             models = f"{labels(ahead)} are" if len(ahead) > 1 else f"{labels(ahead) or 'no model'} is"
             words += f" On {column.label}, {models} ahead of it."
     return words
@@ -175,26 +164,26 @@ def _edges_on_large(evidence: Evidence) -> str:
 
 def _tested_columns(results: Results) -> list[Column]:
     """The columns with all their runs, and more than one, so that there is a test."""
-    return [column for column in results.table.columns if column.runs > 1 and _is_there(results, column)]
+    return [column for column in results.design.columns if column.runs > 1 and _is_there(results, column)]
 
 
-def _met(evidence: Evidence) -> str:
+def _figures_within(evidence: Evidence) -> str:
     cells = compared_cells(evidence.results("table1", AS_PAPER))
     if not cells:
         return "There is no complete dataset in the paper's setting."
     worth = mean_gain_by_test(evidence.results("table1", AS_PAPER), evidence.records)
-    within = sum(standing(cell) == "within" for cell in cells)
+    within = sum(position(cell) == "within" for cell in cells)
     return (
         f"In Table 1, {within} of {len(cells)} lie within one standard deviation of the paper's. Ours are chosen by "
         f"validation score; a choice by test score, as the paper's appears to be, would add {worth:.1f} points."
     )
 
 
-def _met_on_large(evidence: Evidence) -> str:
+def _figures_within_on_large(evidence: Evidence) -> str:
     cells = compared_cells(evidence.results("table4", AS_PAPER))
     if not cells:
         return ""
-    within = sum(standing(cell) == "within" for cell in cells)
+    within = sum(position(cell) == "within" for cell in cells)
     return (
         f" In Table 4, {within} of {len(cells)} lie within one standard deviation; the mean absolute difference is "
         f"{fmean(abs(gap(cell)) for cell in cells):.1f} points."
@@ -211,17 +200,15 @@ def _studies(evidence: Evidence) -> str:
             found = [f"{row.label} is ahead on {labels(ahead)}" for row, ahead, _ in compared if ahead]
             found += [f"{row.label} is behind on {labels(behind)}" for row, _, behind in compared if behind]
             apart = sum(len(ahead) + len(behind) for _, ahead, behind in compared)
-            pairs = counted(len(compared) * len(ranked_columns(results)), "comparison")
-            start = (
-                f"In Table {name.removeprefix('table')}, {apart} of {pairs} with {reference.label} show a difference"
-            )
+            pairs = counted(len(compared) * len(results.ranked_columns()), "comparison")
+            start = f"In {TABLES[name].label}, {apart} of {pairs} with {reference.label} show a difference"
             words.append(f"{start}: {'; '.join(found)}." if found else f"{start}.")
     return " ".join(words) or NOT_YET
 
 
 def _is_there(results: Results, column: Column) -> bool:
     """Whether a dataset has all rows that are run on it."""
-    return all(results.at(row, column).complete for row in planned_rows(results.table, column))
+    return all(results.at(row, column).complete for row in planned_rows(results.design, column))
 
 
 Section = Callable[[Evidence, Mapping[str, bytes]], str]
@@ -278,6 +265,3 @@ def write_document(
     first = [TITLE, answer(evidence), *show_all("table1", AS_PAPER, files, "table1-"), missing(evidence), ORIGIN]
     sections = [f"## {title}\n\n{section(evidence, files).strip()}" for title, section in SECTIONS.items()]
     return Document(text="\n\n".join([*first, *sections]) + "\n", pictures=files)
-
-
-__all__ = ["FOLDER", "Document", "write_document"]

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper.layout import Column
-from bankgcn.experiments.paper.search import needed_configs
-from bankgcn.experiments.paper.settings import BEST
-from bankgcn.experiments.paper.tables import TABLES
+from bankgcn.experiments.design import Column
+from bankgcn.experiments.paper.tables import BEST, TABLES
+from bankgcn.experiments.search import needed_configs
 from bankgcn.experiments.verify import AGREED, draw_sample
 from bankgcn.report.results import Results
+from bankgcn.report.sheet import counted
 from reproduction.evidence import PROTOCOLS, Evidence, Part, planned_rows, settings_of
-from reproduction.markdown import NOT_YET, bullets, counted, listed, table_lines
+from reproduction.markdown import NOT_YET, bullets, listed, table_lines
 
 
 def cost(evidence: Evidence) -> str:
@@ -41,7 +41,7 @@ def _lines(evidence: Evidence, counted_runs: set[str]) -> Iterator[list[str]]:
     for table in TABLES:
         for setting in settings_of(table):
             results = evidence.all_results(table, setting)
-            for column in results.table.columns:
+            for column in results.design.columns:
                 needed = _needed(results, column) - counted_runs
                 found = [evidence.records[key] for key in sorted(needed) if key in evidence.records]
                 if found:
@@ -50,10 +50,10 @@ def _lines(evidence: Evidence, counted_runs: set[str]) -> Iterator[list[str]]:
 
 
 def _needed(results: Results, column: Column) -> set[str]:
-    cells = [results.at(row, column) for row in planned_rows(results.table, column)]
+    cells = [results.at(row, column) for row in planned_rows(results.design, column)]
     if not any(cell.done for cell in cells):
         return set()
-    table = results.table
+    table = results.design
     return {config.key for cell in cells for config in needed_configs(table, cell.row, column, cell.chosen)}
 
 

@@ -7,20 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from bankgcn.experiments.paper.layout import STAND_INS, Column, Row
-from bankgcn.experiments.paper.settings import AS_PAPER, BEST_OF_THREE, Setting
-from bankgcn.experiments.paper.tables import TABLES, figure3
-from bankgcn.report.compact import NOT_RUN, compact
-from bankgcn.report.dot_plot import occupied_columns
-from bankgcn.report.fields import MISSING, count
-from bankgcn.report.figures import omegas
-from bankgcn.report.rank_plot import ranked_columns
+from bankgcn.experiments.design import Column, Row
+from bankgcn.experiments.paper.tables import AS_PAPER, BEST_OF_THREE, STAND_INS, TABLES, Setting, figure3
+from bankgcn.report.plots import omegas
 from bankgcn.report.results import Results, collect
-from bankgcn.report.sheet import write_sheet
-from reproduction.evidence import MAIN, PLACE_SETTINGS, Evidence, complete_only, planned_rows, row_named
+from bankgcn.report.sheet import MISSING, count, counted, write_sheet
+from bankgcn.report.tables import NOT_RUN, compact
+from reproduction.evidence import MAIN, PLACE_SETTINGS, Evidence, planned_rows
 from reproduction.findings import (
     BANK,
-    BLIND,
+    NO_EDGES,
     apart_from_reference,
     baselines,
     best_rank,
@@ -37,7 +33,6 @@ from reproduction.markdown import (
     NONE_COMPLETE,
     NOT_YET,
     bullets,
-    counted,
     labels,
     listed,
     show,
@@ -53,7 +48,7 @@ STAND_IN_RUNS = 5
 
 def table_of(results: Results) -> str:
     """The table in Markdown, with its legend and the rule of the choice."""
-    if not occupied_columns(results):
+    if not results.occupied_columns():
         return NOT_YET
     sheet = compact(results, "markdown")
     return write_sheet(replace(sheet, title="", footer=sheet.footer[:2], notes=()), "markdown").strip()
@@ -65,12 +60,12 @@ def table1(evidence: Evidence, files: Files) -> str:
     for setting in MAIN:
         results = evidence.results("table1", setting)
         parts += [f"### {setting.label}", f"In this setting, {setting.sentence}.", table_of(results)]
-        parts += adjusted_marks(results, ranked_columns(results))
-        if occupied_columns(results):
+        parts += adjusted_marks(results, results.ranked_columns())
+        if results.occupied_columns():
             dots = show_all("table1", setting, files, "table1-")
             parts += ([] if setting == AS_PAPER else dots) + show_all("table1", setting, files, "ranks-")
             parts += _best_rank(results)
-    if ranked_columns(evidence.results("table1", BEST_OF_THREE)):
+    if evidence.results("table1", BEST_OF_THREE).ranked_columns():
         parts += [f"### {BEST_OF_THREE.label}", table_of(evidence.results("table1", BEST_OF_THREE))]
     return "\n\n".join([*parts, *_stand_ins(evidence)])
 
@@ -102,7 +97,7 @@ def _stand_ins(evidence: Evidence) -> list[str]:
     for name in STAND_INS.values():
         if name in datasets:
             table = evidence.table("table1", AS_PAPER).restricted(datasets=[name], runs=STAND_IN_RUNS)
-            results = complete_only(collect(table, evidence.records))
+            results = collect(table, evidence.records).complete_only()
             runs = f"It is not the paper's dataset. Each model has {STAND_IN_RUNS} runs."
             parts += [f"### {table.columns[0].label}", runs, table_of(results)]
     return parts
@@ -115,25 +110,25 @@ def edges(evidence: Evidence, files: Files) -> str:
     for column in evidence.table("table1", AS_PAPER).columns:
         for setting in MAIN:
             results = evidence.results("table1", setting)
-            if column.name in [known.name for known in ranked_columns(results)]:
-                lines.append([column.label, setting.label, *_beside_blind(results, column)])
-                sentences.append(_blind_sentence(results, setting, column))
+            if column.name in [known.name for known in results.ranked_columns()]:
+                lines.append([column.label, setting.label, *_beside_mlp(results, column)])
+                sentences.append(_edges_sentence(results, setting, column))
     if not lines:
         return NONE_COMPLETE
     start = "The MLP has the same layers and readout, but no edges. Ahead and behind: by the paired test, p < 0.05."
     return "\n\n".join([start, table_lines(header, lines), bullets(sentences)])
 
 
-def _beside_blind(results: Results, column: Column) -> list[str]:
-    blind = row_named(results, BLIND)
-    best = next(row for row in results.table.rows if results.is_best(row, column))
-    ahead, behind = rows_apart(results, BLIND, column)
-    means = {row.name: results.at(row, column).spread.mean for row in (blind, best)}
-    return [f"{means[BLIND]:.2f}", f"{best.label} {means[best.name]:.2f}", str(len(ahead)), str(len(behind))]
+def _beside_mlp(results: Results, column: Column) -> list[str]:
+    mlp = results.row(NO_EDGES)
+    best = next(row for row in results.design.rows if results.is_best(row, column))
+    ahead, behind = rows_apart(results, NO_EDGES, column)
+    means = {row.name: results.at(row, column).spread.mean for row in (mlp, best)}
+    return [f"{means[NO_EDGES]:.2f}", f"{best.label} {means[best.name]:.2f}", str(len(ahead)), str(len(behind))]
 
 
-def _blind_sentence(results: Results, setting: Setting, column: Column) -> str:
-    ahead, behind = rows_apart(results, BLIND, column)
+def _edges_sentence(results: Results, setting: Setting, column: Column) -> str:
+    ahead, behind = rows_apart(results, NO_EDGES, column)
     start = f"{column.label}, {setting.label.lower()}:"
     worse = f" The MLP is ahead of {labels(behind)}." if behind else ""
     if not ahead:
@@ -146,8 +141,8 @@ def studies(evidence: Evidence, files: Files) -> str:
     parts = []
     for name in ("table2", "table3"):
         results = evidence.results(name, AS_PAPER)
-        if ranked_columns(results):
-            parts += [f"### {results.table.title}", table_of(results), against_reference(results)]
+        if results.ranked_columns():
+            parts += [f"### {results.design.title}", table_of(results), against_reference(results)]
             parts += show_all(name, AS_PAPER, files)
     return "\n\n".join(parts) or NOT_YET
 
@@ -189,9 +184,9 @@ def against_baselines(evidence: Evidence) -> str:
     lines, counts, own = [], [], MISSING
     for setting in MAIN:
         results = evidence.results("table1", setting)
-        columns = ranked_columns(results)
+        columns = results.ranked_columns()
         if columns:
-            bank = row_named(results, BANK)
+            bank = results.row(BANK)
             own = f"A layer of {bank.label} has {count(results.at(bank, columns[0]).layer_parameters)} parameters."
             counts.append(f"{setting.label}: {counted(len(columns), 'dataset')}, {labels(columns)}.")
             for row in baselines(results):
@@ -207,7 +202,7 @@ def against_baselines(evidence: Evidence) -> str:
 
 def _intervals(results: Results, setting: Setting) -> list[str]:
     """Each difference with its interval beside the paper's, and how many of either the test can show."""
-    found, columns = contrasts_with_baselines(results), ranked_columns(results)
+    found, columns = contrasts_with_baselines(results), results.ranked_columns()
     if not columns:
         return []
     lines = [
@@ -231,7 +226,7 @@ def _intervals(results: Results, setting: Setting) -> list[str]:
 
 def against_reference(results: Results) -> str:
     """Each row with edges minus the reference of the table, and how often the test shows a difference at all."""
-    compared, reference, columns = apart_from_reference(results), results.reference, ranked_columns(results)
+    compared, reference, columns = apart_from_reference(results), results.reference, results.ranked_columns()
     if not compared or reference is None:
         return NONE_COMPLETE
     lines = [[row.label, *_difference(results, row, reference)] for row, _, _ in compared]
@@ -248,7 +243,7 @@ def against_reference(results: Results) -> str:
 
 def _difference(results: Results, first: Row, second: Row) -> list[str]:
     """The first minus the second: here and in the paper, and the datasets on which the first is ahead and behind."""
-    mean = mean_contrast([contrast(results, first, second, column) for column in ranked_columns(results)])
+    mean = mean_contrast([contrast(results, first, second, column) for column in results.ranked_columns()])
     return [
         f"{mean.ours:+.2f} ± {mean.half_width:.2f}",
         MISSING if math.isnan(mean.paper) else f"{mean.paper:+.2f}",
@@ -264,7 +259,7 @@ DECREASE = "Change from the whole dataset to the reduced one, in percent of the 
 def large_datasets(evidence: Evidence, files: Mapping[str, bytes]) -> str:
     """Table 4 in words, figures and differences."""
     results = evidence.results("table4", AS_PAPER)
-    columns = occupied_columns(results)
+    columns = results.occupied_columns()
     if not columns:
         return NOT_YET
     return "\n\n".join(
@@ -284,7 +279,7 @@ def large_datasets(evidence: Evidence, files: Mapping[str, bytes]) -> str:
 
 def _summary(results: Results, column: Column) -> str:
     """Which model is the best here and in the paper, and what the paired test says about BankGCN and the MLP."""
-    rows = [row for row in results.table.rows if results.at(row, column).spread.count]
+    rows = [row for row in results.design.rows if results.at(row, column).spread.count]
     best = max(rows, key=lambda row: results.at(row, column).spread.mean)
     words = f"{column.label}: {best.label} has the highest mean of {counted(len(rows), 'model')}"
     figures = {row.label: figure.mean for row in rows if (figure := results.at(row, column).published)}
@@ -298,8 +293,8 @@ def _summary(results: Results, column: Column) -> str:
             f" By the paired test over {column.runs} seeds, {results.reference.label} is ahead of {_named(worse)} and "
             f"behind {_named(better)}."
         )
-    if BLIND in [row.name for row in rows]:
-        better, worse = rows_apart(results, BLIND, column)
+    if NO_EDGES in [row.name for row in rows]:
+        better, worse = rows_apart(results, NO_EDGES, column)
         words += f" The MLP without edges is ahead of {_named(worse)} and behind {_named(better)}."
     return words
 
@@ -309,7 +304,7 @@ def _same_figures(results: Results, columns: Sequence[Column]) -> list[str]:
     sentences = []
     for first in columns:
         same = [column for column in columns if _published(results, column) == _published(results, first)]
-        gaps = [[gap(results.at(row, column)) for column in same] for row in results.table.rows]
+        gaps = [[gap(results.at(row, column)) for column in same] for row in results.design.rows]
         rows = [row for row in gaps if not any(map(math.isnan, row))]
         if len(same) > 1 and same[0] is first and rows:
             means = [fmean(map(abs, distances)) for distances in zip(*rows, strict=True)]
@@ -322,13 +317,13 @@ def _same_figures(results: Results, columns: Sequence[Column]) -> list[str]:
 
 
 def _published(results: Results, column: Column) -> list[object]:
-    return [results.at(row, column).published for row in results.table.rows]
+    return [results.at(row, column).published for row in results.design.rows]
 
 
 def _cut_off(results: Results, column: Column) -> str:
     """How many runs a limit below the paper's has ended."""
     limit, papers = _most_epochs(column), _most_epochs(_papers(results, column))
-    ended = [record.epochs for row in results.table.rows for record in results.at(row, column).records if record]
+    ended = [record.epochs for row in results.design.rows for record in results.at(row, column).records if record]
     reached = sum(epochs >= limit for epochs in ended)
     if not reached or limit >= papers:
         return ""
@@ -355,7 +350,7 @@ def _differences(results: Results, columns: Sequence[Column]) -> list[str]:
             return ours, math.nan
         return ours, first.published.mean - second.published.mean
 
-    rows = [row for row in results.table.rows if row.name != reference.name]
+    rows = [row for row in results.design.rows if row.name != reference.name]
     start = f"Differences are the row minus {reference.label}, in points; ours, then the paper's:"
     return _pairs(start, rows, columns, pair)
 
@@ -363,7 +358,7 @@ def _differences(results: Results, columns: Sequence[Column]) -> list[str]:
 def _decreases(results: Results, columns: Sequence[Column]) -> list[str]:
     """How much of the score is lost with few training graphs, here and in the paper."""
     reduced = [column for column in columns if column.relative_to is not None]
-    return _pairs(DECREASE, results.table.rows, reduced, lambda row, column: results.decrease(row, column) or _UNKNOWN)
+    return _pairs(DECREASE, results.design.rows, reduced, lambda row, column: results.decrease(row, column) or _UNKNOWN)
 
 
 _UNKNOWN = (math.nan, math.nan)
@@ -389,7 +384,7 @@ def _both(values: tuple[float, float]) -> str:
 
 def _lengths(results: Results, columns: Sequence[Column]) -> str:
     """How many models and runs the columns have, and after how many epochs the runs ended."""
-    table = results.table
+    table = results.design
     models = [f"{len(planned_rows(table, column))} of {len(table.rows)}" for column in columns]
     runs = [f"{column.runs} (paper: {_papers(results, column).runs})" for column in columns]
     most = [f"{_most_epochs(column)} (paper: {_most_epochs(_papers(results, column))})" for column in columns]
@@ -403,7 +398,7 @@ def _lengths(results: Results, columns: Sequence[Column]) -> str:
 
 def _papers(results: Results, column: Column) -> Column:
     """The column as the paper has it."""
-    return next(each for each in TABLES[results.table.name].columns if each.name == column.name)
+    return next(each for each in TABLES[results.design.name].columns if each.name == column.name)
 
 
 def _most_epochs(column: Column) -> int:

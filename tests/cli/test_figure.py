@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bankgcn.experiments.design import Grid
 from bankgcn.experiments.packed import pack
-from bankgcn.experiments.paper.layout import Grid
-from bankgcn.experiments.paper.settings import AS_PAPER
-from bankgcn.experiments.paper.tables import TABLE_1
+from bankgcn.experiments.paper.tables import AS_PAPER, TABLE_1
 from fake_records import fake_records
 
 Command = Callable[..., tuple[int, str, str]]

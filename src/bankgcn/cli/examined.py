@@ -10,7 +10,7 @@ import numpy as np
 from bankgcn.choices import pick
 from bankgcn.cli.messages import say
 from bankgcn.cli.model_input import ModelInput, read_input
-from bankgcn.report.page.browser import Examined
+from bankgcn.report.page.graphs import Examined
 from bankgcn.report.page.run_page import RunEvidence
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble

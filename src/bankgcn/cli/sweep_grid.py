@@ -15,8 +15,8 @@ from rich.text import Text
 
 from bankgcn.cli.messages import terminal_text
 from bankgcn.experiments import RunSpec
+from bankgcn.experiments.design import Design, Figure
 from bankgcn.experiments.engines.base import Event
-from bankgcn.experiments.paper.layout import Figure, Table
 
 ENDED = ("kept", "finished", "diverged")
 SECONDS_BETWEEN_LINES = 60.0
@@ -27,7 +27,7 @@ Kind = tuple[str, ...]
 """What similar runs have in common: dataset, subset and convolution; dataset and subset; or nothing."""
 
 
-def places(experiment: Table | Figure) -> dict[str, Place]:
+def places(experiment: Design | Figure) -> dict[str, Place]:
     """Row and column of each run, by its key."""
     if isinstance(experiment, Figure):
         return {
@@ -91,7 +91,7 @@ class SweepGrid:
         console: Where to print.
     """
 
-    def __init__(self, experiment: Table | Figure, configs: Collection[RunSpec], console: Console):
+    def __init__(self, experiment: Design | Figure, configs: Collection[RunSpec], console: Console):
         self._console = console
         self._name = experiment.name
         self._places = places(experiment)

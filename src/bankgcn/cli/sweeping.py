@@ -13,9 +13,9 @@ from bankgcn.cli.errors import FAILED, INTERRUPTED
 from bankgcn.cli.messages import say
 from bankgcn.cli.sweep_grid import SweepGrid
 from bankgcn.experiments import RunRecord
+from bankgcn.experiments.design import Design, Figure
 from bankgcn.experiments.engines.base import Engine
-from bankgcn.experiments.paper.layout import Figure, Table
-from bankgcn.experiments.paper.search import expected_configs, run_experiment
+from bankgcn.experiments.search import expected_configs, run_experiment
 from bankgcn.experiments.store import Store
 from bankgcn.experiments.sweep import SweepResult
 
@@ -27,7 +27,7 @@ Address = Annotated[str | None, typer.Option(help="Address of the Ray cluster, f
 
 
 def run_missing(
-    experiment: Table | Figure, store: Path, engine: Engine, known: Mapping[str, RunRecord] | None = None
+    experiment: Design | Figure, store: Path, engine: Engine, known: Mapping[str, RunRecord] | None = None
 ) -> SweepResult:
     """Run what is missing in the store, with a grid of the progress; an interrupt ends the command.
 

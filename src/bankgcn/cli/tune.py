@@ -21,7 +21,7 @@ from bankgcn.experiments.tuning.space import names_of, parameters_for
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.folder_lock import lock_folder
-from bankgcn.report.canvas import IMAGES
+from bankgcn.report.plots import IMAGES
 from bankgcn.report.trial_plot import draw_trials
 from bankgcn.settings import Plain
 from bankgcn.training.setting_names import PLACES

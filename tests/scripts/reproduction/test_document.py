@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper.layout import Grid
+from bankgcn.experiments.design import Grid
 from bankgcn.experiments.paper.tables import TABLE_1, TABLE_3, TABLE_4, figure3
 from bankgcn.experiments.verify import FIGURES, StoredCheck, Verdict, Verification, draw_sample
 from fake_records import fake_record, fake_records

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper.layout import Table
+from bankgcn.experiments.design import Design
 from bankgcn.experiments.paper.tables import TABLE_1
 from bankgcn.report.results import Results, collect
 from fake_records import fake_record
-from reproduction.evidence import complete_only, row_named
 from reproduction.findings import (
     Contrast,
     columns_chosen_by_test,
@@ -22,15 +21,15 @@ from reproduction.findings import (
     marks,
     mean_contrast,
     nearness,
+    position,
     rows_apart,
-    standing,
     validation_score,
 )
 
 PART = TABLE_1.restricted(datasets=["ENZYMES"], runs=4, search_runs=2)
 
 
-def scored(scores: dict[str, float], table: Table = PART) -> tuple[Results, dict[str, RunRecord]]:
+def scored(scores: dict[str, float], table: Design = PART) -> tuple[Results, dict[str, RunRecord]]:
     """Every model has its score, by its convolution, on every split."""
     records = {
         config.key: fake_record(config, test_score=scores.get(config.model.conv, 0.6)) for config in table.configs()
@@ -87,7 +86,7 @@ def test_a_figure_is_within_one_standard_deviation_of_the_paper_or_above_or_belo
     column = PART.columns[0]
     for score, word in ((0.68, "within"), (0.74, "above"), (0.62, "below")):  # the paper: 68.00 ± 5.23
         results, _ = scored({"bank": score})
-        assert standing(results.at(row_named(results, "bank-K2-s8"), column)) == word
+        assert position(results.at(results.row("bank-K2-s8"), column)) == word
 
 
 def test_the_gain_by_test_is_the_distance_of_the_two_choices_over_the_seeds_that_choose() -> None:
@@ -118,18 +117,18 @@ def test_the_validation_score_needs_the_search_and_nothing_else() -> None:
 
 def test_a_cell_with_a_missing_run_shows_nothing() -> None:
     results, records = scored({})
-    gcn, column = row_named(results, "gcn"), PART.columns[0]
+    gcn, column = results.row("gcn"), PART.columns[0]
     chosen = results.at(gcn, column).chosen
     assert chosen is not None
     del records[chosen.with_(seed=3).key]
-    kept = complete_only(collect(PART, records))
+    kept = collect(PART, records).complete_only()
     assert kept.at(gcn, column).spread.count == 0
-    assert kept.at(row_named(results, "gin"), column).spread.count == 4
+    assert kept.at(results.row("gin"), column).spread.count == 4
     assert nearness(kept, column) is None
 
 
 def test_the_first_seeds_are_compared_with_all() -> None:
-    column, row = PART.columns[0], row_named(scored({})[0], "gcn")
+    column, row = PART.columns[0], scored({})[0].row("gcn")
     records = {config.key: fake_record(config, test_score=0.8 if config.seed < 2 else 0.6) for config in PART.configs()}
     assert gain_of_first_seeds(collect(PART, records), row, column) == pytest.approx(10)
     without = {key: replace(record, test_score=None) for key, record in records.items()}

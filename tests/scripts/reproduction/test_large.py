@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper.layout import Grid
+from bankgcn.experiments.design import Grid
 from bankgcn.experiments.paper.tables import TABLE_4
 from fake_records import fake_record
 from reproduction.evidence import PROTOCOLS, Evidence

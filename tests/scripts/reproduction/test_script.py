@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments.packed import pack
-from bankgcn.experiments.paper.settings import AS_PAPER
-from bankgcn.experiments.paper.tables import TABLE_1
+from bankgcn.experiments.paper.tables import AS_PAPER, TABLE_1
 from fake_records import fake_records
 from reproduction_page import main
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bankgcn.experiments.paper.tables import TABLE_1
-from reproduction.markdown import counted, listed, on_datasets, table_lines
+from bankgcn.report.sheet import counted
+from reproduction.markdown import listed, on_datasets, table_lines
 
 
 def test_words_are_listed_with_commas_and_one_and() -> None:

@@ -1,25 +1,27 @@
-"""The layout of a table or figure: rows, columns, and in every cell a grid of candidates, each with several seeds."""
+"""A design: rows, columns, and in every cell a grid of candidates, each with several seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
-from bankgcn.experiments.paper.published import Published
-from bankgcn.experiments.significance import TEST_TO_TRAIN
+from bankgcn.experiments.statistics import TEST_TO_TRAIN
+from bankgcn.nn.convs import CONVS
 from bankgcn.training import ModelConfig
 from bankgcn.training.spec import RunSpec
 
-STAND_INS = {"FRANKENSTEIN": "FRANKENSTEIN-rebuilt"}
-"""Replacements for datasets of the paper that cannot be downloaded. Tables label them, without the paper's figure."""
 
-DRAWN = tuple(name for name, entry in CATALOG.items() if entry.split == "stratified")
-"""The datasets with random splits: Tables 1 to 3 accept them as columns, even where the paper does not have them."""
+class Published(NamedTuple):
+    """A published figure: mean and standard deviation over its runs."""
+
+    mean: float
+    std: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +43,7 @@ class Grid:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of a table: a network.
+    """A row of a design: a network.
 
     Args:
         name: Identifier on the command line, for example ``bank-K2-s8``.
@@ -67,7 +69,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of a table: a dataset and its protocol.
+    """A column of a design: a dataset and its protocol.
 
     Args:
         name: Identifier on the command line, for example ``CIFAR-10-1000``.
@@ -77,7 +79,7 @@ class Column:
         widths: Width of the hidden layers by row; rows that are not listed have 64.
         train_per_class: Number of training graphs of each class; all if not given.
         drawn_splits: Whether each seed draws a split of its own.
-        test_to_train: Number of test graphs for each training graph.
+        test_to_train: Number of test graphs for each training graph; ``None`` leaves it to the records.
         settings: What all runs of the column have in common, if it is not the paper's protocol for the dataset.
         relative_to: Name of the column with the whole dataset, if this one uses a part of it.
         notes: Notes for the reader about the column.
@@ -90,7 +92,7 @@ class Column:
     widths: Mapping[str, int] = field(default_factory=dict)
     train_per_class: int | None = None
     drawn_splits: bool = True
-    test_to_train: float = TEST_TO_TRAIN
+    test_to_train: float | None = TEST_TO_TRAIN
     settings: RunSpec | None = None
     relative_to: str | None = None
     notes: tuple[str, ...] = ()
@@ -108,19 +110,17 @@ class Column:
         """Name of the metric of the scores."""
         return self.base.train.metric
 
-    @property
-    def overlap(self) -> float:
-        """Number of test graphs for each training graph; 0 if all seeds have the same test graphs."""
-        return self.test_to_train if self.drawn_splits else 0.0
-
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class Design:
     """Runs in rows and columns. Every cell has a grid of candidates, each with several seeds; one candidate is chosen.
+
+    A comparison of a user's models is a design, and so is each of the paper's tables.
 
     Args:
         name: Identifier on the command line, for example ``table1``.
-        title: Title of the table.
+        title: What the runs are about.
+        label: Name in the paper, for example ``Table 1``; empty if it has none.
         rows: The networks.
         columns: The datasets.
         reference: Name of the row that the others are compared with.
@@ -131,6 +131,7 @@ class Table:
         max_epochs: Maximum number of epochs; the paper's if not given.
         figures: The paper's figures, by row and column.
         parameters: The paper's number of parameters of a hidden layer, by row.
+        extra_columns: Further columns that a user can ask for.
     """
 
     name: str
@@ -144,6 +145,13 @@ class Table:
     max_epochs: int | None = None
     figures: Mapping[str, Mapping[str, Published]] = field(default_factory=dict)
     parameters: Mapping[str, int] = field(default_factory=dict)
+    extra_columns: tuple[Column, ...] = ()
+    label: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title, with the name in the paper."""
+        return f"{self.label}: {self.title}" if self.label else self.title
 
     def seeds(self, column: Column) -> range:
         """The seeds of each candidate in a column."""
@@ -174,7 +182,7 @@ class Table:
         return [config.with_(seed=seed) for seed in self.seeds(column) for config in candidates]
 
     def configs(self) -> list[RunSpec]:
-        """All runs of the table without repetition, ordered by dataset, so that each is read once, and by seed."""
+        """All runs of the design without repetition, ordered by dataset, so that each is read once, and by seed."""
         return unique(
             config.with_(seed=seed)
             for column in self.columns
@@ -196,11 +204,11 @@ class Table:
         runs: int | None = None,
         search_runs: int | None = None,
         max_epochs: int | None = None,
-    ) -> Table:
-        """The table with fewer rows or columns, or with another protocol.
+    ) -> Design:
+        """The design with fewer rows or columns, or with another protocol.
 
         Args:
-            datasets: Names of the columns to keep; Tables 1 to 3 also accept other datasets with random splits.
+            datasets: Names of the columns to keep, or of extra columns.
             models: Rows to keep, by name or by convolution.
             grid: Another grid.
             runs: Another number of seeds of each candidate.
@@ -235,9 +243,7 @@ class Table:
         return tuple(row for row in self.rows if row.name in names or row.conv in names)
 
     def _columns_named(self, names: Sequence[str]) -> tuple[Column, ...]:
-        available = {column.name: column for column in self.columns}
-        if all(column.drawn_splits for column in self.columns):
-            available = {name: tu_column(name) for name in DRAWN} | available
+        available = {column.name: column for column in (*self.extra_columns, *self.columns)}
         spelled = {name.lower(): name for name in available}
         return tuple(
             pick(available, spelled.get(name.lower(), name), f"dataset of {self.name}") for name in dict.fromkeys(names)
@@ -295,17 +301,60 @@ def unique(configs: Iterable[RunSpec]) -> list[RunSpec]:
     return list({config.key: config for config in configs}.values())
 
 
-def stand_ins(names: Iterable[str], is_available: Callable[[str], bool]) -> list[str]:
-    """The names of datasets, where an available stand-in replaces each dataset that is not available."""
-
-    def replaced(name: str) -> str:
-        stand_in = STAND_INS.get(name)
-        return stand_in if stand_in and not is_available(name) and is_available(stand_in) else name
-
-    return [replaced(name) for name in names]
+COMPARISON = "comparison"
+COMPARISON_NOTES = {"mlp": "The MLP ignores the edges: it shows how much they add."}
+"""Notes for the reader on some models."""
 
 
-def tu_column(dataset: str) -> Column:
-    """The column of a dataset with random splits."""
-    stand_in = " (stand-in)" if dataset in STAND_INS.values() else ""
-    return Column(name=dataset, label=f"{dataset}{stand_in}", dataset=dataset)
+def comparison_design(
+    specs: Mapping[str, RunSpec], *, runs: int, search_runs: int | None = None, grid: Grid | None = None
+) -> Design:
+    """The comparison of these models. The first one is the reference.
+
+    Args:
+        specs: The run of each model, by the name of the model. They differ in the convolution and its options alone.
+        runs: Number of seeds of each candidate.
+        search_runs: Number of seeds that choose among the candidates; all of them by default.
+        grid: The values from which hyper-parameters are chosen; the place of the normalisation is that of the runs.
+
+    Raises:
+        ValueError: There are no models.
+    """
+    if not specs:
+        raise ValueError("there are no models to compare")
+    first = next(iter(specs.values()))
+    label = first.dataset if first.dataset in CATALOG else Path(first.dataset).name
+    grid = grid or Grid()
+    return Design(
+        name=COMPARISON,
+        title=f"Models on {label}",
+        rows=tuple(_row(name, spec) for name, spec in specs.items()),
+        columns=(
+            Column(
+                name=label,
+                label=label,
+                dataset=first.dataset,
+                runs=runs,
+                settings=first,
+                drawn_splits=draws_splits(first),
+                test_to_train=None,
+            ),
+        ),
+        reference=next(iter(specs)),
+        grid=Grid(weight_decays=grid.weight_decays, gammas=grid.gammas, normalize=(first.model.normalize,)),
+        search_runs=search_runs,
+    )
+
+
+def draws_splits(spec: RunSpec) -> bool:
+    """Whether each seed has test graphs of its own."""
+    options = spec.split
+    entry = CATALOG.get(spec.dataset)
+    official = entry is not None and entry.split == "official" and options.rule is None and options.ratios is None
+    return not official and options.split_column is None and options.test is None and options.split_seed is None
+
+
+def _row(name: str, spec: RunSpec) -> Row:
+    notes = (COMPARISON_NOTES[name],) if name in COMPARISON_NOTES else ()
+    model = spec.model
+    return Row(name=name, label=CONVS[model.conv].label, conv=model.conv, options=dict(model.conv_options), notes=notes)

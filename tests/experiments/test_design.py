@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from bankgcn.experiments import RunSpec
-from bankgcn.experiments.comparison import comparison_table, draws_splits
-from bankgcn.experiments.paper.layout import Grid
+from bankgcn.experiments.design import Grid, comparison_design, draws_splits
 from bankgcn.experiments.paper.tables import TABLE_1
 from bankgcn.training.splitting import SplitOptions
 
@@ -21,7 +20,7 @@ def specs(*models: str, base: RunSpec = OWN) -> dict[str, RunSpec]:
 
 def test_all_runs_share_the_settings_and_differ_in_model_grid_and_seed() -> None:
     grid = Grid(weight_decays=(0.0, 1e-4), gammas=(0.0, 1.0))
-    table = comparison_table(specs("bank", "gcn"), runs=3, grid=grid)
+    table = comparison_design(specs("bank", "gcn"), runs=3, grid=grid)
     configs = table.configs()
     assert len(configs) == 3 * (2 * 2 + 2)
     for config in configs:
@@ -33,14 +32,14 @@ def test_all_runs_share_the_settings_and_differ_in_model_grid_and_seed() -> None
 
 
 def test_a_comparison_on_a_dataset_of_the_paper_has_the_papers_runs() -> None:
-    table = comparison_table(specs("bank", "gin", base=RunSpec(dataset="NCI1")), runs=2)
+    table = comparison_design(specs("bank", "gin", base=RunSpec(dataset="NCI1")), runs=2)
     papers = TABLE_1.restricted(datasets=["NCI1"], models=["bank-K2-s8", "gin"], runs=2)
     assert {config.key for config in table.configs()} == {config.key for config in papers.configs()}
 
 
 def test_a_bank_with_one_filter_has_no_gammas_to_choose_from() -> None:
     lone = {"bank": OWN.with_(num_subspaces=1)}
-    assert len(comparison_table(lone, runs=1).configs()) == 3
+    assert len(comparison_design(lone, runs=1).configs()) == 3
 
 
 @pytest.mark.parametrize(
@@ -65,4 +64,4 @@ def test_splits_that_each_seed_draws_are_told_from_those_that_are_fixed(
 
 def test_no_models_are_refused() -> None:
     with pytest.raises(ValueError, match="no models to compare"):
-        comparison_table({}, runs=1)
+        comparison_design({}, runs=1)

@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 from bankgcn.cli.paper_options import TableSelection
-from bankgcn.experiments.paper.layout import Table
+from bankgcn.experiments.design import Design
 from bankgcn.experiments.paper.tables import TABLES
 from reproduction.evidence import Evidence, planned_rows, settings_of
 from reproduction.runs import commands, reproduce_options
@@ -16,13 +16,13 @@ from reproduction.runs import commands, reproduce_options
 SEARCH_RUNS = 2
 
 
-def tables_of_the_commands() -> dict[str, list[Table]]:
+def tables_of_the_commands() -> dict[str, list[Design]]:
     found = defaultdict(list)
     for name, words in reproduce_options(SEARCH_RUNS):
         options = {key.replace("-", "_"): value for key, value in re.findall(r"--(\S+) (\S+)", words)}
         numbers = {key: int(options.pop(key)) for key in ("runs", "search_runs", "epochs") if key in options}
         table = TableSelection(**options, **numbers).build(name)
-        assert isinstance(table, Table)
+        assert isinstance(table, Design)
         found[name].append(table)
     return found
 

@@ -14,8 +14,7 @@ from torch import Tensor
 from bankgcn.data.graphs import GraphSet
 from bankgcn.explain.explanation import METHODS, Explanation, evidence, explain
 from bankgcn.nn.bank_conv import BankConv
-from bankgcn.report.page.drawing import draw_graph
-from bankgcn.report.page.node_words import node_signal
+from bankgcn.report.page.drawing import draw_graph, node_signal
 from bankgcn.report.page.page import Graphs
 from bankgcn.spectral.fourier import Spectrum
 from bankgcn.tasks import Task
