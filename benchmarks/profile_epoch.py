@@ -22,7 +22,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from bankgcn.bench import case_named
-from bankgcn.bench.ours import OurTraining
+from bankgcn.bench.peers import OurTraining
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import use_kernels
 from bankgcn.kernels.network.collate import block_end

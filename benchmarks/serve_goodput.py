@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+
 from serve_load import OURS, free_port, service
 
 PATIENCE = 60.0  # seconds until a client gives up; the service gives up after 30

@@ -29,7 +29,6 @@ from pathlib import Path
 import numpy as np
 import orjson
 import psutil
-from serve_client import Check, Outcome, Question, ask_until_end, load, same_bytes, same_numbers
 
 from bankgcn.data.options import Expected
 from bankgcn.data.sources import find_source
@@ -37,6 +36,7 @@ from bankgcn.predictor import load_model
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.training.ensemble import Ensemble
+from serve_client import Check, Outcome, Question, ask_until_end, load, same_bytes, same_numbers
 
 OURS, PLAIN, THREADS = "bankgcn serve", "FastAPI and PyG", "the same, threads"
 _PLAIN_COMMAND = [sys.executable, str(Path(__file__).with_name("plain_service.py"))]

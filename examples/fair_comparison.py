@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bankgcn.experiments.significance import Spread, compare
+from bankgcn.experiments.statistics import Spread, compare
 
 TUNING_SEEDS = 3
 CERTAIN = 0.05  # p-value below which a difference is called clear

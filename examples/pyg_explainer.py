@@ -16,7 +16,7 @@ from torch_geometric.explain import Explainer, GNNExplainer
 from bankgcn import BankGCNClassifier
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.explain import evidence, explain
-from bankgcn.report.page.node_words import node_words
+from bankgcn.report.page.drawing import node_words
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from guard_descriptions import DESCRIPTIONS, FAILURES, SMALL, Description
 from guard_sources import write_sources
 from guard_speed import compare_speed, environment

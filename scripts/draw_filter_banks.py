@@ -20,7 +20,7 @@ from bankgcn import BankConv, GraphShift, mutual_coherence
 from bankgcn.data.builtin.generated import smooth_or_alternating
 from bankgcn.data.splits import stratified_split
 from bankgcn.nn import GraphNetwork
-from bankgcn.report.canvas import COLORS, render
+from bankgcn.report.plots import COLORS, render
 from bankgcn.spectral import Spectrum
 from bankgcn.training import TrainConfig, evaluate, fit
 

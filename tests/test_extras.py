@@ -22,12 +22,12 @@ from bankgcn.data.readers.images import from_images
 from bankgcn.data.readers.molecules import from_smiles
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.extras import OPTIONAL, require
-from bankgcn.report.figures import draw
+from bankgcn.report.plots import draw
 from bankgcn.training.tensorboard import TensorBoardLog
 
 USES: list[tuple[str, Callable[[], object], str]] = [
     ("torch_geometric", lambda: to_pyg(smooth_or_alternating(3)), "converting to PyG's graphs needs PyTorch Geometric"),
-    ("torch_geometric", lambda: PlainTraining("PyG GCN", smooth_or_alternating(3), 2), "the comparison with PyG needs"),
+    ("torch_geometric", lambda: PlainTraining("gcn", smooth_or_alternating(3), 2), "the comparison with PyG needs"),
     ("torch_geometric", lambda: batching_seconds(smooth_or_alternating(3), 2), "the comparison with PyG needs"),
     ("networkx", lambda: to_networkx(smooth_or_alternating(3)), "needs NetworkX: pip install networkx"),
     ("rdkit", lambda: from_smiles(["C"]), "reading molecules needs RDKit: pip install 'bankgcn[molecules]'"),

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.document import VERIFIED
+from bankgcn.cli.output import VERIFIED
 from bankgcn.experiments.packed import read_packed
 from bankgcn.experiments.verify import read_verification
-from bankgcn.report.document import FOLDER, Document, write_document
+from reproduction.markdown import FOLDER
+from reproduction.page import Document, write_document
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results"
@@ -25,7 +26,9 @@ def document() -> Document:
 
 
 def test_every_table_and_sentence_of_the_page_comes_out_of_the_records(document: Document) -> None:
-    assert document.text.encode() == PAGE.read_bytes(), "run 'bankgcn document results --out docs/reproduction.md'"
+    assert document.text.encode() == PAGE.read_bytes(), (
+        "run 'python scripts/reproduction_page.py results --out docs/reproduction.md'"
+    )
 
 
 def test_every_picture_comes_out_of_the_records(document: Document) -> None:

@@ -12,8 +12,9 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import bankgcn.bench
-from bankgcn.bench import CASES, FULL, PEERS, QUICK
+from bankgcn.bench import CASES, FULL, QUICK
 from bankgcn.bench.cases import Case
+from bankgcn.bench.peers import peer_name
 from bankgcn.cli import app
 from bankgcn.nn import CONVS
 
@@ -36,22 +37,21 @@ def bench(*arguments: str) -> Result:
 
 def test_the_command_writes_its_figures(tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
-    result = bench("--cases", "enzymes", "--repetitions", "1", "--max-edges", "0", "--json", str(file))
+    result = bench("--cases", "enzymes", "--repetitions", "1", "--json", str(file))
     assert result.exit_code == 0, result.output
     assert "ENZYMES: one training epoch" in result.output
     assert "note: generated" in result.output
     assert max(map(len, result.stdout.splitlines()[:-1])) <= 80  # the last line names the file
     values = json.loads(file.read_text())
     (case,) = values["cases"]
-    assert set(case["peers"]) == set(PEERS)
+    assert set(case["peers"]) == {peer_name(model) for model in CONVS}
     assert set(case["models"]) == set(CONVS)
     for row in case["models"].values():
         assert set(row) == {"ours_s", "pyg_s", "ratio", "gemm_s", "gemm_ratio"}
         assert row["ratio"] == row["pyg_s"] / row["ours_s"]
         assert row["gemm_ratio"] == row["ours_s"] / row["gemm_s"]
     assert case["models"]["bank"]["ours_s"] == case["ours_s"]
-    assert {"load_s", "batching_s", "notes", "peak_bytes", "seconds", "gemm_s", "ratios"} <= set(case)
-    assert "threads" not in case
+    assert {"load_s", "batching_s", "notes", "seconds", "gemm_s", "ratios"} <= set(case)
     assert values["machine"]["threads"] == 1
     assert values["protocol"]["quick"] is False
 
@@ -65,7 +65,6 @@ def test_a_quick_look_says_so_and_takes_few_steps() -> None:
     assert [case["name"] for case in values["cases"]] == ["NCI1", "ENZYMES"]
     assert [case["steps"] for case in values["cases"]] == [6, 2]  # ENZYMES has 30 graphs, in two batches
     assert all(set(case["models"]) == {"bank", "mlp"} for case in values["cases"])
-    assert values["growth"] == {}
     assert values["protocol"]["quick"] is True
 
 
@@ -79,24 +78,13 @@ def test_what_is_typed_changes_a_quick_look() -> None:
     assert all(len(times) == 1 for times in case["seconds"].values())
 
 
-def test_several_threads_are_compared_with_one() -> None:
-    result = bench("--quick", "--cases", "ENZYMES", "--models", "bank", "--threads", "2", "--json", "-")
-    (case,) = json.loads(result.stdout)["cases"]
-    assert case["threads"]["threads"] == 2
-    assert set(case["threads"]["models"]) == {"bank"}
-    assert case["threads"]["models"]["bank"]["same_result"] is True
-    (line,) = (line for line in result.stderr.splitlines() if line.startswith("bank: "))
-    assert "on 1 thread" in line
-    assert line.endswith("same result: true")
-
-
 def test_figures_on_standard_output_have_it_to_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     def measured(console: Console, progress: object, name: str, *_: object) -> dict[str, str]:
         console.print(f"{name}: one training epoch")
         return {"name": name}
 
     monkeypatch.setattr(sys.modules["bankgcn.cli.bench"], "_bench_case", measured)
-    result = bench("--cases", "enzymes", "--max-edges", "0", "--json", "-")
+    result = bench("--cases", "enzymes", "--json", "-")
     assert json.loads(result.stdout)["cases"] == [{"name": "ENZYMES"}]
     assert "ENZYMES: one training epoch" in result.stderr
 
@@ -110,13 +98,6 @@ def test_an_interrupt_ends_the_command_without_a_file(tmp_path: Path, monkeypatc
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "interrupted"
     assert not (tmp_path / "bench.json").exists()
-
-
-def test_growth_with_edges_needs_two_sizes_of_graphs() -> None:
-    result = bench("--quick", "--cases", "enzymes", "--models", "mlp", "--max-edges", "100000")
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    assert "--max-edges 100000: expected 0, which skips growth, or at least 300000" in result.stderr
 
 
 def test_an_unknown_case_is_named() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from bankgcn.bench.cases import random_graphs
-from bankgcn.bench.products import LAYER_PRODUCTS, MatrixProducts, products_name
+from bankgcn.bench.products import LayerProducts, MatrixProducts, layer_products, products_name
 from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig
 
@@ -25,8 +25,12 @@ BY_HAND = {  # multiplications per node in four layers
 }
 
 
-def test_every_model_has_its_products() -> None:
-    assert set(LAYER_PRODUCTS) == set(CONVS)
+def test_the_products_of_a_layer_are_found_in_its_weights() -> None:
+    expected = {model: LayerProducts(1) for model in ("bank", "gcn", "gat", "mlp")}
+    expected["sage"] = LayerProducts(2)  # the node itself, and the mean of its neighbours
+    expected["gin"] = LayerProducts(1, 1)  # an MLP of two layers
+    expected["cheb"] = LayerProducts(3)  # one for each Chebyshev polynomial
+    assert {model: layer_products(model) for model in CONVS} == expected
 
 
 @pytest.mark.parametrize("model", CONVS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bankgcn.cli.paper_options import TableSelection
-from bankgcn.experiments.paper.layout import Grid, Table
+from bankgcn.experiments.design import Design, Grid
 
 
 def test_datasets_that_are_not_available_are_left_out() -> None:
@@ -39,7 +39,7 @@ def test_other_datasets_are_added_only_to_tables_that_accept_them() -> None:
 
 def test_a_setting_gives_the_places_of_the_normalisation() -> None:
     table = TableSelection(setting="best", weight_decays="0").build("table1")
-    assert isinstance(table, Table)
+    assert isinstance(table, Design)
     assert table.grid == Grid(weight_decays=(0.0,), normalize=("before", "after"))
     assert TableSelection(setting="as-paper").build("table1") == TableSelection(normalize="before").build("table1")
 

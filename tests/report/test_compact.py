@@ -12,19 +12,18 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper.layout import Column, Grid, Table
+from bankgcn.experiments.design import Column, Design, Grid
 from bankgcn.experiments.paper.tables import TABLE_1, TABLE_4
-from bankgcn.report.compact import AHEAD, BEHIND, compact, verdict
 from bankgcn.report.results import collect
 from bankgcn.report.sheet import WRITERS
-from bankgcn.report.tables import render_table
+from bankgcn.report.tables import AHEAD, BEHIND, compact, render_table
 from fake_records import fake_record, fake_records
 
 SCORES = {"mlp": 0.80, "gcn": 0.50, "gin": 0.70, "bank": 0.70}
 PART = TABLE_1.restricted(datasets=["ENZYMES", "PROTEINS"], models=["mlp", "gcn", "gin", "bank-K2-s8"], runs=6)
 
 
-def with_scores(table: Table) -> dict[str, RunRecord]:
+def with_scores(table: Design) -> dict[str, RunRecord]:
     """Records in which GCN is worse than BankGCN on all splits, the MLP better, and GIN now better, now worse."""
     offsets = {"gin": (0.03, -0.03), "gcn": (0.0, 0.01), "mlp": (0.0, 0.01), "bank": (0.0, 0.0)}
     return {
@@ -50,10 +49,10 @@ class ErrorColumn(Column):
 def test_of_two_errors_the_smaller_is_better() -> None:
     mlp, gcn = PART.rows[:2]
     results = collect(PART, with_scores(PART))
-    assert [verdict(results, row, PART.columns[0]) for row in (mlp, gcn)] == [1, -1]
+    assert [results.verdict(row, PART.columns[0]) for row in (mlp, gcn)] == [1, -1]
     errors = replace(PART, columns=(ErrorColumn(name="e", label="e", dataset="ENZYMES", runs=6),))
     results = collect(errors, with_scores(errors))
-    assert [verdict(results, row, errors.columns[0]) for row in (mlp, gcn)] == [-1, 1]
+    assert [results.verdict(row, errors.columns[0]) for row in (mlp, gcn)] == [-1, 1]
 
 
 def test_the_papers_figures_stand_below_ours_and_the_best_of_ours_is_bold() -> None:

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from bankgcn.experiments import RunRecord, RunSpec
-from bankgcn.experiments.comparison import comparison_table
-from bankgcn.experiments.paper.layout import Grid, Table
-from bankgcn.experiments.significance import compare, corrected_interval, holm
+from bankgcn.experiments.design import Design, Grid, comparison_design
+from bankgcn.experiments.statistics import compare, corrected_interval, holm
 from bankgcn.report.comparison import render_comparison
 from bankgcn.report.sheet import WRITERS
 from fake_records import fake_record
@@ -22,10 +21,10 @@ from fake_records import fake_record
 BASE = RunSpec(dataset="own.csv")
 GRID = Grid(weight_decays=(0.0, 1e-4), gammas=(0.0,))
 SPECS = {model: BASE.with_(conv=model) for model in ("bank", "gcn", "mlp")}
-TABLE = comparison_table(SPECS, runs=6, grid=GRID)
+TABLE = comparison_design(SPECS, runs=6, grid=GRID)
 
 
-def records_of(table: Table, **changes: Any) -> dict[str, RunRecord]:
+def records_of(table: Design, **changes: Any) -> dict[str, RunRecord]:
     values: dict[str, Any] = {
         "split_sizes": (60, 20, 20),
         "task": {"kind": "classes"},
@@ -35,7 +34,7 @@ def records_of(table: Table, **changes: Any) -> dict[str, RunRecord]:
     return {config.key: fake_record(config, **values) for config in table.configs()}
 
 
-def lines(table: Table, records: dict[str, RunRecord]) -> dict[str, dict[str, str]]:
+def lines(table: Design, records: dict[str, RunRecord]) -> dict[str, dict[str, str]]:
     rows = csv.DictReader(io.StringIO(render_comparison(table, records, "csv")))
     return {row["model"]: row for row in rows}
 
@@ -72,7 +71,7 @@ def test_figures_are_those_of_the_choice_by_validation_with_the_real_share_of_te
 
 
 def test_two_runs_are_too_few_for_an_interval() -> None:
-    table = comparison_table(SPECS, runs=2, grid=GRID)
+    table = comparison_design(SPECS, runs=2, grid=GRID)
     text = render_comparison(table, records_of(table, test_score=0.75), "text")
     row = next(line for line in text.splitlines() if line.startswith("MLP"))
     assert re.fullmatch(r"MLP +75\.00 ± 0\.00 +too few runs +2 .*", row)
@@ -98,14 +97,14 @@ def test_the_text_fits_a_terminal_and_names_what_differs() -> None:
 
 
 def test_one_candidate_for_each_model_is_no_choice() -> None:
-    fixed = comparison_table(SPECS, runs=2, grid=Grid(weight_decays=(0.0,), gammas=(0.1,)))
+    fixed = comparison_design(SPECS, runs=2, grid=Grid(weight_decays=(0.0,), gammas=(0.1,)))
     text = render_comparison(fixed, records_of(fixed), "markdown")
     assert "No hyper-parameters are chosen: weight decay 0, gamma 0.1 for filter banks; each run scores" in text
 
 
 def test_a_smaller_error_is_better() -> None:
     specs = {model: BASE.with_(conv=model, task="values") for model in ("bank", "gcn")}
-    table = comparison_table(specs, runs=4, grid=GRID)
+    table = comparison_design(specs, runs=4, grid=GRID)
     records = records_of(table, task={"kind": "values"}, assessment={"baseline_score": 9.0})
     flat = " ".join(render_comparison(table, records).split())
     assert "Test MAE, mean ± std" in flat
@@ -116,14 +115,14 @@ def test_missing_runs_are_marked_and_a_lone_model_has_no_tests() -> None:
     records = records_of(TABLE)
     records.pop(TABLE.configs()[-1].key)
     assert "INCOMPLETE" in render_comparison(TABLE, records)
-    alone = comparison_table({"bank": BASE}, runs=2, grid=GRID)
+    alone = comparison_design({"bank": BASE}, runs=2, grid=GRID)
     text = render_comparison(alone, records_of(alone, assessment={}, task={}))
     assert "Different" not in text
     assert "reference" in text
 
 
 def test_a_single_run_has_no_p_values() -> None:
-    table = comparison_table(SPECS, runs=1, grid=GRID)
+    table = comparison_design(SPECS, runs=1, grid=GRID)
     assert "There are no p-values" in render_comparison(table, records_of(table))
 
 
@@ -133,7 +132,7 @@ def test_records_without_a_baseline_have_no_such_line() -> None:
     assert not math.isnan(float(lines(TABLE, records)["GCN"]["p_holm"]))
 
 
-def with_targets(table: Table) -> dict[str, RunRecord]:
+def with_targets(table: Design) -> dict[str, RunRecord]:
     def row(name: str, score: float, constant: float) -> dict[str, Any]:
         return {"name": name, "graphs": 20, "scores": {"roc_auc": score}, "baseline_scores": {"roc_auc": constant}}
 
@@ -144,7 +143,7 @@ def with_targets(table: Table) -> dict[str, RunRecord]:
 
 def test_each_of_several_targets_has_a_row_with_the_score_of_each_model() -> None:
     specs = {model: BASE.with_(conv=model, task="labels") for model in ("bank", "gcn", "mlp", "gin", "sage")}
-    table = comparison_table(specs, runs=3, grid=GRID)
+    table = comparison_design(specs, runs=3, grid=GRID)
     text = render_comparison(table, with_targets(table))
     assert "Test ROC-AUC in % of each target, mean" in text
     assert re.search(r"NR-AR +75\.00 +75\.00 +75\.00 +75\.00\n", text)  # four models abreast, the others below

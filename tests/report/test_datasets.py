@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments.paper.datasets import Description, describe, is_here
-from bankgcn.report.datasets import dataset_sheet
 from bankgcn.report.sheet import write_sheet
+from bankgcn.report.tables import dataset_sheet
 
 PAPER = {"graphs": 600, "nodes": 32.63, "edges": 62.14, "features": 21, "classes": 6}
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper.layout import Column, Grid, Table
+from bankgcn.experiments.design import Column, Design, Grid
 from bankgcn.experiments.paper.tables import TABLE_1, TABLE_2, TABLE_4
 from bankgcn.report import tables
-from bankgcn.report.results import Result, Results, collect, without_empty
+from bankgcn.report.results import Cell, Results, collect, without_empty
 from bankgcn.report.sheet import WRITERS, write_sheet
 from bankgcn.report.tables import by_dataset, matrix, render_table
 from fake_records import fake_record, fake_records
@@ -24,11 +24,11 @@ PART = TABLE_1.restricted(datasets=["ENZYMES", "MUTAG"], models=["mlp", "gcn", "
 RECORDS = fake_records(PART.configs())
 
 
-def lines(table: Table, records: dict[str, RunRecord], **options: str) -> list[dict[str, str]]:
+def lines(table: Design, records: dict[str, RunRecord], **options: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(render_table(table, records, form="csv", **options))))
 
 
-def with_notes(table: Table, records: dict[str, RunRecord]) -> str:
+def with_notes(table: Design, records: dict[str, RunRecord]) -> str:
     """The table with its notes, on one line."""
     return " ".join(render_table(table, records, notes=True).split())
 
@@ -214,7 +214,7 @@ def test_only_rows_and_columns_with_records_are_occupied() -> None:
 
 
 @pytest.mark.parametrize("table", [PART, TABLE_4])
-def test_text_fits_a_terminal_of_80_columns(table: Table) -> None:
+def test_text_fits_a_terminal_of_80_columns(table: Design) -> None:
     for records in ({}, fake_records(table.configs())):
         assert max(map(len, render_table(table, records).splitlines())) <= 80
         assert max(map(len, render_table(table, records, notes=True).splitlines())) <= 80
@@ -239,7 +239,7 @@ def errors_in_table() -> Results:
     config = PART.configs()[0]
     errors = {"gcn": (0.61, 0.62, 0.63, 0.64), "bank-K2-s8": (0.51, 0.5, 0.53, 0.65)}
     cells = {
-        (row.name, "esol"): Result(
+        (row.name, "esol"): Cell(
             row=row,
             column=column,
             chosen=None,
@@ -248,27 +248,28 @@ def errors_in_table() -> Results:
                 for seed, score in enumerate(errors[row.name])
             ),
             done=4,
+            candidates=1,
             total=4,
             published=None,
         )
         for row in table.rows
     }
-    return Results(table=table, rule="validation", cells=cells)
+    return Results(design=table, rule="validation", cells=cells)
 
 
 def test_errors_have_their_own_unit_and_the_smallest_is_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "notes_of", lambda results: ())  # they describe runs, and here are none
     results = errors_in_table()
-    gcn, bank = results.table.rows
-    versus = results.comparison(gcn, results.table.columns[0])
+    gcn, bank = results.design.rows
+    versus = results.comparison(gcn, results.design.columns[0])
     assert versus is not None
     assert (versus.wins, versus.losses) == (1, 3)  # GCN has the smaller error once
     text = write_sheet(by_dataset(results))
     assert "esol: test MAE, mean ± std" in text
     assert "%" not in text
     assert re.search(r"GCN +0\.625 ± 0\.01291 +4 +\+0\.0775 +0\.\d{3}\n", text)
-    assert results.is_best(bank, results.table.columns[0])
-    assert not results.is_best(gcn, results.table.columns[0])
+    assert results.is_best(bank, results.design.columns[0])
+    assert not results.is_best(gcn, results.design.columns[0])
     published = write_sheet(matrix(results), "markdown")
     assert "Test MAE, mean ± std; the best of ours in bold" in published
     assert "**0.5475 ± 0.06946**" in published

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import find_dataset, locate
 from bankgcn.data.statistics import Statistics
+from bankgcn.spectral import GraphShift
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,3 +106,13 @@ def random_graphs(
         name=name,
         notes=("generated, with the statistics of the dataset of this name",),
     )
+
+
+def random_shift(num_edges: int, degree: int = 8, seed: int = 0) -> GraphShift:
+    """The shift of one random graph whose neighbours have near indices, as in a mesh or a road network."""
+    num_nodes = num_edges // degree
+    random = np.random.default_rng(seed)
+    node = np.arange(num_nodes).repeat(degree // 2)
+    other = (node + random.integers(1, 100, node.shape)) % num_nodes
+    edges = torch.from_numpy(np.stack([np.concatenate([node, other]), np.concatenate([other, node])]))
+    return GraphShift.from_edges(edges, num_nodes=num_nodes, dtype=torch.float32)

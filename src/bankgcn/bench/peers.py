@@ -1,9 +1,9 @@
-"""Plain PyG: the code that a user of PyG would write, with PyG's loader, message passing and pooling."""
+"""The trainings that are compared: ours, and plain PyG, with the code that a user of PyG would write."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +13,46 @@ from bankgcn.data.convert import to_pyg
 from bankgcn.data.graphs import GraphSet
 from bankgcn.extras import require
 from bankgcn.nn.convs import CONVS
+from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.training.checks import task_of
+from bankgcn.training.fitting import Context, Training
+
+OURS = "ours"
+
+
+class Steps(Protocol):
+    """A training that can be run step by step."""
+
+    def steps(self) -> Iterator[None]:
+        """One epoch; it yields after every step."""
+
+
+def our_name(model: str) -> str:
+    """Name of our training of a model among the contenders: ``"ours"`` for BankGCN, ``"ours GCN"`` for GCN."""
+    return OURS if model == "bank" else f"{OURS} {CONVS[model].label}"
+
+
+class OurTraining:
+    """Training as in ``bankgcn train``. Equal arguments give equal trainings.
+
+    Args:
+        graphs: The training graphs.
+        batch_size: Graphs per step.
+        model: A name in ``CONVS``.
+    """
+
+    def __init__(self, graphs: GraphSet, batch_size: int, model: str = "bank"):
+        torch.manual_seed(0)
+        net = ModelConfig(conv=model).build(graphs.num_features, graphs.num_classes)
+        config = TrainConfig(batch_size=batch_size, gamma=0.0)
+        batches = torch.Generator().manual_seed(0)
+        context = Context(config=config, task=task_of(graphs, config), generator=batches)
+        self.training = Training(net, graphs, graphs[:1], context)
+
+    def steps(self) -> Iterator[None]:
+        """One epoch; it yields after every step."""
+        yield from (None for _ in self.training.steps())
+
 
 HIDDEN, LAYERS, ORDER, SUBSPACES = 64, 4, 2, 8
 
@@ -73,38 +113,31 @@ class PlainNetwork(nn.Module):
         return self.predict(torch.cat(layers, dim=1))
 
 
-PEERS: dict[str, Callable[[int, int], nn.Module]] = {
-    "PyG BankGCN": plain_bank_conv,
-    "PyG GCN": CONVS["gcn"],
-    "PyG GraphSAGE": CONVS["sage"],
-    "PyG GIN": CONVS["gin"],
-    "PyG ChebNet": CONVS["cheb"],
-    "PyG GAT": CONVS["gat"],
-    "PyG MLP": CONVS["mlp"],  # torch.nn.Linear
-}
-"""The convolutions of the comparison, in the plain network. Without prepared edges they are PyG's own layers."""
-
-
 def peer_name(model: str) -> str:
-    """Name in ``PEERS`` of a model in ``CONVS``."""
+    """Name of plain PyG's training of a model among the contenders: ``"PyG GCN"`` for GCN."""
     return f"PyG {CONVS[model].label}"
+
+
+def plain_conv(model: str) -> Callable[[int, int], nn.Module]:
+    """Makes the convolution of the plain network: the row of the model, which without prepared edges is PyG's layer."""
+    return plain_bank_conv if model == "bank" else CONVS[model]
 
 
 class PlainTraining:
     """Training of a plain network, step by step.
 
     Args:
-        peer: A name in ``PEERS``.
+        model: A name in ``CONVS``.
         graphs: The training graphs.
         batch_size: Graphs per step.
     """
 
-    def __init__(self, peer: str, graphs: GraphSet, batch_size: int):
+    def __init__(self, model: str, graphs: GraphSet, batch_size: int):
         require("torch_geometric", "the comparison with PyG")
         from torch_geometric.loader import DataLoader
 
         torch.manual_seed(0)
-        self.net = PlainNetwork(PEERS[peer], graphs.num_features, graphs.num_classes)
+        self.net = PlainNetwork(plain_conv(model), graphs.num_features, graphs.num_classes)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1e-3)
         self.loader: Any = DataLoader(to_pyg(graphs), batch_size=batch_size, shuffle=True)
 

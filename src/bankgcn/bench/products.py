@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 
-from bankgcn.bench.peers import HIDDEN, LAYERS, ORDER
+from bankgcn.bench.peers import HIDDEN, LAYERS
 from bankgcn.data.graphs import GraphSet
 from bankgcn.nn.convs import CONVS
 
@@ -27,21 +28,18 @@ class LayerProducts(NamedTuple):
     output_output: int = 0
 
 
-LAYER_PRODUCTS: dict[str, LayerProducts] = {
-    "bank": LayerProducts(1),
-    "gcn": LayerProducts(1),
-    "sage": LayerProducts(2),  # the node itself, and the mean of its neighbours
-    "gin": LayerProducts(1, 1),  # an MLP of two layers
-    "gat": LayerProducts(1),
-    "cheb": LayerProducts(ORDER + 1),  # one for each Chebyshev polynomial
-    "mlp": LayerProducts(1),
-}
-"""The products of each model's layer."""
+@cache
+def layer_products(model: str) -> LayerProducts:
+    """The products of a model's layer: one for each matrix that the layer learns."""
+    in_channels = HIDDEN + 1  # another width than the output's, so that it shows what a matrix is multiplied with
+    weights = [getattr(part, "weight", None) for part in CONVS[model](in_channels, HIDDEN).modules()]
+    widths = [weight.shape[1] for weight in weights if weight is not None and weight.ndim == 2]
+    return LayerProducts(widths.count(in_channels), widths.count(HIDDEN))
 
 
 def products_name(model: str) -> str:
     """Name of the products among the contenders. Models with equal products share the name of the first of them."""
-    first = next(name for name, products in LAYER_PRODUCTS.items() if products == LAYER_PRODUCTS[model])
+    first = next(name for name in CONVS if layer_products(name) == layer_products(model))
     return PRODUCTS if first == "bank" else f"{PRODUCTS} {CONVS[first].label}"
 
 
@@ -66,7 +64,7 @@ class Product(NamedTuple):
 
 def network_products(model: str, in_channels: int) -> list[Product]:
     """The products of all layers of a model."""
-    row = LAYER_PRODUCTS[model]
+    row = layer_products(model)
     products = []
     for layer in range(LAYERS):
         width = HIDDEN if layer else in_channels
@@ -81,7 +79,7 @@ class MatrixProducts:
     Args:
         graphs: The training graphs.
         batch_size: Graphs per step.
-        model: A name in ``LAYER_PRODUCTS``.
+        model: A name in ``CONVS``.
     """
 
     def __init__(self, graphs: GraphSet, batch_size: int, model: str = "bank"):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from bankgcn.choices import pick
-from bankgcn.cli.bench_table import case_table, case_title, introduction, thread_lines
 from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, above_display, is_standard_output, named, open_output, terminal_text
 from bankgcn.cli.paper_options import names_in
@@ -23,8 +23,8 @@ from bankgcn.cli.progress import Progress, percent
 from bankgcn.extras import require
 from bankgcn.nn.convs import CONVS
 
-if TYPE_CHECKING:  # the command needs PyG, and says so before these are loaded
-    from bankgcn.bench import Protocol
+if TYPE_CHECKING:
+    from bankgcn.bench import CaseResult, Protocol
 
 
 def bench(
@@ -35,13 +35,7 @@ def bench(
     models: Annotated[
         str | None, typer.Option(help=f"Models, separated by commas (default: {','.join(CONVS)}).")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A quick look of one or two minutes, without memory and growth.")
-    ] = False,
-    threads: Annotated[
-        int | None,
-        typer.Option(min=2, help="Compare our training on this number of threads with one (bank, gcn; or --models)."),
-    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A quick look of one or two minutes.")] = False,
     repetitions: Annotated[
         int | None,
         typer.Option(
@@ -50,14 +44,6 @@ def bench(
     ] = None,
     max_steps: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of steps in an epoch (default: all; 6 with --quick).")
-    ] = None,
-    max_edges: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Largest graph of the growth measurements, in directed edges, at least 300000; 0 skips them "
-            "(default: 10000000).",
-        ),
     ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")
@@ -72,24 +58,15 @@ def bench(
     require("torch_geometric", "bankgcn bench")
     import torch
 
-    from bankgcn.bench import growth
-
-    numbers = {"threads": threads, "repetitions": repetitions, "max_steps": max_steps, "max_edges": max_edges}
-    protocol = _protocol(cases, models, quick, numbers)
+    protocol = _protocol(cases, models, quick, {"repetitions": repetitions, "max_steps": max_steps})
     torch.set_num_threads(1)
     console = Console(highlight=False, stderr=is_standard_output(json_file))
-    results: dict[str, Any] = {"cases": [], "growth": {}, "machine": _machine(), "protocol": asdict(protocol)}
+    results: dict[str, Any] = {"cases": [], "machine": _machine(), "protocol": asdict(protocol)}
     console.print(terminal_text(introduction(protocol), lines=True))
     # No other thread runs while something is timed.
     with Progress("bench", protocol.estimate(), count=percent, skip_first=True, refreshes=0) as progress:
         for name in protocol.cases:
             results["cases"].append(_bench_case(console, progress, name, protocol, data_root))
-        if protocol.max_edges:
-            progress.step("growth", protocol.estimate_growth())
-            results["growth"] = growth(max_edges=protocol.max_edges)
-    if results["growth"]:
-        exponents = ", ".join(f"{name} {fit['exponent']:.2f}" for name, fit in results["growth"].items())
-        console.print(terminal_text(f"exponents of the time of a filter: {exponents}"))
     if json_file is not None:
         with open_output(json_file) as file:
             file.write(json.dumps(results, indent=1).encode() + b"\n")
@@ -99,28 +76,22 @@ def bench(
 def _protocol(cases: str | None, models: str | None, quick: bool, numbers: dict[str, int | None]) -> Protocol:
     """The full or the quick protocol, with what is typed."""
     from bankgcn.bench import FULL, QUICK, case_named
-    from bankgcn.bench.growth import MIN_EDGES
 
     protocol = QUICK if quick else FULL
-    if 0 < (numbers["max_edges"] or 0) < MIN_EDGES:
-        raise ValueError(
-            f"--max-edges {numbers['max_edges']}: expected 0, which skips growth, or at least {MIN_EDGES}: "
-            "the growth with edges needs two sizes of graphs"
-        )
     typed: dict[str, Any] = {name: number for name, number in numbers.items() if number is not None}
     if (case_names := names_in(cases, "cases")) is not None:
         typed["cases"] = tuple(dict.fromkeys(case_named(name).dataset for name in case_names))
     if (model_names := names_in(models, "models")) is not None:
         for name in model_names:
             pick(CONVS, name, "model")
-        typed["models"] = typed["thread_models"] = tuple(dict.fromkeys(model_names))
+        typed["models"] = tuple(dict.fromkeys(model_names))
     return replace(protocol, **typed)
 
 
 def _bench_case(
     console: Console, progress: Progress, name: str, protocol: Protocol, data_root: Path | None
 ) -> dict[str, Any]:
-    from bankgcn.bench import batching_seconds, case_named, measure_case, measure_threads
+    from bankgcn.bench import batching_seconds, case_named, measure_case
 
     case = case_named(name)
 
@@ -132,20 +103,16 @@ def _bench_case(
     loading = time.perf_counter() - started
     graphs = protocol.graphs_of_epoch(graphs, case.batch_size)
     result = measure_case(name, graphs, case.batch_size, protocol, show)
-    threads = measure_threads(graphs, case.batch_size, protocol, show)
     batching = batching_seconds(graphs, case.batch_size)
     medians = {contender: median(times) for contender, times in batching.items()}
     with above_display():
         console.print(terminal_text(case_title(result, protocol)))
-        console.print(case_table(result, protocol))
-        for line in thread_lines(threads):
-            console.print(terminal_text(line), soft_wrap=True)
+        console.print(case_table(result))
         for note in result.notes:
             console.print(terminal_text(f"note: {note}"), soft_wrap=True)
         times = ", ".join(f"{contender} {1000 * seconds:.1f} ms" for contender, seconds in medians.items())
         console.print(terminal_text(f"loading {loading:.3f} s; batches of an epoch: {times}\n", lines=True))
-    values = result.to_dict() | {"load_s": loading, "batching_s": medians}
-    return values if threads is None else values | {"threads": threads}
+    return result.to_dict() | {"load_s": loading, "batching_s": medians}
 
 
 def _machine() -> dict[str, Any]:
@@ -159,3 +126,45 @@ def _machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": torch.__version__,
     }
+
+
+LEGEND = """\
+ours, PyG: median time of one epoch, on one thread
+ratio: time of PyG / time of ours
+times its products: time of ours / time of the model's matrix products alone"""
+
+
+def introduction(protocol: Protocol) -> str:
+    """What the figures mean, and what a quick look leaves out."""
+    if not protocol.quick:
+        return f"{LEGEND}\n"
+    quick = (
+        f"A quick look (steps in an epoch: at most {protocol.max_steps}; timed turns: {protocol.repetitions}).\n"
+        "The figures are rough. Run the command without --quick to quote them."
+    )
+    return f"{quick}\n{LEGEND}\n"
+
+
+def case_title(result: CaseResult, protocol: Protocol) -> str:
+    """Name of the case, and what was timed."""
+    steps = "1 training step" if result.steps == 1 else f"{result.steps} training steps"
+    what = "one training epoch" if protocol.max_steps is None else f"an epoch of {steps}"
+    return f"{result.name}: {what}{', a quick look' if protocol.quick else ''}"
+
+
+def case_table(result: CaseResult) -> Table:
+    """Ours beside PyG, one row for each model."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("model")
+    for column in ("ours", "PyG", "ratio", "times its\nproducts"):
+        table.add_column(column, justify="right")
+    for model in result.models:
+        row = result.figures(model)
+        table.add_row(
+            model, _time(row["ours_s"]), _time(row["pyg_s"]), f"{row['ratio']:.2f}", f"{row['gemm_ratio']:.2f}"
+        )
+    return table
+
+
+def _time(seconds: float) -> str:
+    return f"{1000 * seconds:.1f} ms"

@@ -99,11 +99,6 @@ COMMANDS: dict[str, Row] = {
         "pack_records",
         "Write the records of a table or figure to one file for each dataset, such as results/table1/NCI1.jsonl.",
     ),
-    "document": Row(
-        "document",
-        "write_page",
-        "Write a page on what reproduces, with tables and pictures, from the records in the folder; nothing is run.",
-    ),
     "verify": Row(
         "verify",
         "verify_records",

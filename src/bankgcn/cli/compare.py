@@ -92,7 +92,7 @@ def compare(
     runner = make_engine(engine, workers=workers, data_root=settings.data_root, address=address, checkpoints=folder)
     settings = _checked_by_data(settings, folder)
     settings.write(folder)
-    outcome = run_missing(settings.table, folder, runner)
+    outcome = run_missing(settings.design, folder, runner)
     print_text(render_comparison(*stored_comparison(folder), form, notes), out)
     check_failed(outcome)
 

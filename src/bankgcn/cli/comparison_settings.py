@@ -14,8 +14,7 @@ from bankgcn.cli.paper_options import names_in, numbers_in
 from bankgcn.cli.settings import Settings, full_path
 from bankgcn.cli.stored import read_records
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.comparison import comparison_table
-from bankgcn.experiments.paper.layout import Grid, Table
+from bankgcn.experiments.design import Design, Grid, comparison_design
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
@@ -122,7 +121,7 @@ class ComparisonSettings:
         return {model: Settings.resolve({**_without(shared, unused[model]), "model": model}).spec for model in models}
 
     @property
-    def table(self) -> Table:
+    def design(self) -> Design:
         """The comparison."""
         decays, gammas = self["weight_decays"], self["gammas"]
         grid = Grid(
@@ -130,7 +129,9 @@ class ComparisonSettings:
             gammas=numbers_in(gammas, "gammas") if gammas else Grid.gammas,
         )
         runs, searched = self["runs"], self["search_runs"]
-        return comparison_table(self.specs, runs=runs, search_runs=searched if 0 < searched < runs else None, grid=grid)
+        return comparison_design(
+            self.specs, runs=runs, search_runs=searched if 0 < searched < runs else None, grid=grid
+        )
 
     def check(self) -> None:
         """Make the description of every run.
@@ -138,7 +139,7 @@ class ComparisonSettings:
         Raises:
             ValueError: A setting is wrong.
         """
-        self.table.configs()
+        self.design.configs()
 
     @cached_property
     def data(self) -> dict[str, Plain]:
@@ -150,7 +151,7 @@ class ComparisonSettings:
         }
 
 
-def stored_comparison(store: Path) -> tuple[Table, dict[str, RunRecord]]:
+def stored_comparison(store: Path) -> tuple[Design, dict[str, RunRecord]]:
     """The comparison that a store holds, and the records of its graphs; those of earlier graphs do not count.
 
     Raises:
@@ -162,7 +163,7 @@ def stored_comparison(store: Path) -> tuple[Table, dict[str, RunRecord]]:
             f"{store}: there is no comparison; 'bankgcn compare SOURCE --store {shlex.quote(str(store))}' makes one"
         )
     records = {key: record for key, record in read_records(store).items() if record.fingerprint == settings[GRAPHS]}
-    return settings.table, records
+    return settings.design, records
 
 
 def _without(values: Mapping[str, Plain], names: set[str]) -> dict[str, Plain]:

@@ -11,7 +11,7 @@ from bankgcn.choices import pick
 from bankgcn.cli.errors import with_flags
 from bankgcn.cli.model_input import ModelInput, read_input
 from bankgcn.cli.output import say
-from bankgcn.report.page.browser import Examined
+from bankgcn.report.page.graphs import Examined
 from bankgcn.report.page.run_page import RunEvidence
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble

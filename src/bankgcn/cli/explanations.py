@@ -14,8 +14,8 @@ from bankgcn.cli.model_input import read_input
 from bankgcn.cli.output import check_not_input, is_standard_output, named, open_output, say, write_columns
 from bankgcn.cli.progress import Progress
 from bankgcn.explain import METHODS, explain, explanation_columns, explanation_json, explanation_rows
-from bankgcn.report.page.browser import Examined, browse
-from bankgcn.report.page.node_words import node_words
+from bankgcn.report.page.drawing import node_words
+from bankgcn.report.page.graphs import Examined, browse
 from bankgcn.report.page.page import Page, Section, write_html
 from bankgcn.report.page.run_page import READING, page_title
 from bankgcn.training.ensemble import Ensemble

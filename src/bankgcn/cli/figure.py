@@ -19,14 +19,11 @@ from bankgcn.cli.paper_options import (
     takes_selection,
 )
 from bankgcn.cli.stored import stored_part
-from bankgcn.experiments.paper.layout import Figure
+from bankgcn.experiments.design import Figure
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
-from bankgcn.report.canvas import IMAGES
 from bankgcn.report.curves import CURVES, draw_curve
-from bankgcn.report.dot_plot import draw_dots
-from bankgcn.report.figures import draw
-from bankgcn.report.rank_plot import draw_ranks
+from bankgcn.report.plots import IMAGES, draw_dots, draw_filters, draw_ranks
 from bankgcn.report.results import Results, collect
 
 PICTURES: dict[str, tuple[str, Callable[[Results, str], bytes]]] = {
@@ -82,7 +79,7 @@ def draw_figure(
     table, paint = PICTURES.get(what, ("figure3", None))
     experiment, records = stored_part(table, selection, store)
     if isinstance(experiment, Figure):
-        image = draw(experiment, records, form)
+        image = draw_filters(experiment, records, form)
     else:
         assert paint is not None
         image = paint(collect(experiment, records), form)

@@ -141,7 +141,7 @@ def above_display() -> Iterator[None]:
 OR_STANDARD_OUTPUT = "'-' is standard output."
 """A sentence for the help of such options."""
 VERIFIED = "verify.json"
-"""The file of ``bankgcn verify --json`` in a packed folder; the page of ``bankgcn document`` shows it."""
+"""The file of ``bankgcn verify --json`` in a packed folder; the page on the reproduction shows it."""
 
 
 def is_standard_output(path: Path | None) -> bool:

@@ -14,9 +14,16 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.output import OR_STANDARD_OUTPUT
-from bankgcn.experiments.paper.layout import DRAWN, Figure, Grid, Table, stand_ins
-from bankgcn.experiments.paper.settings import SETTINGS
-from bankgcn.experiments.paper.tables import FIGURE_3_DATASETS, FIGURE_3_RUNS, TABLES, figure3
+from bankgcn.experiments.design import Design, Figure, Grid
+from bankgcn.experiments.paper.tables import (
+    DRAWN,
+    FIGURE_3_DATASETS,
+    FIGURE_3_RUNS,
+    SETTINGS,
+    TABLES,
+    figure3,
+    stand_ins,
+)
 from bankgcn.nn.names import ACTIVATION_NAMES
 from bankgcn.report.sheet import WRITERS
 from bankgcn.training.model_config import ModelConfig
@@ -127,7 +134,7 @@ class TableSelection:
             selected += [name for name in DRAWN if name in others and name not in selected]
         return replace(self, datasets=",".join(selected) or None), [name for name in names if name not in selected]
 
-    def build(self, experiment: str) -> Table | Figure:
+    def build(self, experiment: str) -> Design | Figure:
         """The selected part of a table or figure; all its datasets if none are named."""
         if experiment == "figure3":
             return self._figure()
@@ -149,7 +156,7 @@ class TableSelection:
         datasets = names_in(self.datasets, "datasets") or FIGURE_3_DATASETS
         return figure3(datasets, self.epochs, place, self.runs or FIGURE_3_RUNS)
 
-    def _grid(self, table: Table) -> Grid:
+    def _grid(self, table: Design) -> Grid:
         if self.gammas is not None and all(row.gamma is not None for row in table.rows):
             raise ValueError(f"--gammas: the rows of {table.name} are the gammas; --models chooses among them")
         if self.setting is not None and self.normalize is not None:

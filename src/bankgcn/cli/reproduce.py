@@ -26,18 +26,16 @@ from bankgcn.cli.paper_options import (
 from bankgcn.cli.stored import check_store, read_records, stored_part
 from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.comparison import NAME as COMPARISON
+from bankgcn.experiments.design import COMPARISON, Design, Figure
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.paper.datasets import PAPER_DATASETS, describe, is_here
-from bankgcn.experiments.paper.layout import Figure, Table, stand_ins
-from bankgcn.experiments.paper.search import check_rule, expected_configs
-from bankgcn.experiments.selection import RULES, SelectionRule
+from bankgcn.experiments.paper.tables import stand_ins
+from bankgcn.experiments.search import RULES, SelectionRule, check_rule, expected_configs
 from bankgcn.extras import require
 from bankgcn.report.comparison import render_comparison
-from bankgcn.report.datasets import dataset_sheet
-from bankgcn.report.figures import omegas
+from bankgcn.report.plots import omegas
 from bankgcn.report.sheet import WRITERS, write_sheet
-from bankgcn.report.tables import LAYOUTS, render_table
+from bankgcn.report.tables import LAYOUTS, dataset_sheet, render_table
 
 
 @takes_selection()
@@ -131,7 +129,7 @@ def print_table(
 
 
 def _render(
-    experiment: Table | Figure, records: dict[str, RunRecord], rule: SelectionRule, form: str, notes: bool, layout: str
+    experiment: Design | Figure, records: dict[str, RunRecord], rule: SelectionRule, form: str, notes: bool, layout: str
 ) -> str:
     if isinstance(experiment, Figure):
         return write_sheet(omegas(experiment, records), form, notes)

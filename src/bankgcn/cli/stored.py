@@ -8,8 +8,8 @@ from pathlib import Path
 from bankgcn.cli.output import say
 from bankgcn.cli.paper_options import TableSelection
 from bankgcn.experiments import RunRecord
+from bankgcn.experiments.design import Design, Figure
 from bankgcn.experiments.packed import is_packed, read_packed
-from bankgcn.experiments.paper.layout import Figure, Table
 from bankgcn.experiments.store import Store
 from bankgcn.report.results import without_empty
 
@@ -40,7 +40,7 @@ def check_store(folder: Path) -> None:
         )
 
 
-def stored_part(what: str, selection: TableSelection, folder: Path) -> tuple[Table | Figure, dict[str, RunRecord]]:
+def stored_part(what: str, selection: TableSelection, folder: Path) -> tuple[Design | Figure, dict[str, RunRecord]]:
     """The selected part of a table or figure, as far as there are records of it; and all records."""
     selection.build(what)  # raises if an option is wrong, before any record is read
     if not folder.is_dir():
@@ -53,7 +53,7 @@ def stored_part(what: str, selection: TableSelection, folder: Path) -> tuple[Tab
             f"{folder}: none of its {len(records):,} records belongs to {what} with these options; --epochs, "
             "--weight-decays, --gammas and --normalize or --setting must be those of 'bankgcn reproduce'"
         )
-    if isinstance(experiment, Table):
+    if isinstance(experiment, Design):
         occupied = without_empty(experiment, records)
         experiment = replace(
             experiment,

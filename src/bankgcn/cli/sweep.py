@@ -18,9 +18,9 @@ from rich.text import Text
 from bankgcn.cli.errors import FAILED, INTERRUPTED
 from bankgcn.cli.output import Display, say, terminal_text
 from bankgcn.experiments import RunRecord, RunSpec
+from bankgcn.experiments.design import Design, Figure
 from bankgcn.experiments.engines.base import Engine, Event
-from bankgcn.experiments.paper.layout import Figure, Table
-from bankgcn.experiments.paper.search import expected_configs, run_experiment
+from bankgcn.experiments.search import expected_configs, run_experiment
 from bankgcn.experiments.store import Store
 from bankgcn.experiments.sweep import SweepResult
 
@@ -41,7 +41,7 @@ Kind = tuple[str, ...]
 
 
 def run_missing(
-    experiment: Table | Figure, store: Path, engine: Engine, known: Mapping[str, RunRecord] | None = None
+    experiment: Design | Figure, store: Path, engine: Engine, known: Mapping[str, RunRecord] | None = None
 ) -> SweepResult:
     """Run what is missing in the store, with a grid of the progress; an interrupt ends the command.
 
@@ -71,7 +71,7 @@ def check_failed(outcome: SweepResult) -> None:
         raise typer.Exit(FAILED)
 
 
-def places(experiment: Table | Figure) -> dict[str, Place]:
+def places(experiment: Design | Figure) -> dict[str, Place]:
     """Row and column of each run, by its key."""
     if isinstance(experiment, Figure):
         return {
@@ -135,7 +135,7 @@ class SweepGrid:
         console: Where to print.
     """
 
-    def __init__(self, experiment: Table | Figure, configs: Collection[RunSpec], console: Console):
+    def __init__(self, experiment: Design | Figure, configs: Collection[RunSpec], console: Console):
         self._console = console
         self._name = experiment.name
         self._places = places(experiment)

@@ -23,7 +23,7 @@ from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.files.locks import lock_folder
 from bankgcn.files.tables import Columns, write_csv
 from bankgcn.metrics import Metric
-from bankgcn.report.canvas import IMAGES
+from bankgcn.report.plots import IMAGES
 from bankgcn.report.trial_plot import draw_trials
 from bankgcn.settings import Plain
 from bankgcn.training.setting_names import DATA_ROOT, DEFAULTS, PLACES, SOURCE

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.engines.base import Event
-from bankgcn.experiments.selection import Selection, select
+from bankgcn.experiments.search import Selection, select
 from bankgcn.experiments.store import Store
 from bankgcn.experiments.sweep import SweepResult, sweep
 from bankgcn.training.record import RunRecord

@@ -14,9 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bankgcn.experiments.paper.layout import DRAWN
-from bankgcn.experiments.paper.settings import PLACES
-from bankgcn.experiments.paper.tables import figure3
+from bankgcn.experiments.paper.tables import DRAWN, PLACES, figure3
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.checked import MAX_TABLE_BYTES, FileError, content_hash, parse_json, read_regular
 from bankgcn.training.record import RunRecord

@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bankgcn.experiments.paper.layout import Column, Row
+from bankgcn.experiments.design import Column, Row
 from bankgcn.metrics import METRICS
-from bankgcn.report.canvas import COLORS, render
-from bankgcn.report.dot_plot import PAPER, PER_LINE
-from bankgcn.report.fields import unit
+from bankgcn.report.plots import COLORS, PAPER, PER_LINE, render
 from bankgcn.report.results import Results
+from bankgcn.report.sheet import unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,13 +41,12 @@ class Curve:
     def rows(self, results: Results) -> list[Row]:
         """The rows of the curve, by value."""
         fixed = self.fixed.items()
-        rows = [row for row in results.table.rows if row.conv == "bank" and fixed <= row.options.items()]
+        rows = [row for row in results.design.rows if row.conv == "bank" and fixed <= row.options.items()]
         return sorted(rows, key=self.value)
 
     def columns(self, results: Results) -> list[Column]:
         """The datasets on which every row of the curve has a score."""
-        rows = self.rows(results)
-        return [column for column in results.table.columns if all(results.at(row, column).spread.count for row in rows)]
+        return results.ranked_columns(self.rows(results))
 
 
 CURVES: dict[str, Curve] = {

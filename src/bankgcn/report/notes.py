@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bankgcn.experiments import RunRecord
-from bankgcn.experiments.paper.layout import Grid
-from bankgcn.experiments.paper.settings import places_in_words
-from bankgcn.experiments.selection import RULES
+from bankgcn.experiments.design import Grid
+from bankgcn.experiments.paper.tables import places_in_words
+from bankgcn.experiments.search import RULES
 from bankgcn.report.results import Results
 
 COUNTS = {
@@ -23,16 +23,16 @@ COUNTS = {
 def footer(results: Results) -> tuple[str, str]:
     """The selection rule, and everything that is missing or differs from the paper's protocol."""
     warning = "; p-values prove nothing" if results.rule == "paper" else ""
-    places = results.table.grid.normalize
+    places = results.design.grid.normalize
     setting = "" if places == Grid.normalize else f"; {places_in_words(places)}"
-    exceptions = [*incomplete(results), *shortened(results.table.max_epochs), *_changed(results), *_mixed(results)]
+    exceptions = [*incomplete(results), *shortened(results.design.max_epochs), *_changed(results), *_mixed(results)]
     missing = "; ".join(exceptions) or "Complete: all runs of the protocol"
     return f"{choice_rule(results)}{warning}{setting}.", f"{missing[0].upper()}{missing[1:]}."
 
 
 def choice_rule(results: Results) -> str:
     """How hyper-parameters are chosen."""
-    table = results.table
+    table = results.design
     if all(table.num_candidates(row) == 1 for row in table.rows):
         return f"No hyper-parameters are chosen: {_values(results)}"
     if table.search_runs is not None:
@@ -51,9 +51,9 @@ def notes_of(results: Results) -> tuple[str, ...]:
         *_splits(results),
         *_comparison(results),
         *diverged_notes(results),
-        *dict.fromkeys(note for row in results.table.rows for note in row.notes),
+        *dict.fromkeys(note for row in results.design.rows for note in row.notes),
         *_parameters(results),
-        *(f"{column.label}: {note}." for column in results.table.columns for note in column.notes),
+        *(f"{column.label}: {note}." for column in results.design.columns for note in column.notes),
         *provenance(results),
     )
 
@@ -78,7 +78,7 @@ def incomplete(results: Results) -> Iterator[str]:
 
 
 def _changed(results: Results) -> Iterator[str]:
-    table = results.table
+    table = results.design
     if table.runs is not None and any(table.runs != column.runs for column in table.columns):
         papers = " or ".join(str(runs) for runs in sorted({column.runs for column in table.columns}))
         yield f"{table.runs} {'seed' if table.runs == 1 else 'seeds'} (paper: {papers})"
@@ -87,7 +87,7 @@ def _changed(results: Results) -> Iterator[str]:
 
 
 def _mixed(results: Results) -> Iterator[str]:
-    for column in results.table.columns:
+    for column in results.design.columns:
         if len({record.fingerprint for record in _records(results, column.dataset)}) > 1:
             yield f"DIFFERENT DATA UNDER ONE NAME: {column.label}"
 
@@ -109,7 +109,7 @@ def _selection(results: Results) -> Iterator[str]:
 
 
 def _grid(results: Results) -> Iterator[str]:
-    grid, paper = results.table.grid, Grid()
+    grid, paper = results.design.grid, Grid()
     values = f"{_values(results)}; {places_in_words(grid.normalize)}"
     papers = f" The paper's grid: weight decay in {value_set(paper.weight_decays)}, gamma in {value_set(paper.gammas)}."
     yield f"Grid: {values}.{'' if _is_papers(grid) else papers} The paper does not say where its l2 stands."
@@ -117,9 +117,9 @@ def _grid(results: Results) -> Iterator[str]:
 
 def _values(results: Results) -> str:
     """The values of the hyper-parameters in the grid."""
-    grid = results.table.grid
+    grid = results.design.grid
     words = f"weight decay {_one_or_set(grid.weight_decays)}"
-    if any(row.has_pairs and row.gamma is None for row in results.table.rows):
+    if any(row.has_pairs and row.gamma is None for row in results.design.rows):
         words += f", gamma {_one_or_set(grid.gammas)} for filter banks"
     return words
 
@@ -131,7 +131,7 @@ def _is_papers(grid: Grid) -> bool:
 
 def training_notes(results: Results) -> Iterator[str]:
     """How the networks are trained."""
-    table = results.table
+    table = results.design
     irrelevant = {"gamma": 0.0, "metric": "accuracy"}  # other notes give them
     trainings = {table.candidates(table.rows[0], column)[0].with_(**irrelevant).train for column in table.columns}
     for train in sorted(trainings, key=repr):
@@ -144,9 +144,9 @@ def training_notes(results: Results) -> Iterator[str]:
 
 
 def _splits(results: Results) -> Iterator[str]:
-    if any(column.drawn_splits for column in results.table.columns):
+    if any(column.drawn_splits for column in results.design.columns):
         yield "Splits: stratified 8:1:1; they depend on the seed alone, so all models share them."
-    if not all(column.drawn_splits for column in results.table.columns):
+    if not all(column.drawn_splits for column in results.design.columns):
         yield "Splits: the official ones; a seed changes only weights and batches, and p-values refer to these alone."
 
 
@@ -154,7 +154,7 @@ def _comparison(results: Results) -> Iterator[str]:
     if results.reference is None:
         return
     tests = "p: paired t-test. p (W): Wilcoxon's signed-rank test, exact."
-    if results.table.columns[0].drawn_splits:
+    if results.design.columns[0].drawn_splits:
         tests = (
             "p: corrected resampled t-test (Nadeau and Bengio, n_test/n_train = 1/8). p (W): Wilcoxon's signed-rank "
             "test, exact, but without a correction for overlapping splits."
@@ -167,7 +167,7 @@ def _comparison(results: Results) -> Iterator[str]:
 
 def _parameters(results: Results) -> Iterator[str]:
     """The paper's counts that differ from its own equations."""
-    rows = [row for row in results.table.rows if row.name in results.table.parameters]
+    rows = [row for row in results.design.rows if row.name in results.design.parameters]
     yield from dict.fromkeys(COUNTS[row.conv] for row in rows if row.conv in COUNTS)
 
 
@@ -179,7 +179,7 @@ def diverged_notes(results: Results) -> Iterator[str]:
 
 def provenance(results: Results) -> Iterator[str]:
     """Notes on the data, their fingerprints, and the versions that made the records."""
-    for column in results.table.columns:
+    for column in results.design.columns:
         used = _records(results, column.dataset)
         yield from (f"{column.label}: {note}." for note in sorted({note for record in used for note in record.notes}))
         fingerprints = sorted({record.fingerprint for record in used})

@@ -1,15 +1,75 @@
-"""Sheets of text in rows and columns, and the formats that write them: plain text, Markdown, LaTeX, CSV."""
+"""Sheets of text in rows and columns: numbers as text, and the formats plain text, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from bankgcn.choices import pick
+from bankgcn.metrics import Metric
+
+MISSING = "-"
+
+
+def unit(metric: Metric) -> str:
+    """The unit of a metric after its label: percent for scores in [0, 1], nothing for others."""
+    return " in %" if metric.percent else ""
+
+
+def shown(score: float, metric: Metric) -> float:
+    """A score in the unit of tables: in percent where the metric says so."""
+    return 100 * score if metric.percent else score
+
+
+def number(score: float, metric: Metric) -> str:
+    """A score: two decimals in percent, otherwise four digits."""
+    return f"{score:.2f}" if metric.percent else f"{score:.4g}"
+
+
+def mean_std(mean: float, std: float, metric: Metric) -> str:
+    """A mean with its standard deviation, if there is one."""
+    return number(mean, metric) if math.isnan(std) else f"{number(mean, metric)} ± {number(std, metric)}"
+
+
+def difference(value: float, metric: Metric) -> str:
+    """A difference of two scores, with its sign."""
+    if math.isnan(value):
+        return MISSING
+    rounded = float(number(value, metric)) + 0.0  # + 0.0 turns -0.0 into 0.0
+    return f"{rounded:+.2f}" if metric.percent else f"{rounded:+.4g}"
+
+
+def percentage(value: float) -> str:
+    """A relative change in percent, with its sign."""
+    return MISSING if math.isnan(value) else f"{round(value, 1) + 0.0:+.1f}%"
+
+
+def p_value(value: float) -> str:
+    """A p-value with three decimals."""
+    if math.isnan(value):
+        return MISSING
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def count(value: int | None) -> str:
+    """A number of things, with separators of thousands."""
+    return MISSING if value is None else f"{value:,}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: ``1 dataset``, ``2 datasets``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def exact(value: object) -> str:
+    """A value in full precision, for programs; empty if unknown."""
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else str(value)
+
 
 TERMINAL_WIDTH = 80
 PAGE_COLUMNS = 5
@@ -19,8 +79,8 @@ MORE = "Add --notes for chosen values, statistical tests, protocol, data and ver
 
 
 @dataclass(frozen=True)
-class Cell:
-    """The text of one cell."""
+class Entry:
+    """The text of one field of a block."""
 
     text: str = ""
     bold: bool = False
@@ -32,7 +92,7 @@ class Block:
 
     title: str
     header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[Entry, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +217,7 @@ _LATEX = {
 }
 
 
-def _latex_cell(cell: Cell) -> str:
+def _latex_cell(cell: Entry) -> str:
     return rf"\textbf{{{_escape_latex(cell.text)}}}" if cell.bold else _escape_latex(cell.text)
 
 
@@ -165,7 +225,7 @@ def _escape_latex(words: str) -> str:
     return "".join(_LATEX.get(character, character) for character in words)
 
 
-def _markdown_cell(cell: Cell) -> str:
+def _markdown_cell(cell: Entry) -> str:
     return f"**{_escape_markdown(cell.text)}**" if cell.bold else _escape_markdown(cell.text)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bankgcn.metrics import Metric
-from bankgcn.report.canvas import COLORS, render
+from bankgcn.report.plots import COLORS, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def draw_trials(
         names: The settings that they vary.
         importances: The importance of settings.
         metric: What the scores are.
-        form: Kind of the image, see :data:`~bankgcn.report.canvas.IMAGES`.
+        form: Kind of the image, see :data:`~bankgcn.report.plots.IMAGES`.
     """
     ordered = sorted(names, key=lambda name: -importances.get(name, 0.0))
     panels = len(ordered) + bool(importances)

@@ -1,15 +1,31 @@
-"""The paper as data: its own figures agree with each other, and its tables are the runs that it describes."""
+"""The paper's tables, their settings and its figure as data."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from bankgcn.experiments import RunSpec
-from bankgcn.experiments.paper.layout import Column, Grid, Row, Table, stand_ins
+from bankgcn.experiments.design import Column, Design, Grid, Row
 from bankgcn.experiments.paper.published import LARGE_COLUMNS, PUBLISHED, PUBLISHED_LAYER_PARAMETERS, TU_DATASETS
-from bankgcn.experiments.paper.tables import BUDGETS, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLES, figure3
+from bankgcn.experiments.paper.tables import (
+    AS_PAPER,
+    BEST,
+    BUDGETS,
+    PLACES,
+    SETTINGS,
+    TABLE_1,
+    TABLE_2,
+    TABLE_3,
+    TABLE_4,
+    TABLES,
+    figure3,
+    places_in_words,
+    stand_ins,
+)
+from bankgcn.nn.activation import ACTIVATIONS
 from bankgcn.nn.budget import layer_parameters, width_for_budget
 
 DECREASES = {  # as printed
@@ -18,11 +34,11 @@ DECREASES = {  # as printed
 }
 
 
-def row(table: Table, name: str) -> Row:
+def row(table: Design, name: str) -> Row:
     return next(row for row in table.rows if row.name == name)
 
 
-def column(table: Table, name: str) -> Column:
+def column(table: Design, name: str) -> Column:
     return next(column for column in table.columns if column.name == name)
 
 
@@ -139,7 +155,7 @@ def test_other_datasets_have_no_published_figure() -> None:
         (TABLE_1, {"max_epochs": 0}, "epochs=0"),
     ],
 )
-def test_wrong_parts_are_refused(table: Table, part: dict, message: str) -> None:
+def test_wrong_parts_are_refused(table: Design, part: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         table.restricted(**part)
 
@@ -178,3 +194,25 @@ def test_a_stand_in_is_labelled_in_the_figure_and_has_no_published_figure() -> N
 def test_keys_survive_json() -> None:
     for config in TABLE_1.restricted(datasets=["MUTAG"], runs=1).configs():
         assert RunSpec.from_dict(json.loads(json.dumps(config.to_dict()))).key == config.key
+
+
+def test_settings_differ_in_the_place_of_the_normalisation_alone() -> None:
+    assert list(PLACES) == list(ACTIVATIONS)
+    for setting in SETTINGS.values():
+        assert replace(setting.grid, normalize=Grid.normalize) == Grid()
+        assert set(setting.grid.normalize) <= set(PLACES)
+
+
+def test_the_runs_of_the_best_setting_contain_those_of_the_paper() -> None:
+    papers, best = (
+        {config.key for config in TABLE_1.restricted(datasets=["ENZYMES"], runs=1, grid=setting.grid).configs()}
+        for setting in (AS_PAPER, BEST)
+    )
+    assert papers < best
+    assert len(best) == 2 * len(papers)
+
+
+def test_one_place_is_named_and_several_are_listed() -> None:
+    assert places_in_words(("none",)) == "no l2"
+    words = places_in_words(("before", "after", "none"))
+    assert words == "place of l2 chosen, too: l2 before the ReLU, l2 after the ReLU or no l2"

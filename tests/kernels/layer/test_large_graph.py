@@ -13,7 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankgcn.bench.growth import random_shift
+from bankgcn.bench.cases import random_shift
 from bankgcn.kernels import use_kernels
 from bankgcn.kernels.jit import threads
 from bankgcn.kernels.layer import large_graph
@@ -142,7 +142,7 @@ def test_a_forked_process_continues_on_one_thread() -> None:
     code = """
 import os, numpy, torch
 torch.set_num_threads(2)
-from bankgcn.bench.growth import random_shift
+from bankgcn.bench.cases import random_shift
 from bankgcn.kernels.jit.threads import available_threads
 from bankgcn.spectral import chebyshev
 shift = random_shift(2_000_000)

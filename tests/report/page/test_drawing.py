@@ -8,8 +8,7 @@ import pytest
 from bankgcn.data.builtin.digits import images_as_grids
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.graphs import GraphSet
-from bankgcn.report.page.drawing import draw_graph, layout, smallest_gap
-from bankgcn.report.page.node_words import node_signal, node_words
+from bankgcn.report.page.drawing import draw_graph, layout, node_signal, node_words, smallest_gap
 
 
 def test_a_molecule_is_drawn_as_a_structure_with_its_bonds() -> None:

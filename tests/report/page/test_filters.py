@@ -9,8 +9,7 @@ import torch
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.explain import spectrum_of, trace_of
 from bankgcn.nn.network import BankGCN, GraphNetwork
-from bankgcn.report.page.energy import energy_figure, layer_energies
-from bankgcn.report.page.filters import filter_figures, frequencies, gain
+from bankgcn.report.page.filters import energy_figure, filter_figures, frequencies, gain, layer_energies
 from bankgcn.tasks import Task
 from bankgcn.training.model import ModelConfig, TrainedModel
 

@@ -14,7 +14,7 @@ import torch
 from bankgcn.data.builtin.mutag import mutag
 from bankgcn.data.graphs import GraphSet
 from bankgcn.experiments import RunSpec
-from bankgcn.report.page.browser import Examined, browse
+from bankgcn.report.page.graphs import Examined, browse
 from bankgcn.report.page.page import Page, Section, write_html
 from bankgcn.report.page.quality import quality_figures
 from bankgcn.report.page.run_page import RunEvidence, run_page

@@ -1,4 +1,4 @@
-"""Figures of quality against scikit-learn's functions."""
+"""How good predictions are, and the learning curves of a run, as figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import torch
 from sklearn.metrics import auc, confusion_matrix, roc_auc_score, roc_curve
 
 from bankgcn.report.page import quality
-from bankgcn.report.page.paint import DASHES, styled
+from bankgcn.report.page.chart import DASHES, styled
+from bankgcn.report.page.quality import learning_figures
 from bankgcn.tasks import Task
 from bankgcn.training.assessment import assess
 
@@ -109,3 +110,10 @@ def test_the_confusion_matrix_follows_the_threshold() -> None:
     p = np.array([[0.95, 0.05], [0.8, 0.2], [0.7, 0.3]])
     figure = next(iter(quality.quality_figures(rare, p, np.array([0, 0, 1]), "test graphs")))
     assert [list(row) for row in figure.charts[0].series[0].text] == [["1", "1"], ["0", "1"]]
+
+
+@pytest.mark.parametrize("select", ["loss", "score"])
+def test_captions_name_what_selected_the_best_epoch(select: str) -> None:
+    loss, score = learning_figures([], 3, "accuracy", select, has_bank=False)
+    assert f"the best epoch, which the validation {select} selects" in loss.caption
+    assert "epoch" not in score.caption

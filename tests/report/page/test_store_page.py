@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from bankgcn.experiments import RunRecord, RunSpec
-from bankgcn.experiments.selection import by_model, select
 from bankgcn.report.page.chart import Figure, Table
-from bankgcn.report.page.hyper_curves import best_by_value, hyper_figures
 from bankgcn.report.page.page import write_html
-from bankgcn.report.page.store_cells import Cell, duration, short_names
-from bankgcn.report.page.store_page import store_page
+from bankgcn.report.page.store_page import best_by_value, duration, hyper_figures, store_page
+from bankgcn.report.results import collect_found, short_names
 from fake_records import fake_record
 
 RECORDS = [
@@ -62,8 +60,8 @@ def test_test_graphs_that_all_seeds_share_need_no_correction_for_overlap() -> No
         scores = zip(specs, (0.5, 0.6, 0.7), ("a", "b", "c"), strict=True)
         return [fake_record(s, test_score=score, split_hash=h, split_sizes=(10, 1, 100)) for s, score, h in scores]
 
-    shared, drawn = (Cell(select(runs(name))[by_model(runs(name)[0].config)]) for name in ("CIFAR-10", "NCI1"))
-    assert (shared.test_to_train, drawn.test_to_train) == (0, 10)
+    cells = collect_found([*runs("CIFAR-10"), *runs("NCI1")]).cells.values()
+    assert [cell.overlap for cell in cells] == [0, 10]
 
 
 def _first_p(runs: list[RunRecord]) -> float:

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class Published(NamedTuple):
-    """A figure of the paper."""
-
-    mean: float
-    std: float
-
+from bankgcn.experiments.design import Published
 
 TU_DATASETS = ("ENZYMES", "DD", "NCI1", "PROTEINS", "NCI109", "Mutagenicity", "FRANKENSTEIN")
 """The columns of the paper's Tables 1 to 3, in their order."""

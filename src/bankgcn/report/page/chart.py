@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal
+
+from bankgcn.report.plots import COLORS, render
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
 
 Kind = Literal["line", "points", "bars", "heat"]
 Values = Sequence[float | str | None]
@@ -146,3 +154,101 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     own = {name: item for name, item in vars(value).items() if item not in ((), "", None, False) or name == "color"}
     return plain(own)
+
+
+GREY = "#777777"
+DASHES: tuple[Any, ...] = (
+    "-", "--", ":", "-.", (0, (8, 2)), (0, (8, 2, 2, 2)), (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 1.5)),
+    (0, (2, 1)), (0, (8, 2, 2, 2, 2, 2)), (0, (1, 1.5, 3, 1.5)), (0, (5, 4)), (0, (10, 1.5, 1, 1.5)),
+    (0, (3, 1, 1, 3)), (0, (1.5, 1.5, 4.5, 1.5)),
+)  # fmt: skip
+MARKERS = "osD^Xp*v<>hHPd8x"
+MAX_LEGEND = 13  # names
+
+
+def paint_figure(figure: Figure, form: str) -> bytes:
+    """A figure as the bytes of an image file.
+
+    Args:
+        figure: The figure.
+        form: ``"png"``, ``"svg"``, or ``"pdf"``.
+    """
+    labels = [choice.labels for choice in figure.choices]
+    across = len(labels[0]) if labels else 1
+    down = len(figure.charts) // across
+    titles = [", ".join(words) for words in _titles(figure)]
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.subplots(down, across, squeeze=False)
+        for place, chart in enumerate(figure.charts):
+            axis = axes[place % down, place // down]
+            _paint_chart(chart, axis)
+            axis.set_title(titles[place], fontsize=9)
+        first = [axes[0, 0], *(twin for twin in canvas.axes if figure.charts[0].y2 and twin not in axes)]
+        legends = [one.get_legend_handles_labels() for one in first]
+        handles = [handle for found, _ in legends for handle in found][:MAX_LEGEND]
+        names = [name for _, found in legends for name in found][:MAX_LEGEND]
+        if handles:
+            canvas.legend(handles, names, loc="outside lower center", ncols=min(4, len(names)), frameon=False)
+        canvas.suptitle(figure.title, fontsize=11)
+
+    return render(figure.name, (1.2 + 3.6 * across, 1.2 + 2.8 * down), paint, form)
+
+
+def _titles(figure: Figure) -> list[tuple[str, ...]]:
+    """The choices of each chart, in words."""
+    named = [[f"{c.name} {label}" if c.name not in label else label for label in c.labels] for c in figure.choices]
+    return list(product(*named))
+
+
+def _paint_chart(chart: Chart, axis: Axes) -> None:
+    right = axis.twinx() if chart.y2 is not None else axis
+    bars = [series for series in chart.series if series.kind == "bars"]
+    for series in chart.series:
+        _paint_series(series, right if series.axis == "y2" else axis, bars)
+    for x, word in chart.marks:
+        axis.axvline(x, color=GREY, linestyle=":")
+        axis.annotate(word, (x, 1), xycoords=("data", "axes fraction"), va="top", fontsize=8)
+    axis.set_xlabel(chart.x.title.split(" (")[0])
+    axis.set_ylabel(chart.y.title)
+    if chart.y2 is not None:
+        right.set_ylabel(chart.y2.title)
+    if chart.x.limits:
+        axis.set_xlim(*chart.x.limits)
+    if chart.y.limits:
+        axis.set_ylim(*chart.y.limits)
+    if chart.square:
+        axis.set_aspect("equal", adjustable="box")
+    axis.spines[["top"]].set_visible(False)
+
+
+def styled(styles: Sequence[Any], number: int) -> Any:
+    """The style of a number; after the last one, each colour meets another style."""
+    return styles[(number + number // len(styles)) % len(styles)]
+
+
+def _paint_series(series: Series, axis: Axes, bars: list[Series]) -> None:
+    color = GREY if series.color is None else COLORS[series.color % len(COLORS)]
+    name: dict[str, Any] = {"label": series.name} if series.name else {}
+    x: Any = series.x
+    y: Any = series.y
+    if series.kind == "heat":
+        z: Any = series.z
+        axis.imshow(z, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        axis.set_xticks(range(len(x)), x, rotation=90 if len(x) > 4 else 0)
+        axis.set_yticks(range(len(y)), y)
+        for row, words in enumerate(series.text):
+            for column, word in enumerate(words):
+                dark = float(z[row][column]) > 0.5
+                axis.text(column, row, word, ha="center", va="center", color="white" if dark else "black", fontsize=7)
+    elif series.kind == "bars":
+        width, place = 0.8 / len(bars), bars.index(series)
+        at = [number + (place - (len(bars) - 1) / 2) * width for number in range(len(x))]
+        axis.bar(at, y, width, color=color, hatch="//" if series.dash else "", edgecolor="white", **name)
+        axis.set_xticks(range(len(x)), x, rotation=45)
+    elif series.kind == "points":
+        axis.scatter(x, y, color=color, s=14, marker=styled(MARKERS, series.dash), alpha=0.7, **name)
+    else:
+        axis.plot(x, y, color=color, linestyle=styled(DASHES, series.dash), **name)
+    if series.error and series.kind != "heat":
+        axis.errorbar(x, y, series.error, fmt="none", color=color, capsize=2)  # type: ignore[arg-type]

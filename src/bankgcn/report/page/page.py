@@ -11,8 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 from bankgcn.extras import require
-from bankgcn.report.canvas import COLORS
 from bankgcn.report.page.chart import Figure, Table, plain
+from bankgcn.report.plots import COLORS
 
 REQUIRED = ("plotly", "jinja2")
 """The libraries that pages need."""

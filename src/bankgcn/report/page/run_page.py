@@ -15,13 +15,11 @@ from bankgcn.files.checked import FileError
 from bankgcn.metrics import METRICS
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.convs import CONVS
-from bankgcn.report.page.browser import Examined, Progress, browse, worst_first
 from bankgcn.report.page.chart import Figure
-from bankgcn.report.page.energy import energy_figure
-from bankgcn.report.page.filters import filter_figures
-from bankgcn.report.page.history import learning_figures
+from bankgcn.report.page.filters import energy_figure, filter_figures
+from bankgcn.report.page.graphs import Examined, Progress, browse, worst_first
 from bankgcn.report.page.page import Facts, Page, Section, Tile
-from bankgcn.report.page.quality import quality_figures, target_table
+from bankgcn.report.page.quality import learning_figures, quality_figures, target_table
 from bankgcn.tasks import LIKELY, Task
 from bankgcn.training.assessment import Assessment, assess
 from bankgcn.training.ensemble import Ensemble

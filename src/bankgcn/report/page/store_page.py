@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from statistics import median
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from statistics import fmean, median, stdev
 from typing import Any
 
-from bankgcn.experiments.selection import select
-from bankgcn.experiments.significance import Comparison, holm
+from bankgcn.experiments.design import Column, Row
+from bankgcn.experiments.statistics import LEVEL, Comparison, holm
+from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import CONVS
-from bankgcn.report.fields import difference, number, p_value, unit
 from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series, Table
-from bankgcn.report.page.hyper_curves import hyper_figures
 from bankgcn.report.page.page import Facts, Page, Section, Tile
-from bankgcn.report.page.store_cells import (
-    Cell,
-    ColumnKey,
-    RowKey,
-    column_labels,
-    column_of,
-    duration,
-    row_label,
-    row_of,
-)
+from bankgcn.report.results import Cell, ColumnKey, Results, collect_found, column_labels, column_of
+from bankgcn.report.sheet import counted, difference, number, p_value, shown, unit
 from bankgcn.training.record import RunRecord
+from bankgcn.training.spec import RunSpec
 
-LEVEL = 0.05
 NONE = "-"
-PREFERRED = ("bank", 2, 8)
-"""The row that others are compared with, if it is there: the paper's."""
-
-Cells = Mapping[tuple[RowKey, ColumnKey], Cell]
 
 
 def store_page(records: Iterable[RunRecord], origin: str) -> Page:
@@ -43,107 +31,108 @@ def store_page(records: Iterable[RunRecord], origin: str) -> Page:
     ended = [record for record in records if record.status != "failed"]
     if not ended:
         raise ValueError("there are no finished runs to show: bankgcn reproduce or bankgcn train makes some")
-    chosen = select(ended, group_by=lambda config: (row_of(config), column_of(config)))
-    cells: dict[Any, Cell] = {group: Cell(selection) for group, selection in chosen.items()}
-    rows = sorted({row for row, _ in cells}, key=lambda row: (list(CONVS).index(row[0]), row[1] or 0, row[2] or 0))
-    columns = sorted({column for _, column in cells}, key=str)
-    reference = PREFERRED if PREFERRED in rows else rows[0]
+    results = collect_found(ended)
+    models, datasets = len(results.design.rows), len(results.design.columns)
     return Page(
-        title="Models by datasets",
-        subtitle=f"{counted(len(ended), 'run')} of {counted(len(rows), 'model')} on {counted(len(columns), 'dataset')}",
-        tiles=tuple(_tiles(ended, rows, columns)),
-        sections=tuple(section for section in _sections(ended, cells, rows, columns, reference) if section.items),
+        title=results.design.title,
+        subtitle=f"{counted(len(ended), 'run')} of {counted(models, 'model')} on {counted(datasets, 'dataset')}",
+        tiles=tuple(_tiles(ended, results)),
+        sections=tuple(section for section in _sections(ended, results) if section.items),
         origin=origin,
     )
 
 
-def counted(number: int, word: str) -> str:
-    """A number of things, in words."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
-def _tiles(records: list[RunRecord], rows: list[RowKey], columns: list[ColumnKey]) -> Iterator[Tile]:
+def _tiles(records: list[RunRecord], results: Results) -> Iterator[Tile]:
     yield Tile(label="runs", value=f"{len(records):,}")
-    yield Tile(label="models", value=str(len(rows)))
-    yield Tile(label="datasets", value=str(len(columns)))
+    yield Tile(label="models", value=str(len(results.design.rows)))
+    yield Tile(label="datasets", value=str(len(results.design.columns)))
     yield Tile(label="time of training", value=duration(sum(record.seconds for record in records)))
     yield Tile(label="diverged", value=f"{sum(record.status == 'diverged' for record in records):,}")
 
 
-def _sections(
-    records: list[RunRecord], cells: Cells, rows: list[RowKey], columns: list[ColumnKey], reference: RowKey
-) -> Iterator[Section]:
+def _sections(records: list[RunRecord], results: Results) -> Iterator[Section]:
     yield Section(
         name="scores",
         title="Which model is best?",
         text="Test scores. The hyper-parameters of each model were chosen by the mean score on validation graphs, "
         "among those with the most runs; test graphs chose nothing.",
-        items=(_dots(cells, rows, columns), _scores(cells, rows, columns)),
+        items=(_dots(results), _scores(results)),
     )
-    tests = tuple(_tests(cells, rows, columns, reference)) if len(rows) > 1 else ()
-    yield Section(
-        name="tests",
-        title="Is the difference more than chance?",
-        text=f"Each model beside {row_label(reference)}, on the runs that share a split.",
-        items=tests,
-    )
+    if results.reference is not None:
+        yield Section(
+            name="tests",
+            title="Is the difference more than chance?",
+            text=f"Each model beside {results.reference.label}, on the runs that share a split.",
+            items=(_tests(results, results.reference),),
+        )
     yield Section(
         name="curves",
         title="What do the hyper-parameters do?",
         text="Scores on validation graphs, by which hyper-parameters are chosen.",
         items=tuple(hyper_figures(records)),
     )
-    yield Section(name="cost", title="Time and choices", text="", items=(_cost(cells, rows, columns), _choices(cells)))
+    yield Section(name="cost", title="Time and choices", text="", items=(_cost(results), _choices(results)))
 
 
-def _dots(cells: Cells, rows: list[RowKey], columns: list[ColumnKey]) -> Figure:
+def _cells(results: Results, column: Column) -> list[Cell]:
+    """The cells of a column, in the order of the rows."""
+    names = [(row.name, column.name) for row in results.design.rows]
+    return [results.cells[name] for name in names if name in results.cells]
+
+
+def _half(cell: Cell) -> float:
+    """Half of the 95 % interval of the mean; NaN for too few runs."""
+    low, high = cell.interval
+    return (high - low) / 2
+
+
+def _dots(results: Results) -> Figure:
     charts = []
-    for column in columns:
-        found = [row for row in rows if (row, column) in cells]
-        here = [cells[row, column] for row in found]
+    for column in results.design.columns:
+        here = _cells(results, column)
         points = Series(
             kind="points",
-            x=[row_label(row) for row in found],
+            x=[cell.row.label for cell in here],
             y=[cell.spread.mean for cell in here],
-            error=[0.0 if math.isnan(cell.half) else cell.half for cell in here],
+            error=[0.0 if math.isnan(_half(cell)) else _half(cell) for cell in here],
             text=[f"{cell.spread.count} runs" for cell in here],
         )
         metric = here[0].metric
         charts.append(Chart(x=Axis(), y=Axis(title=f"test {metric.label}{unit(metric)}"), series=(points,), height=400))
+    labels = tuple(column.label for column in results.design.columns)
     return Figure(
         name="scores",
         title="Test scores",
         caption="A point is the mean over the runs of a model, the bar its 95 % interval, which allows for the overlap "
         "of random splits. Bars may overlap although the paired difference is certain: see the tests.",
         charts=tuple(charts),
-        choices=(Choice(name="dataset", labels=tuple(column_labels(columns).values())),) if len(columns) > 1 else (),
+        choices=(Choice(name="dataset", labels=labels),) if len(labels) > 1 else (),
         wide=True,
     )
 
 
-def _scores(cells: Cells, rows: list[RowKey], columns: list[ColumnKey]) -> Table:
+def _scores(results: Results) -> Table:
     marks = {}
     lines = []
-    for r, row in enumerate(rows):
-        line = [row_label(row)]
-        for c, column in enumerate(columns, start=1):
-            cell = cells.get((row, column))
+    for r, row in enumerate(results.design.rows):
+        line = [row.label]
+        for c, column in enumerate(results.design.columns, start=1):
+            cell = results.cells.get((row.name, column.name))
             line.append(NONE if cell is None else _mean_and_half(cell))
-            if cell is not None and _is_best(cell, [cells[k] for k in cells if k[1] == column]):
+            if cell is not None and _is_best(cell, _cells(results, column)):
                 marks[r, c] = "best"
         lines.append(tuple(line))
-    labels = column_labels(columns)
-    header = ("", *(f"{labels[column]}, {_first(cells, column).metric.label}" for column in columns))
+    columns = results.design.columns
     return Table(
         caption="Mean test score ± half of its 95 % interval (number of runs). The best of each dataset is marked.",
-        header=header,
+        header=("", *(f"{column.label}, {_cells(results, column)[0].metric.label}" for column in columns)),
         rows=tuple(lines),
         marks=marks,
     )
 
 
 def _mean_and_half(cell: Cell) -> str:
-    half = "" if math.isnan(cell.half) else f" ± {number(cell.half, cell.metric)}"
+    half = "" if math.isnan(_half(cell)) else f" ± {number(_half(cell), cell.metric)}"
     return f"{number(cell.spread.mean, cell.metric)}{half} ({cell.spread.count})"
 
 
@@ -151,70 +140,183 @@ def _is_best(cell: Cell, others: list[Cell]) -> bool:
     return not any(cell.metric.improves(other.spread.mean, cell.spread.mean) for other in others)
 
 
-def _first(cells: Cells, column: ColumnKey) -> Cell:
-    return next(cell for (_, other), cell in cells.items() if other == column)
-
-
-def _tests(cells: Cells, rows: list[RowKey], columns: list[ColumnKey], reference: RowKey) -> Iterator[Table]:
-    others = [row for row in rows if row != reference]
+def _tests(results: Results, reference: Row) -> Table:
+    others = [row for row in results.design.rows if row.name != reference.name]
     marks: dict[tuple[int, int], str] = {}
-    lines = [[row_label(row)] for row in others]
-    for c, column in enumerate(columns, start=1):
-        against = cells.get((reference, column))
-        found = [None if against is None else _versus(cells.get((row, column)), against) for row in others]
+    lines = [[row.label] for row in others]
+    for c, column in enumerate(results.design.columns, start=1):
+        found = [_versus(results, row, reference, column) for row in others]
         adjusted = holm([math.nan if versus is None else versus.t_test for versus in found])
         for r, (versus, p) in enumerate(zip(found, adjusted, strict=True)):
-            if versus is None or against is None:
+            if versus is None:
                 lines[r].append(NONE)
                 continue
-            better = (versus.difference > 0) == against.metric.higher_is_better
+            metric = results.at(reference, column).metric
+            better = (versus.difference > 0) == metric.higher_is_better
             if p < LEVEL:
                 marks[r, c] = "ahead" if better else "behind"
             arrow = "" if not p < LEVEL else "↑ " if better else "↓ "
-            counts = f"{versus.wins}/{versus.ties}/{versus.losses}"
-            lines[r].append(f"{arrow}{difference(versus.difference, against.metric)} (p {p_value(p)}; {counts})")
-    yield Table(
-        caption=f"Mean difference to {row_label(reference)}, with the p-value of the corrected paired t-test, and on "
+            lines[r].append(f"{arrow}{difference(versus.difference, metric)} (p {p_value(p)}; {versus.counts})")
+    return Table(
+        caption=f"Mean difference to {reference.label}, with the p-value of the corrected paired t-test, and on "
         f"how many splits the model is better / equal / worse. p-values are adjusted for the number of models of a "
         f"dataset by Holm's method; ↑ and ↓ mark p < {LEVEL:g}.",
-        header=("", *column_labels(columns).values()),
+        header=("", *(column.label for column in results.design.columns)),
         rows=tuple(map(tuple, lines)),
         marks=marks,
     )
 
 
-def _versus(cell: Cell | None, against: Cell) -> Comparison | None:
-    return None if cell is None else cell.versus(against)
+def _versus(results: Results, row: Row, reference: Row, column: Column) -> Comparison | None:
+    """A row against the reference; ``None`` if one has no cell, or they share fewer than two runs."""
+    cell, against = (results.cells.get((each.name, column.name)) for each in (row, reference))
+    return None if cell is None or against is None else cell.versus(against, fewest=2)
 
 
-def _cost(cells: Cells, rows: list[RowKey], columns: list[ColumnKey]) -> Table:
+def _cost(results: Results) -> Table:
     lines = []
-    for row in rows:
-        times = [
-            NONE
-            if (row, column) not in cells
-            else duration(median(r.seconds for r in cells[row, column].chosen.records))
-            for column in columns
-        ]
-        parameters = {
-            r.parameters for column in columns if (row, column) in cells for r in cells[row, column].chosen.records
-        }
-        lines.append((row_label(row), *times, " / ".join(f"{n:,}" for n in sorted(parameters) if n) or NONE))
+    for row in results.design.rows:
+        cells = [results.cells.get((row.name, column.name)) for column in results.design.columns]
+        times = [NONE if cell is None else duration(median(r.seconds for r in cell.recorded)) for cell in cells]
+        parameters = {record.parameters for cell in cells if cell is not None for record in cell.recorded}
+        lines.append((row.label, *times, " / ".join(f"{n:,}" for n in sorted(parameters) if n) or NONE))
     return Table(
         caption="Median time of a run, and number of parameters of the network.",
-        header=("", *column_labels(columns).values(), "parameters"),
+        header=("", *(column.label for column in results.design.columns), "parameters"),
         rows=tuple(lines),
     )
 
 
-def _choices(cells: Cells) -> Facts:
+def _choices(results: Results) -> Facts:
     rows = []
-    labels = column_labels(dict.fromkeys(column for _, column in cells))
-    for (row, column), cell in cells.items():
-        config = cell.chosen.config
-        train, place = config.train, config.model.normalize
+    for cell in results.cells.values():
+        assert cell.chosen is not None
+        train, place = cell.chosen.train, cell.chosen.model.normalize
         chosen = f"weight decay {train.weight_decay:g}, gamma {train.gamma:g}, normalisation: {place}"
-        rows.append(
-            (f"{row_label(row)}, {labels[column]}", f"{chosen}; of {cell.chosen.candidates} complete candidates")
-        )
+        rows.append((f"{cell.row.label}, {cell.column.label}", f"{chosen}; of {cell.candidates} complete candidates"))
     return Facts(title="Chosen hyper-parameters", rows=tuple(rows), folded=True)
+
+
+IGNORED = {"seed", "dataset", "conv", "train_per_class", "metric"}
+WORDS = {
+    "order": "order K of the filters",
+    "num_subspaces": "number s of filters in a layer",
+    "gamma": "weight γ of diversity",
+    "normalize": "place of the normalisation",
+}
+"""Names of settings for a reader; others are shown by their own."""
+
+
+def settings_of(config: RunSpec) -> dict[str, Any]:
+    """All settings of a run in one flat list."""
+    values = {**vars(config.train), **config.model.to_dict(), **config.model.conv_options}
+    return {name: value for name, value in values.items() if name not in IGNORED and not isinstance(value, dict)}
+
+
+def best_by_value(records: list[RunRecord], name: str) -> dict[Any, tuple[float, float]]:
+    """Mean and deviation of the validation score for each value of a setting, its other settings at their best.
+
+    Only seeds that all candidates have count, so that candidates with more runs have no advantage.
+
+    Args:
+        records: Runs of one model on one dataset.
+        name: The setting.
+    """
+    candidates: defaultdict[str, dict[int, RunRecord]] = defaultdict(dict)
+    for record in records:
+        candidates[record.config.with_(seed=0).key][record.config.seed] = record
+    shared = set.intersection(*(set(runs) for runs in candidates.values()))
+    metric = METRICS[records[0].metric]
+    found: dict[Any, tuple[float, float]] = {}
+    for runs in candidates.values():
+        seeds = shared or set(runs)
+        scores = [_score(runs[seed]) for seed in sorted(seeds)]
+        value = settings_of(next(iter(runs.values())).config).get(name)
+        mean = fmean(scores)
+        if not math.isnan(mean) and (value not in found or metric.improves(mean, found[value][0])):
+            found[value] = mean, stdev(scores) if len(scores) > 1 else 0.0
+    return {value: found[value] for value in sorted(found, key=_order)}
+
+
+def hyper_figures(records: Iterable[RunRecord]) -> Iterator[Figure]:
+    """A figure for each setting that varies, with a chart for each dataset on which it does."""
+    charts: defaultdict[str, dict[str, Chart]] = defaultdict(dict)
+    by_column = grouped(records)
+    labels = column_labels(by_column)
+    for column, runs in by_column.items():
+        by_conv: defaultdict[str, list[RunRecord]] = defaultdict(list)
+        for record in runs:
+            by_conv[record.config.model.conv].append(record)
+        for name in _varying(by_conv):
+            charts[name][labels[column]] = _chart(name, by_conv)
+    for name, found in charts.items():
+        columns = tuple(sorted(found))
+        word = WORDS.get(name, name.replace("_", " "))
+        yield Figure(
+            name=f"over-{name}",
+            title=f"Over the {word}" if name in WORDS else f"Over {word}",
+            caption="The validation score at each value, all other settings at their best for this value; a bar is the "
+            "standard deviation over the runs. A flat curve means that the choice matters little.",
+            charts=tuple(found[column] for column in columns),
+            choices=(Choice(name="dataset", labels=columns),) if len(columns) > 1 else (),
+        )
+
+
+def _varying(by_conv: dict[str, list[RunRecord]]) -> list[str]:
+    """The settings with several values within a model."""
+    names: dict[str, None] = {}
+    for records in by_conv.values():
+        values: defaultdict[str, set[str]] = defaultdict(set)
+        for record in records:
+            for name, value in settings_of(record.config).items():
+                values[name].add(repr(value))
+        names |= dict.fromkeys(name for name, found in values.items() if len(found) > 1)
+    return list(names)
+
+
+def _chart(name: str, by_conv: dict[str, list[RunRecord]]) -> Chart:
+    metric = METRICS[next(iter(by_conv.values()))[0].metric]
+    found = {conv: best_by_value(by_conv[conv], name) for conv in CONVS if conv in by_conv}
+    found = {conv: scores for conv, scores in found.items() if len(scores) > 1}
+    lines = []
+    for place, (conv, scores) in enumerate(found.items()):
+        means, spreads = zip(*scores.values(), strict=True)
+        bars = spreads if len(found) == 1 else ()  # the bars of several curves cannot be told apart
+        words = [_word(value) for value in scores]
+        lines.append(Series(name=CONVS[conv].label, x=words, y=means, error=bars, color=place, dash=place))
+    title = f"validation {metric.label}{unit(metric)}"
+    values = sorted({value for scores in found.values() for value in scores}, key=_order)
+    axis = Axis(title=WORDS.get(name, name.replace("_", " ")), words=tuple(map(_word, values)))
+    return Chart(x=axis, y=Axis(title=title), series=tuple(lines))
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    """Where a value of a setting stands beside others: none first, then numbers, then words."""
+    return isinstance(value, str), -math.inf if value is None else value
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _score(record: RunRecord) -> float:
+    if record.valid_score is None or record.status == "diverged":
+        return math.nan
+    return shown(record.valid_score, METRICS[record.metric])
+
+
+def duration(seconds: float) -> str:
+    """A time as a reader says it: seconds, minutes or hours, whichever is near."""
+    if seconds < 90:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
+
+
+def grouped(records: Iterable[RunRecord]) -> dict[ColumnKey, list[RunRecord]]:
+    """The records of each dataset."""
+    found: defaultdict[ColumnKey, list[RunRecord]] = defaultdict(list)
+    for record in records:
+        found[column_of(record.config)].append(record)
+    return dict(found)

@@ -1,0 +1,220 @@
+"""Single graphs for a page: drawing, node signals, spectrum, outputs of the filters, prediction and explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bankgcn.data.graphs import GraphSet
+from bankgcn.explain import METHODS, Explanation, evidence, explain
+from bankgcn.nn.bank_conv import BankConv
+from bankgcn.report.page.drawing import draw_graph, node_signal
+from bankgcn.report.page.page import Graphs
+from bankgcn.spectral.fourier import Spectrum
+from bankgcn.tasks import Task
+from bankgcn.training.model import TrainedModel
+
+LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"
+"""A level from 0 to 1 as one character."""
+MAX_OUTPUTS = 12  # filters of a layer whose outputs are shown
+CLASSES_SHOWN = 6  # that are listed with a graph
+MAX_EXPLAINED = 24  # classes, values or labels that a reader can choose
+SATURATED = 0.95  # share of the nodes whose contributions the scale of colours holds
+SIDE = 1000  # of the drawing, in units
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """Graphs with predictions.
+
+    Args:
+        graphs: The graphs.
+        predictions: Probabilities or values, shape ``(num_graphs, out_channels)``.
+        y: Targets in the order of the outputs, if they are known.
+        names: Id of each graph, or its number.
+        smiles: The molecule of each graph, if there may be one.
+        voters: Which models predict each graph, of shape ``(num_graphs, models)``; by default all of them.
+    """
+
+    graphs: GraphSet
+    predictions: NDArray[np.float64]
+    y: NDArray | None
+    names: Sequence[str]
+    smiles: Sequence[str | None]
+    voters: NDArray[np.bool_] | None = None
+
+    def explainer(self, models: Sequence[TrainedModel], number: int) -> TrainedModel:
+        """The model that explains a graph: the first of those that predict it."""
+        return models[0 if self.voters is None else int(self.voters[number].argmax())]
+
+
+def wrongness(task: Task, predictions: NDArray[np.float64], y: NDArray | None) -> NDArray[np.float64]:
+    """How wrong each prediction is: log loss of classes and labels, error of values in standard units.
+
+    Without targets, how unsure it is.
+    """
+    tiny = 1e-12
+    if task.kind == "classes":
+        if y is None:
+            return 1 - predictions.max(1)
+        return -np.log(np.maximum(predictions[np.arange(len(y)), y], tiny))
+    if task.kind == "labels":
+        if y is None:
+            return 0.5 - np.abs(predictions - 0.5).min(1)
+        right = np.where(y == 1, predictions, 1 - predictions)
+        known = ~np.isnan(y)
+        losses = np.where(known, -np.log(np.maximum(right, tiny)), 0)
+        return losses.sum(1) / np.maximum(known.sum(1), 1)
+    if y is None:
+        return np.zeros(len(predictions))
+    return np.nan_to_num(np.abs(predictions - y) / np.array(task.scale)).max(1)
+
+
+def worst_first(task: Task, predictions: NDArray[np.float64], y: NDArray | None, number: int) -> NDArray[np.int64]:
+    """Numbers of the graphs to show: two thirds are the worst, the others lie at equal distances among the rest."""
+    order = np.argsort(-wrongness(task, predictions, y), kind="stable")
+    worst = min(len(order), -(-2 * number // 3))
+    rest = order[worst:]
+    return np.append(order[:worst], rest[np.linspace(0, len(rest) - 1, min(number - worst, len(rest))).astype(int)])
+
+
+def browse(
+    models: Sequence[TrainedModel],
+    found: Examined,
+    chosen: Sequence[int],
+    caption: str = "",
+    label: int | None = None,
+    progress: Progress | None = None,
+) -> Graphs:
+    """What a page holds of each chosen graph, in their order.
+
+    Args:
+        models: The models that predict.
+        found: Graphs with predictions.
+        chosen: Numbers of the chosen graphs.
+        caption: What a reader must know.
+        label: Number of the output that is explained at first; by default, for each graph the predicted class, the
+            label that is most wrong, or the first value.
+        progress: Is told how many of the graphs are done.
+    """
+    task = models[0].task
+    explained = explainable(task, label)
+    entries = []
+    for place, number in enumerate(chosen):
+        entries.append(_entry(found.explainer(models, number), found, int(number), explained))
+        if progress is not None:
+            progress(place + 1, len(chosen))
+    first = 0 if label is None and task.kind == "values" else label
+    return Graphs(
+        caption=caption,
+        entries=entries,
+        kind=task.kind,
+        outputs=tuple((output, task.names[output]) for output in explained),
+        scales=color_scales(task, entries),
+        label=first,
+    )
+
+
+def explainable(task: Task, label: int | None = None) -> list[int]:
+    """Numbers of the outputs that a reader can choose: the first ones, and the one that is asked for."""
+    numbers = list(range(min(len(task.names), MAX_EXPLAINED)))
+    return numbers if label is None or label in numbers else [*numbers[:-1], label]
+
+
+def color_scales(task: Task, entries: Sequence[dict[str, Any]]) -> tuple[float, ...]:
+    """The contribution that has the full colour, for each output: the same for all graphs, so that they compare.
+
+    It is exceeded by a few nodes only. Classes and labels are measured in logits, and have one scale; values have
+    units of their own.
+    """
+    found: list[list[float]] = [[] for _ in task.names]
+    for entry in entries:
+        for output, values in entry.get("evidence", {}).items():
+            found[int(output)] += values
+    if task.kind != "values":
+        found = [[value for values in found for value in values]] * len(found)
+    return tuple(float(np.quantile(np.abs(values), SATURATED)) if values else 0.0 for values in found)
+
+
+def _entry(model: TrainedModel, found: Examined, number: int, outputs: Sequence[int]) -> dict[str, Any]:
+    graph = found.graphs[[number]]
+    about: dict[str, Any] = {"name": found.names[number], "kind": model.task.kind, "nodes": graph.largest}
+    about["edges"] = int(graph.num_edges[0])
+    about |= {"smiles": found.smiles[number]} if found.smiles[number] is not None else {}
+    about |= _outcome(model.task, found.predictions[number], None if found.y is None else found.y[number])
+    if not graph.largest:
+        return about
+    explanation = explain(model, graph)
+    chosen = sorted({*outputs, about["explained"]})
+    about["method"] = METHODS[explanation.method]
+    about["evidence"] = {str(c): evidence(model.task, explanation.nodes, c).tolist() for c in chosen}
+    if explanation.bands is not None:
+        about["bands"] = {str(c): evidence(model.task, explanation.bands, c).tolist() for c in chosen}
+    drawing = draw_graph(graph, found.smiles[number])
+    if drawing is not None:
+        about["places"] = np.round(drawing.places * SIDE).astype(int).ravel().tolist()
+        about["lines"] = drawing.edges.ravel().tolist()
+        own = {name: list(getattr(drawing, name)) for name in ("orders", "sides", "elements", "labels")}
+        about |= {name: values for name, values in own.items() if values}
+    about["signal"] = node_signal(model.conform(graph), graph)
+    if explanation.spectrum is not None and explanation.layers is not None:
+        about["spectrum"] = _spectrum(explanation.spectrum, explanation.layers[0].input.double())
+    about["outputs"] = _outputs(model, explanation)
+    return about
+
+
+def _outcome(task: Task, prediction: NDArray[np.float64], y: Any) -> dict[str, Any]:
+    """Truth, prediction, what is explained, and whether it is a mistake. Rows: output, name, prediction, truth."""
+    names = task.names
+    if task.kind == "classes":
+        order = np.argsort(-prediction)[:CLASSES_SHOWN]
+        best = int(task.decide(torch.from_numpy(prediction[None])))
+        listed = order if y is None or int(y) in order else np.append(order[:-1], int(y))
+        rows = [[int(c), names[c], float(prediction[c]), None if y is None else int(c == y)] for c in listed]
+        true = None if y is None else names[int(y)]
+        wrong = y is not None and best != int(y)
+        return {"rows": rows, "predicted": names[best], "true": true, "wrong": wrong, "explained": best}
+    truth = np.full(len(names), np.nan) if y is None else np.asarray(y, float)
+    known = ~np.isnan(truth)
+    rows = [[c, name, float(prediction[c]), float(truth[c]) if known[c] else None] for c, name in enumerate(names)]
+    if task.kind == "values":
+        shown = (f"{names[0]} {prediction[0]:.4g}", f"{truth[0]:.4g}" if known[0] else None)
+        return {"rows": rows, "predicted": shown[0], "true": shown[1], "wrong": None, "explained": 0}
+    decided = task.decide(torch.from_numpy(prediction[None]))[0].numpy()
+    mistakes = int((decided != truth)[known].sum())
+    far = np.where(known, np.abs(prediction - truth), -1.0) if known.any() else prediction
+    word = f"{mistakes} of {int(known.sum())} labels wrong" if known.any() else "labels"
+    return {"rows": rows, "predicted": word, "true": None, "wrong": mistakes > 0, "explained": int(far.argmax())}
+
+
+def _spectrum(spectrum: Spectrum, x: Tensor) -> dict[str, Any]:
+    """Share of the energy at each frequency of the graph; equal frequencies are added."""
+    energy = spectrum.gft(x).square().sum(1)
+    lam, place = torch.unique((spectrum.lam * 1000).round(), return_inverse=True)
+    added = energy.new_zeros(len(lam)).index_add(0, place, energy)
+    return {"lam": (lam / 1000).tolist(), "energy": (added / added.sum().clamp(min=1e-30)).tolist()}
+
+
+def _outputs(model: TrainedModel, explanation: Explanation) -> list[Any]:
+    """For each layer, the strength of each filter's output at each node; other layers have one output."""
+    layers = []
+    for conv, layer in zip(model.net.convs, explanation.layers or (), strict=False):
+        groups = conv.num_subspaces if isinstance(conv, BankConv) else 1
+        strength = layer.convolved.double().view(len(layer.convolved), groups, -1).square().mean(2).sqrt()
+        kept = sorted(strength.sum(0).argsort(descending=True)[:MAX_OUTPUTS].tolist())
+        scale = strength.max().clamp(min=1e-30)
+        layers.append([[p + 1 if groups > 1 else 0, encode((strength[:, p] / scale).tolist())] for p in kept])
+    return layers
+
+
+def encode(levels: Sequence[float]) -> str:
+    """Levels from 0 to 1 as one character each."""
+    return "".join(LEVELS[round(min(max(level, 0.0), 1.0) * (len(LEVELS) - 1))] for level in levels)
