@@ -22,7 +22,7 @@ from bankgcn.data.readers.images import from_images
 from bankgcn.data.readers.molecules import from_smiles
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.extras import OPTIONAL, require
-from bankgcn.report.plots import draw
+from bankgcn.report.plots import draw_filters
 from bankgcn.training.tensorboard import TensorBoardLog
 
 USES: list[tuple[str, Callable[[], object], str]] = [
@@ -37,7 +37,11 @@ USES: list[tuple[str, Callable[[], object], str]] = [
     ("sklearn", lambda: bankgcn.BankGCNClassifier, "BankGCNClassifier needs scikit-learn: pip install"),
     ("sklearn", lambda: bankgcn.BankGCNRegressor, "BankGCNRegressor needs scikit-learn: pip install"),
     ("tensorboard", lambda: TensorBoardLog(Path("log")), "A log for TensorBoard needs TensorBoard: pip install"),
-    ("matplotlib", lambda: draw(figure3(), {}), "drawing figures needs Matplotlib: pip install 'bankgcn[plot]'"),
+    (
+        "matplotlib",
+        lambda: draw_filters(figure3(), {}),
+        "drawing figures needs Matplotlib: pip install 'bankgcn[plot]'",
+    ),
 ]
 
 
