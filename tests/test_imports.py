@@ -17,15 +17,16 @@ from bankgcn.cli.commands import COMMANDS
 
 PACKAGE = Path(bankgcn.__file__).parent
 
-BASE = {"choices", "extras", "lazy", "settings"}
+BASE = {"choices", "extras", "lazy", "messages", "settings"}
 MAY_IMPORT = {
     "choices": set(),
     "extras": set(),
     "lazy": set(),
-    "settings": {"choices"},
+    "messages": set(),
+    "settings": {"choices", "messages"},
     "metrics": set(),
-    "tasks": {"choices", "metrics"},
-    "files": {"choices"},
+    "tasks": {"choices", "messages", "metrics"},
+    "files": {"choices", "messages"},
     "kernels": {"choices"},
     "spectral": {"choices", "kernels"},
     "nn": {*BASE, "kernels", "spectral"},

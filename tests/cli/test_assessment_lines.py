@@ -45,7 +45,7 @@ def test_a_model_that_predicts_one_class_gets_a_warning() -> None:
     task = Task(names=("a", "b"))
     y = np.array([0] * 9 + [1])
     (warning,) = assess(task, torch.eye(2)[[0] * 10], y).warnings()
-    assert warning.startswith("the model predicts 'a' for all 10 graphs; if one class is rare, --class-weight balanced")
+    assert warning.startswith("the model predicts 'a' for all 10 graphs (class_weight=")
     (warning,) = assess(task, torch.eye(2)[[0] * 10], y).warnings(balanced=True)
     assert warning == "the model predicts 'a' for all 10 graphs"
     (warning,) = assess(task, torch.eye(2)[[1, 1, 0, 0, 0, 0, 0, 0, 0, 0]], y).warnings()

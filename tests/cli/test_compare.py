@@ -127,7 +127,7 @@ def test_a_store_holds_one_dataset_with_one_split(command: Command, folder: Path
         ("smiles,y\nC,a\nCC,b\n", ("--models", ","), "--models ',': expected names"),
         ("smiles,y\nC,a\nCC,b\n", ("--models", "mlp", "--order", 3), "order is no option of the models mlp"),
         ("smiles,y\nC,a\nCC,b\n", ("--gammas", "x"), "--gammas 'x': expected numbers"),
-        ("smiles,y\nC,a\nCC,b\n", ("--weight-decays", "-1"), "weight_decay=-1.0"),
+        ("smiles,y\nC,a\nCC,b\n", ("--weight-decays", "-1"), "--weight-decay -1.0"),
         ("smiles,y\nC,a\nCC,b\n", ("--format", "html"), "unknown format 'html'"),
         ("smiles,y\nC,a\nCC,b\n", ("--engine", "loc"), "unknown engine 'loc'"),
     ],

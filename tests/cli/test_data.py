@@ -105,7 +105,7 @@ def test_describe_what_came_with_the_package() -> None:
         (["describe", "DD"], "bankgcn data fetch DD"),
         (["describe", "MUTAG", "--data-root", "/nowhere/at/all"], None),
         (["describe", "DD", "--data-root", "/nowhere/at/all"], "/nowhere/at/all: the data root is no folder"),
-        (["describe", "MUTAG", "--target", "y"], "MUTAG is read without the option 'target'"),
+        (["describe", "MUTAG", "--target", "y"], "--target y has no meaning for MUTAG: leave it out"),
         (["fetch", "MUTAG"], "needs no download"),
         (["fetch", "nonsense"], "unknown dataset 'nonsense', expected one of"),
     ],

@@ -112,7 +112,11 @@ def test_missing_targets_are_filled_as_in_training(command: Command, folder: Pat
         ("smiles,active\nCCO,\n", [], "new has no targets to compare with (--target NAME names their column)"),
         ("smiles,active\n", [], "has no molecules"),
         ("", [], "is empty: the first line must name the columns"),
-        ("smiles,active,b\nCCO,yes,no\n", ["--target", "active,b"], "one class, but --target names active, b"),
+        (
+            "smiles,active,b\nCCO,yes,no\n",
+            ["--target", "active,b"],
+            "but --target active,b names several targets",
+        ),
     ],
 )
 def test_data_that_cannot_be_compared_is_refused(

@@ -18,7 +18,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from bankgcn.cli import app, sweeping
+from bankgcn.cli import app, sweep
 from bankgcn.experiments.paper.tables import TABLE_1, TABLE_4, figure3
 from bankgcn.experiments.store import Store
 from fake_records import fake_records
@@ -139,7 +139,7 @@ def test_ctrl_c_says_that_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sweeping, "run_experiment", interrupted)
+    monkeypatch.setattr(sweep, "run_experiment", interrupted)
     code, _, err = run("reproduce", "table1", "--datasets", "MUTAG")
     assert code == 130
     assert "the same command resumes" in err

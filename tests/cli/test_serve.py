@@ -39,7 +39,7 @@ def test_a_used_port_and_a_missing_model_are_reported(command: Command, run: Pat
         port = other.getsockname()[1]
         code, _, err = command("serve", run, "--port", port)
     assert code == 1
-    assert f"error: cannot listen at 127.0.0.1, port {port}: Address already in use; try another --port" in err
+    assert f"error: cannot listen at 127.0.0.1, port {port}: Address already in use; choose another --port" in err
     assert command("serve", folder / "nothing")[0] == 1
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.settings import Settings, translate_option_names
+from bankgcn.cli.errors import with_flags
+from bankgcn.cli.settings import Settings
 from bankgcn.cli.tune import TuneFolder
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.checked import FileError, read_toml, write_toml
@@ -133,5 +134,6 @@ def test_a_relative_data_root_means_the_same_from_every_folder(tmp_path: Path, m
 
 
 def test_errors_of_the_library_are_told_in_our_words() -> None:
-    with pytest.raises(ValueError, match="^epochs=0: "), translate_option_names():
-        _ = Settings.resolve({"epochs": 0}).train
+    with pytest.raises(ValueError, match="^max_epochs=0: ") as raised:
+        Settings.resolve({"epochs": 0})
+    assert with_flags(raised.value) == "--epochs 0: expected at least 1"

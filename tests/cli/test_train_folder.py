@@ -177,7 +177,7 @@ def test_a_loss_that_is_not_finite_leaves_a_record_and_no_model(
     assert not (folder / "r" / "model.safetensors").exists()
     code, _, err = command("predict", "r", "MUTAG")
     assert code == 1
-    again = "bankgcn train --config r/config.toml --out r --overwrite --learning-rate RATE"
+    again = "bankgcn train --config r/config.toml --out r --overwrite"
     assert "r: has no trained model: its training diverged in the first epoch; " in err
     assert f"a smaller --learning-rate may help: {again}" in err
     code, _, err = command("train", *QUICK, "--seeds", "0-1", "--out", "two words")

@@ -294,7 +294,7 @@ def test_folders_are_not_replaced_by_accident(trained: BankGCNClassifier, tmp_pa
     [
         ({"hidden": 0}, "hidden=0: expected at least 1"),
         ({"model": "gnc"}, "gnc"),
-        ({"model": "gcn", "order": 3}, "order is no option of the model gcn"),
+        ({"model": "gcn", "order": 3}, "order= is no option of the model gcn"),
         ({"hidden": 7}, "hidden=7 does not divide into subspaces=8: choose subspaces=7, or hidden=8"),
         ({"validation_fraction": 1.5}, "validation_fraction=1.5: expected a number between 0 and 1"),
         ({"attributes": ["chrage"]}, "chrage"),

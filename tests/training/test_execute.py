@@ -156,7 +156,7 @@ def test_the_record_tells_which_path_the_training_took() -> None:
 
 def test_the_record_carries_the_notes_of_the_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     load = Source.load
-    monkeypatch.setattr(Source, "load", lambda source: replace(load(source), notes=("a stand-in",)))
+    monkeypatch.setattr(Source, "load", lambda source, *options: replace(load(source, *options), notes=("a stand-in",)))
     assert run(CONFIG).notes == ("a stand-in",)
 
 

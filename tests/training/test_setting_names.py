@@ -45,5 +45,5 @@ def test_flags_and_keywords_describe_the_same_run() -> None:
     spec = BankGCNClassifier(**keywords, random_state=4)._spec("classes")
     flags = {"model": "cheb", "order": 3, "learning_rate": 1, "pooling": "none", "task": "classes", "seed": 4}
     assert spec == spec_of(spec.dataset, complete_settings(given_settings(flags)))
-    with pytest.raises(ValueError, match="heads is no option of the model cheb, which has order"):
+    with pytest.raises(ValueError, match="heads= is no option of the model cheb, which has order"):
         BankGCNClassifier(model="cheb", heads=2)._spec("classes")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextvars import ContextVar
 from typing import Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
 from bankgcn.messages import Option, Spelling, spelled, spelled_error
 
 FAILED, INTERRUPTED = 1, 130
+_RUNNING: ContextVar[Any] = ContextVar("_RUNNING", default=None)  # the command whose flags messages name
 
 
 class ReportingGroup(TyperGroup):
@@ -20,6 +21,7 @@ class ReportingGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
+        _RUNNING.set(self.commands.get(ctx.invoked_subcommand))
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -57,8 +59,7 @@ def with_flags(message: str | Exception, command: Any = None) -> str:
         command: The command whose flags count; by default the one that runs.
     """
     if command is None:
-        context = click.get_current_context(silent=True)
-        command = None if context is None else context.command
+        command = _RUNNING.get()
     flags = None if command is None else _options(command)
     spelling = Spelling(flag, has=lambda name: flags is None or f"--{name.replace('_', '-')}" in flags)
     return spelled_error(message, spelling) if isinstance(message, Exception) else spelled(message, spelling)

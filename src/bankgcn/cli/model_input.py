@@ -172,7 +172,7 @@ def read_input(
     source = find_source(_training_source(ensemble) if name is None else name, data_root)
     typed = {key: value for key, value in flags.items() if value is not None}
     options = _options_for(source, ensemble.reader, typed)
-    if keep_unreadable is not None and part is None:
+    if keep_unreadable is not None and part is None and "skip_unreadable" in source.options:
         options = replace(options, skip_unreadable=keep_unreadable)
     rows = source.table(options)
     if rows is not None and options.id not in rows.table.header and "id" not in typed:

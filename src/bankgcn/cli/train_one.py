@@ -77,7 +77,7 @@ def train_one(flags: dict[str, Plain], out: Path | None, command: Command) -> tu
         say(f"this run is finished already; to train it again: {folder.to_repeat}", stderr=True)
     record = folder.read_record()
     if record.best_epoch is not None and not folder.model.exists():
-        raise FileError(f"has no trained model: {folder.why_no_model()}", folder.path)
+        raise FileError(folder.why_no_model(), folder.path)
     return record, folder
 
 

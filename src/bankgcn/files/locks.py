@@ -31,8 +31,10 @@ def lock_folder(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder, which is created if needed. A thread that holds the lock may acquire it again.
 
     Raises:
-        FileError: Another process, or another thread of this one, holds it.
+        FileError: Another process, or another thread of this one, holds it; or there can be no such folder.
     """
+    if folder.is_symlink() and not folder.exists():
+        raise FileError("is a symbolic link that leads to nothing, or to itself: remove it", folder)
     folder.mkdir(parents=True, exist_ok=True)
     lock = _lock_on(folder / LOCK, reentrant=True)
     if lock.is_locked:

@@ -165,6 +165,7 @@ def _write(
 
 def _read(path: str | os.PathLike[str], kind: str, verify: bool) -> tuple[dict[str, Any], dict[str, _Member]]:
     """The fields of a file, and its arrays as bytes."""
+    check_name(path)
     start = _start(path)
     if start and EARLIER_START.startswith(start[: len(EARLIER_START)]):
         raise _earlier(path)
@@ -183,7 +184,6 @@ def _read(path: str | os.PathLike[str], kind: str, verify: bool) -> tuple[dict[s
 def _start(path: str | os.PathLike[str]) -> bytes:
     """The first nine bytes: in a safetensors file the length of the header and its opening brace."""
     check_regular(path)
-    check_name(path)
     with open(path, "rb") as file:
         return file.read(9)
 

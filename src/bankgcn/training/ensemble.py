@@ -55,8 +55,7 @@ class Ensemble:
         done = [run for run in runs if RunFolder(run).model.exists()]
         if not done:
             first = next(iter(runs), path)
-            why = f": {RunFolder(first).why_no_model()}" if RunFolder(first).started else ""
-            raise FileError(f"has no trained model{why}", first)
+            raise FileError(RunFolder(first).why_no_model(), first)
         members = {run: TrainedModel.load(RunFolder(run).model) for run in done}
         _check_same_kind(path, members)
         return cls(members, tuple(run for run in runs if run not in done))

@@ -38,8 +38,8 @@ class Loader:
         read: Reads a source; a command passes one that shows its progress.
     """
 
-    def __init__(self, data_root: str | Path | None = None, read: Read = Source.load):
-        self.data_root, self._read = data_root, read
+    def __init__(self, data_root: str | Path | None = None, read: Read | None = None):
+        self.data_root, self._read = data_root, read or Source.load
         self._last: tuple[Any, Source, GraphSet] | None = None
 
     def __call__(self, spec: RunSpec) -> tuple[Source, GraphSet]:

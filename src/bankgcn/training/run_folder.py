@@ -119,12 +119,14 @@ class RunFolder:
         Raises:
             FileError: The record cannot be read.
         """
+        if not self.started:
+            return "has no trained model"
         if not self.finished:
-            return f"its run is not finished: {self.to_resume}"
+            return f"has no trained model: its run is not finished: {self.to_resume}"
         if self.read_record().best_epoch is None:
-            diverged = "its training diverged in the first epoch; {smaller}: {repeat}"
+            diverged = "has no trained model: its training diverged in the first epoch; {smaller}: {repeat}"
             return Message(diverged, smaller=SMALLER_STEPS, repeat=self.to_repeat)
-        return f"{self.model.name} is missing; to train it again: {self.to_repeat}"
+        return f"has no trained model: {self.model.name} is missing; to train it again: {self.to_repeat}"
 
     def check_free(self) -> None:
         """Raise if the folder holds something else than a run, or cannot hold one."""
