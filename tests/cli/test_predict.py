@@ -517,4 +517,4 @@ def test_the_scale_of_the_training_graphs_is_kept_with_the_model(command: Comman
     assert code == 0, err
     assert "4 predictions" in out
     code, _, err = command("train", "MUTAG", "--scale", "standard")
-    assert (code, "scale=standard is for numbers of nodes" in err) == (1, True)
+    assert (code, "--scale standard is for numbers of nodes" in err) == (1, True)

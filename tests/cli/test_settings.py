@@ -65,7 +65,7 @@ def test_options_of_a_file_that_names_no_model_are_for_any_model() -> None:
     settings = Settings.resolve({"model": "bank"}, {"order": 4, "gamma": 10.0})
     assert (settings["order"], settings["gamma"]) == (4, 10.0)
     assert Settings.resolve({"model": "cheb"}, {"order": 4})["order"] == 4
-    with pytest.raises(ValueError, match="gamma is no option of the model gcn"):
+    with pytest.raises(ValueError, match="gamma= is no option of the model gcn"):
         Settings.resolve({"model": "gcn"}, {"gamma": 10.0})
 
 
@@ -78,8 +78,8 @@ def test_options_of_a_file_that_names_no_model_are_for_any_model() -> None:
         ({}, {"shortcut": 1}, "shortcut is 1, expected true or false"),
         ({}, {"gamma": True}, "gamma is True, expected a number"),
         ({}, {"readout": "meen"}, "c.toml: unknown readout 'meen'.*did you mean 'mean'"),
-        ({"model": "gcn", "order": 3}, {}, "order is no option of the model gcn, which has none of its own"),
-        ({"model": "cheb", "gamma": 1.0}, {}, "gamma is no option of the model cheb, which has order"),
+        ({"model": "gcn", "order": 3}, {}, "order= is no option of the model gcn, which has none of its own"),
+        ({"model": "cheb", "gamma": 1.0}, {}, "gamma= is no option of the model cheb, which has order"),
         ({"model": "banks"}, {}, "unknown model 'banks'.*did you mean 'bank'"),
         ({}, {"source": 3}, "source is 3, expected a word"),
     ],
@@ -90,9 +90,9 @@ def test_what_cannot_be_meant_is_named(flags: dict, file: dict, message: str) ->
 
 
 def test_numbers_out_of_range_are_refused_before_anything_is_read() -> None:
-    with pytest.raises(ValueError, match=r"^gamma=inf: expected a finite number \(--gamma\)$"):
+    with pytest.raises(ValueError, match="^gamma=inf: expected a finite number$"):
         Settings.resolve({"gamma": float("inf")})
-    with pytest.raises(ValueError, match=r"^train_per_class=-3: expected at least 1 \(--train-per-class\)$"):
+    with pytest.raises(ValueError, match="^train_per_class=-3: expected at least 1$"):
         Settings.resolve({}, {"train_per_class": -3})
 
 
@@ -109,7 +109,7 @@ def test_files_that_are_no_settings_are_named(tmp_path: Path) -> None:
 
 def test_embedded_atoms_are_read_raw() -> None:
     settings = Settings.resolve({"features": "embedded"})
-    assert settings.spec.reader.keywords() == {"features": "raw"}
+    assert settings.spec.reader.atoms == "raw"
     assert settings.spec.model.embedding == ATOM_FEATURE_WIDTHS
 
 
