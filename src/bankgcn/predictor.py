@@ -110,8 +110,8 @@ class Predictor:
         return without_weights(converted) if reader.ignore_weights else converted
 
     def _predictions(self, graphs: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        mean, spread = self.ensemble.predictions(self.as_graph_set(graphs))
-        return mean.numpy(), None if spread is None else spread.numpy()
+        predictions = self.ensemble.apply(self.as_graph_set(graphs))
+        return predictions.mean.numpy(), None if predictions.spread is None else predictions.spread.numpy()
 
 
 def class_values(names: tuple[str, ...]) -> NDArray:

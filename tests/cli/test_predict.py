@@ -518,3 +518,13 @@ def test_the_scale_of_the_training_graphs_is_kept_with_the_model(command: Comman
     assert "4 predictions" in out
     code, _, err = command("train", "MUTAG", "--scale", "standard")
     assert (code, "--scale standard is for numbers of nodes" in err) == (1, True)
+
+
+@pytest.mark.parametrize("settings", [[], ["--norm", "batch"], ["--residual", "--head", "mlp", "--dropout", "0.2"]])
+def test_the_test_predictions_of_a_run_are_those_of_predict_to_the_last_digit(
+    command: Command, folder: Path, settings: list[str]
+) -> None:
+    command("train", "MUTAG", *QUICK, *settings, "--out", "run")
+    code, _, err = command("predict", "run", "--part", "test", "--out", "part.csv")
+    assert code == 0, err
+    assert rows(folder / "part.csv") == rows(folder / "run" / "test_predictions.csv")

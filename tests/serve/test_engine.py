@@ -61,7 +61,7 @@ def test_answers_are_those_of_predict_to_the_last_bit(tmp_path: Path, task: str,
     run = save_run(tmp_path / "run", training_graphs(), task, **config)
     ensemble = Ensemble.load(run)
     graphs = find_source(file_of(tmp_path)).load(expected=Expected(features=ensemble.feature_spec, has_target=False))
-    mean, _ = ensemble.predictions(graphs)
+    mean = ensemble.apply(graphs).mean
     engine = Engine(ensemble)
     np.testing.assert_array_equal(numbers(engine.answer([ask(*GRAPHS)])[0]), mean)
     for graph, expected in zip(GRAPHS, mean, strict=True):
@@ -125,7 +125,7 @@ def test_several_models_have_a_mean_and_a_spread(tmp_path: Path) -> None:
         save_run(tmp_path / "runs" / str(seed), training_graphs(), "values", seed=seed)
     ensemble = Ensemble.load(tmp_path / "runs")
     engine = Engine(ensemble)
-    mean, spread = ensemble.predictions(
+    mean, spread, _ = ensemble.apply(
         read_jsonlines(file_of(tmp_path), expected=Expected(features=engine.schema.spec, has_target=False))
     )
     (answer,) = engine.answer([ask(*GRAPHS)])
@@ -154,7 +154,7 @@ def test_embeddings_are_those_of_embed(run: Path, tmp_path: Path) -> None:
 def test_molecules_are_predicted_from_smiles(tmp_path: Path, features: Any) -> None:
     trained = from_smiles(SMILES, features=features)
     engine = Engine(Ensemble.load(save_run(tmp_path / "run", trained)))
-    mean, _ = engine.ensemble.predictions(trained)
+    mean = engine.ensemble.apply(trained).mean
     np.testing.assert_array_equal(numbers(engine.answer([molecules(*SMILES)])[0]), mean)
     bad, good = engine.answer([molecules("CCO", "C1CC", "not one"), molecules("CN")])
     assert isinstance(bad, RequestError)
@@ -215,13 +215,13 @@ def test_columns_without_names_are_taken_as_x(tmp_path: Path) -> None:
         "nodes": [{"id": 0, "x": [0.5, 2]}, {"id": 1, "x": [3, -1]}],
         "edges": [{"source": 0, "target": 1}],
     }
-    np.testing.assert_array_equal(numbers(engine.answer([ask(document)])[0]), engine.ensemble.predictions(graphs)[0])
+    np.testing.assert_array_equal(numbers(engine.answer([ask(document)])[0]), engine.ensemble.apply(graphs).mean)
 
 
 def test_models_of_tu_sets_take_their_columns_as_x(tmp_path: Path) -> None:
     graphs = mutag()
     engine = Engine(Ensemble.load(save_run(tmp_path / "run", graphs)))
-    mean, _ = engine.ensemble.predictions(graphs[:3])
+    mean = engine.ensemble.apply(graphs[:3]).mean
     documents = []
     for number in range(3):
         batch = graphs.batch(number)
@@ -243,7 +243,7 @@ def test_graphs_without_signals_need_none(tmp_path: Path) -> None:
         graph_set([Entry(one, Path("own")) for one in bare], "own", ReadOptions(), Expected(has_target=False))
     )
     engine = Engine(Ensemble.load(save_run(tmp_path / "run", graphs)))
-    mean, _ = engine.ensemble.predictions(graphs)
+    mean = engine.ensemble.apply(graphs).mean
     named = {**bare[1], "nodes": [{**node, "colour": "red"} for node in bare[1]["nodes"]]}
     np.testing.assert_array_equal(numbers(engine.answer([ask(bare[0], named)])[0]), mean)
 
@@ -290,7 +290,7 @@ def test_numbers_of_nodes_are_scaled_as_in_training(tmp_path: Path, named: bool)
         found = found.with_signals(attributes=found.signals())
     else:
         found = graph_set([Entry(one, Path("one"))], "one", ReadOptions(), Expected(features=graphs.feature_spec))
-    mean, _ = ensemble.predictions(found)
+    mean = ensemble.apply(found).mean
     np.testing.assert_array_equal(numbers(Engine(ensemble).answer([ask(one)])[0]), mean)
 
 

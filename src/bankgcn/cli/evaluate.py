@@ -75,7 +75,7 @@ def _show_unseen(ensemble: Ensemble, found: ModelInput, to_stderr: bool) -> dict
     if count == total:
         say(f"warning: {learned}: this score says nothing about new graphs", stderr=True)
         return {"seen_graphs": count, "without_them": None}
-    mean, _ = found.take(known[~seen]).predictions(ensemble)
+    mean = found.take(known[~seen]).predictions(ensemble).mean
     without = assess(ensemble.task, mean, y[~seen], ensemble.first.constant)
     say(f"warning: {learned}, so the score above flatters", stderr=True)
     metric = METRICS[without.metric]
@@ -101,7 +101,7 @@ def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_
     known, y = found.truth(ensemble.task)
     if not len(known):
         raise ValueError(f"{found.graphs.name} has no targets to compare with (--target NAME names their column)")
-    mean, _ = found.take(known).predictions(ensemble)
+    mean = found.take(known).predictions(ensemble).mean
     assessment = assess(ensemble.task, mean, y, ensemble.first.constant)
     if len(known) < found.num_rows:
         say(f"note: {found.num_rows - len(known):,} of {found.num_rows:,} rows have no graph or no target", stderr=True)

@@ -37,12 +37,12 @@ def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -
     if skip_unknown and 0 < len(known) < total:
         say(f"note: {total - len(known):,} of {total:,} graphs have no target: left out", stderr=True)
         found = found.take(known)
-    graphs, (mean, _) = found.graphs, found.predictions(ensemble)
+    graphs = found.graphs
     smiles = graphs.names if graphs.feature_spec.get("kind") == "atoms" else None
     names = graphs.ids or (graphs.names if smiles is None else None)
     return Examined(
         graphs,
-        mean.numpy(),
+        found.predictions(ensemble).mean.numpy(),
         y if len(known) == len(graphs) and len(graphs) else None,
         names or tuple(numbered(row) for row in found.source_rows.tolist()),
         smiles or (None,) * len(graphs),

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from bankgcn.cli.errors import with_flags
 from bankgcn.cli.output import say
@@ -27,7 +26,7 @@ from bankgcn.data.target_values import Targets
 from bankgcn.data.targets import clean_targets
 from bankgcn.files.tables import Cell, Columns, TextTable
 from bankgcn.tasks import Task
-from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.ensemble import Ensemble, Predictions
 from bankgcn.training.prediction_table import true_columns, true_targets
 from bankgcn.training.spec import IN_PYTHON
 
@@ -131,9 +130,9 @@ class ModelInput:
             voters=None if self.voters is None else self.voters[graphs],
         )
 
-    def predictions(self, ensemble: Ensemble, calibrated: bool = True) -> tuple[Tensor, Tensor | None]:
-        """What the models predict for the graphs, and the standard deviation if there are several for each."""
-        return ensemble.predictions(self.graphs, calibrated, self.voters)
+    def predictions(self, ensemble: Ensemble, calibrated: bool = True) -> Predictions:
+        """What the models predict for the graphs."""
+        return ensemble.apply(self.graphs, calibrated, self.voters)
 
 
 def read_input(

@@ -96,15 +96,18 @@ def predict(
     found = read_input(
         ensemble, source, data_root, flags, part=part, ignore_targets=ignore_targets, keep_unreadable=keep_rows
     )
-    mean, spread = found.predictions(ensemble, calibrate)
+    predictions = found.predictions(ensemble, calibrate)
     task = ensemble.deciding(calibrate)
-    columns = [*found.truth_columns(task), *found.line_up(prediction_columns(task, mean, spread))]
+    columns = [
+        *found.truth_columns(task),
+        *found.line_up(prediction_columns(task, predictions.mean, predictions.spread)),
+    ]
     write_columns(out, [*_kept(found, keep), *columns, *_reasons(found)], spreadsheet_safe)
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
     to_stderr = is_standard_output(out)
     say(f"{len(found.graphs):,} predictions{models} are in {named(out)}", stderr=to_stderr)
     _show_unreadable(found)
-    _show_scores(found, task, mean, to_stderr)
+    _show_scores(found, task, predictions.mean, to_stderr)
 
 
 @with_settings({name: place for name, place in APPLYING.items() if name != "target"}, hidden=("skip_unreadable",))

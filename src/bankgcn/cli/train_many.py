@@ -80,7 +80,7 @@ def parse_seeds(text: str) -> list[int]:
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", part)
         if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise ValueError(f"seeds={text}: expected numbers such as 0-4 or 0,3,7 (--seeds)")
+            raise ValueError(f"--seeds {text}: expected numbers such as 0-4 or 0,3,7")
         numbers += range(int(match[1]), int(match[2] or match[1]) + 1)
     return list(dict.fromkeys(numbers))
 

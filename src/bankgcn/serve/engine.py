@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.scaling import SCALE
@@ -26,8 +24,7 @@ from bankgcn.messages import WITHOUT_ADVICE, spelled_error
 from bankgcn.serve.errors import RequestError, of_graphs
 from bankgcn.serve.page import draw_smiles
 from bankgcn.serve.requests import PredictRequest
-from bankgcn.training.ensemble import Ensemble, mean_and_spread
-from bankgcn.training.evaluation import Inference
+from bankgcn.training.ensemble import Ensemble, Predictions
 
 CALL_NODES = 8_192  # of the graphs in one call of the network; larger sets would be merged, which changes the rounding
 PIECE = 512  # letters of the SMILES that are read between two looks at the clients
@@ -47,19 +44,6 @@ class Item(NamedTuple):
     request: int
     position: int  # in the request
     content: Any
-
-
-class Predictions(NamedTuple):
-    """Predictions for G graphs."""
-
-    mean: NDArray[np.float64]  # (G, outputs)
-    spread: NDArray[np.float64] | None  # (G, outputs), of several models
-    embeddings: NDArray | None  # (G, width), of one model
-
-    def finite(self) -> list[bool]:
-        """Whether all numbers of a graph are finite, for each graph."""
-        parts = [np.isfinite(part).all(1) for part in self if part is not None]
-        return np.logical_and.reduce(parts).tolist()
 
 
 @dataclass(frozen=True)
@@ -112,7 +96,6 @@ class Engine:
             require("rdkit", "a model of molecules")
         self.schema = _schema(self.expected, ensemble.first.in_channels)
         self.task = ensemble.task
-        self._inferences = [(model, Inference(model.net)) for model in ensemble.members.values()]
         self._look: Callable[[], bool] = lambda: True
         self._read = {"graphs": self._read_graphs, "smiles": self._read_smiles}
 
@@ -144,9 +127,9 @@ class Engine:
         """Why a request cannot be answered by this model, whatever its graphs."""
         if request.form not in self.forms:
             return RequestError(422, f"the model takes {self.forms[0]!r}, not {request.form!r}")
-        if request.embeddings and len(self._inferences) > 1:
+        if request.embeddings and len(self.ensemble.members) > 1:
             return RequestError(
-                422, f"'embeddings' needs one model, but there are {len(self._inferences)}: their vectors differ"
+                422, f"'embeddings' needs one model, but there are {len(self.ensemble.members)}: their vectors differ"
             )
         return None
 
@@ -176,26 +159,17 @@ class Engine:
 
     def _apply(self, graphs: GraphSet) -> Predictions:
         graphs = without_weights(graphs) if self.ignore_weights else graphs
-        predictions, embeddings = [], None
         with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused later
-            for model, inference in self._inferences:
-                embeddings = inference.embeddings(model.conform(graphs))
-                predictions.append(model.decode(inference.outputs(embeddings)))
-        mean, spread = mean_and_spread(predictions)
-        return Predictions(
-            mean.numpy(),
-            None if spread is None else spread.numpy(),
-            embeddings if spread is None else None,
-        )
+            return self.ensemble.apply(graphs, check=False)
 
     def _show(self, predictions: Predictions, row: int, embeddings: bool) -> dict[str, Any]:
         """The prediction of one graph as JSON holds it."""
         task, mean = self.task, predictions.mean[row]
         shown: dict[str, Any] = {}
         if task.kind == "classes":
-            shown["class"] = task.names[int(task.decide(torch.from_numpy(mean[None])))]
+            shown["class"] = task.names[int(task.decide(mean[None]))]
         elif task.thresholds:
-            decided = task.decide(torch.from_numpy(mean[None]))[0].tolist()
+            decided = task.decide(mean[None])[0].tolist()
             shown["labels"] = dict(zip(task.names, decided, strict=True))
         name = "values" if task.kind == "values" else "probabilities"
         shown[name] = dict(zip(task.names, mean.tolist(), strict=True))

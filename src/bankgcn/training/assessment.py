@@ -16,7 +16,7 @@ from bankgcn.files.tables import Columns
 from bankgcn.messages import Message, advise
 from bankgcn.metrics import METRICS, confusion_matrix
 from bankgcn.tasks import LIKELY, Loss, Task, binary_cross_entropy, cross_entropy
-from bankgcn.training.evaluation import Evaluation, check_finite, evaluate_outputs, predict_logits
+from bankgcn.training.evaluation import Evaluation, Inference, check_finite, evaluate_outputs, predict_logits
 from bankgcn.training.prediction_table import name_columns, prediction_columns, true_columns, true_targets
 
 if TYPE_CHECKING:  # reading graphs is not needed to assess predictions
@@ -415,7 +415,9 @@ def score_held_out(run: PreparedRun) -> HeldOut:
         check_finite(outputs, graphs, split.test)
     except ValueError as error:  # one huge number in the data must not cost the training
         return HeldOut(task, temperature, notes=(*notes, f"the test graphs have no score: {error}"))
-    predictions = task.predictions(outputs.double() / temperature)
+    inference = Inference(run.net)  # gives the digits that predict gives later
+    of_each = torch.from_numpy(inference.outputs(inference.embeddings(test)))
+    predictions = task.predictions(of_each.double() / temperature)
     constant = constant_prediction(task, graphs.y[split.train])
     names = name_columns(graphs, split.test.tolist())
     evaluation = evaluate_outputs(outputs, test.y, task, run.loss_weights(split.test))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,7 +25,6 @@ from bankgcn.tasks import Task
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import RunSpec
-from bankgcn.training.stored_model import stored_run
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Ensemble:
     @property
     def spec(self) -> RunSpec | None:
         """The run of the first model; ``None`` if it was not trained by a run."""
-        return _spec(self.first)
+        return self.first.spec
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -112,7 +111,7 @@ class Ensemble:
     @property
     def reader(self) -> ReadOptions:
         """How the graphs of the first model were read."""
-        return _reader(self.first)
+        return self.first.reader
 
     def trained_on(self, graphs: GraphSet) -> bool:
         """Whether any of the models was trained on these graphs."""
@@ -166,22 +165,33 @@ class Ensemble:
         tested = np.flatnonzero(voters.any(axis=1))
         return tested, voters[tested]
 
-    def predictions(
-        self, graphs: GraphSet, calibrated: bool = True, voters: NDArray[np.bool_] | None = None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Mean prediction of the models, and their standard deviation if each graph has several.
+    def apply(
+        self,
+        graphs: GraphSet,
+        calibrated: bool = True,
+        voters: NDArray[np.bool_] | None = None,
+        check: bool = True,
+    ) -> Predictions:
+        """What the models predict. Commands, Python, reports and the service all come here.
 
         Args:
             graphs: The graphs.
             calibrated: Whether each model applies its temperature.
             voters: Which models predict each graph, of shape ``(num_graphs, models)``, at least one; all by default.
-
-        Returns:
-            Probabilities, or values in the user's units: shape ``(num_graphs, out_channels)``, in double precision.
+            check: Whether predictions that are not finite are an error.
         """
-        models = self.members.values()
         if voters is None:
-            return mean_and_spread([model.predictions(graphs, calibrated) for model in models])
+            applied = [model.apply(graphs, calibrated, check) for model in self.members.values()]
+            mean, spread = mean_and_spread([predictions for predictions, _ in applied])
+            embeddings = applied[0][1] if len(applied) == 1 else None
+        else:
+            mean, spread = self._by_voters(graphs, calibrated, voters)
+            embeddings = None
+        return Predictions(mean, spread, embeddings)
+
+    def _by_voters(self, graphs: GraphSet, calibrated: bool, voters: NDArray[np.bool_]) -> tuple[Tensor, Tensor | None]:
+        """Mean and standard deviation over the models that predict each graph."""
+        models = self.members.values()
         found = torch.zeros(len(models), len(graphs), self.task.out_channels, dtype=torch.float64)
         for number, (model, votes) in enumerate(zip(models, voters.T, strict=True)):
             found[number, torch.from_numpy(votes)] = model.predictions(graphs[votes], calibrated)
@@ -191,6 +201,19 @@ class Ensemble:
         if (count < 2).any():
             return mean, None
         return mean, ((votes * (found - mean) ** 2).sum(0) / (count - 1)).sqrt()
+
+
+class Predictions(NamedTuple):
+    """Predictions for G graphs: probabilities, or values in the user's units."""
+
+    mean: Tensor  # (G, outputs), over the models, in double precision
+    spread: Tensor | None  # (G, outputs): standard deviation, if each graph has several models
+    embeddings: NDArray | None  # (G, width), of one model
+
+    def finite(self) -> list[bool]:
+        """Whether all numbers of a graph are finite, for each graph."""
+        parts = [np.isfinite(np.asarray(part)).all(1) for part in self if part is not None]
+        return np.logical_and.reduce(parts).tolist()
 
 
 def mean_and_spread(predictions: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
@@ -227,19 +250,10 @@ def _difference(first: str, model: TrainedModel, other: TrainedModel) -> str:
     if not same_before_fit(other.feature_spec or {}, model.feature_spec or {}):
         return f"was trained on graphs with other features than {first}"
     for name in ("ignore_weights", "target"):
-        theirs, ours = (getattr(_reader(one), name) for one in (other, model))
+        theirs, ours = (getattr(one.reader, name) for one in (other, model))
         if theirs != ours:
             return f"was trained with {name} = {theirs}, but {first} with {ours}"
-    spec, ours = _spec(other), _spec(model)
+    spec, ours = other.spec, model.spec
     if spec is not None and ours is not None and spec.dataset != ours.dataset:
         return f"was trained on {spec.dataset}, but {first} on {ours.dataset}"
     return ""
-
-
-def _spec(model: TrainedModel) -> RunSpec | None:
-    return stored_run(model.metadata)
-
-
-def _reader(model: TrainedModel) -> ReadOptions:
-    spec = _spec(model)
-    return ReadOptions() if spec is None else spec.reader

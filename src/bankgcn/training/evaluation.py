@@ -34,6 +34,8 @@ class Evaluation:
 class Inference:
     """Applies a network in evaluation mode, many times: it is lowered once.
 
+    All that a user reads of single graphs comes from :meth:`embeddings` and :meth:`outputs`: predictions of commands,
+    Python and the service, and ``test_predictions.csv``. Losses and scores of a training come from :meth:`logits`.
     Nothing is dropped at random meanwhile, and running statistics stay as they are. :meth:`logits` and
     :meth:`representations` are the fastest. Where the executor supports the network, :meth:`embeddings` and
     :meth:`outputs` give a graph the same result, bit for bit, whatever other graphs share the call; otherwise it
@@ -60,7 +62,8 @@ class Inference:
         if not self._by_program(graphs):
             return check_finite(self.representations(graphs), graphs).cpu().numpy()
         # Only large sets are merged, which changes the order of sums: the result would depend on the size of the set.
-        parts = [self._embedding(batch, True, merged=False).numpy() for batch in graphs.batches(BATCH_SIZE)]
+        with _evaluation_mode(self.net):
+            parts = [self._embedding(batch, True, merged=False).numpy() for batch in graphs.batches(BATCH_SIZE)]
         joined = np.concatenate(parts) if parts else np.empty((0, self.net.embedding_channels), np.float32)
         return np.ascontiguousarray(joined)
 

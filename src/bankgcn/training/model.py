@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,15 @@ from torch import Tensor
 
 from bankgcn.data.features.refit import conform
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import ReadOptions
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn import GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training.evaluation import Inference, check_finite
 from bankgcn.training.model_config import ModelConfig
-from bankgcn.training.stored_model import check_facts, check_kind, check_weights_fit, stored_task
+from bankgcn.training.spec import RunSpec
+from bankgcn.training.stored_model import check_facts, check_kind, check_weights_fit, stored_run, stored_task
 
 __all__ = ["ModelConfig", "TrainedModel"]
 
@@ -52,6 +55,20 @@ class TrainedModel:
         constant = self.metadata.get("constant")
         return None if constant is None else tuple(constant)
 
+    @cached_property
+    def spec(self) -> RunSpec | None:
+        """The run that trained the model; ``None`` if it was not trained by a run."""
+        return stored_run(self.metadata)
+
+    @property
+    def reader(self) -> ReadOptions:
+        """How the training graphs were read."""
+        return ReadOptions() if self.spec is None else self.spec.reader
+
+    @cached_property
+    def _inference(self) -> Inference:
+        return Inference(self.net)
+
     def predictions(self, graphs: GraphSet, calibrated: bool = True) -> Tensor:
         """Probabilities of classes or labels, or values in the user's units, for graphs of the same kind.
 
@@ -65,15 +82,20 @@ class TrainedModel:
         Raises:
             ValueError: The features of a graph are of another kind, or so large that the outputs are not finite.
         """
-        inference, conformed = Inference(self.net), self.conform(graphs)
-        outputs = inference.outputs(inference.embeddings(conformed))
-        check_finite(torch.from_numpy(outputs), conformed)
-        return self.decode(outputs, calibrated)
+        return self.apply(graphs, calibrated)[0]
 
-    def decode(self, outputs: NDArray, calibrated: bool = True) -> Tensor:
-        """Predictions from outputs of the network; see :meth:`predictions`."""
-        logits = torch.from_numpy(outputs).double()
-        return self.task.predictions(logits / self.temperature if calibrated else logits)
+    def apply(self, graphs: GraphSet, calibrated: bool = True, check: bool = True) -> tuple[Tensor, NDArray]:
+        """Predictions, see :meth:`predictions`, and the representation of each graph, shape ``(num_graphs, width)``.
+
+        With ``check=False``, outputs that are not finite are no error.
+        """
+        conformed = self.conform(graphs)
+        embeddings = self._inference.embeddings(conformed)
+        outputs = torch.from_numpy(self._inference.outputs(embeddings))
+        if check:
+            check_finite(outputs, conformed)
+        logits = outputs.double()
+        return self.task.predictions(logits / self.temperature if calibrated else logits), embeddings
 
     @property
     def feature_spec(self) -> dict[str, Any] | None:
