@@ -98,7 +98,7 @@ def test_one_fold_can_be_trained_alone_and_the_whole_can_be_repeated(command: Co
     ("arguments", "message"),
     [
         (["--seeds", "4-0"], "--seeds 4-0: expected numbers such as 0-4 or 0,3,7"),
-        (["--seeds", "a"], "seeds=a: expected numbers"),
+        (["--seeds", "a"], "--seeds a: expected numbers"),
         (["--seeds", "0-1", "--seed", "3"], "--seed 3 and --seeds 0-1 contradict each other"),
         (["--folds", "2"], "--folds 2: expected at least 3"),
         (["--seeds", "0-1", "--out", "single"], "single: holds a single run: name another folder by --out"),
