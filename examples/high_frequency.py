@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import stratified_split
 from bankgcn.nn import GraphNetwork

@@ -17,7 +17,7 @@ import torch
 from fair_comparison import Options, Score, compare_models, options_of
 
 from bankgcn import GraphSet
-from bankgcn.data.readers.neighbors import nearest, undirected_edges
+from bankgcn.data.readers.images import nearest, undirected_edges
 from bankgcn.data.splits import stratified_split
 from bankgcn.nn import GraphNetwork
 from bankgcn.training import TrainConfig, evaluate, fit

@@ -14,7 +14,7 @@ import torch
 from torch_geometric.explain import Explainer, GNNExplainer
 
 from bankgcn import BankGCNClassifier
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.explain import evidence, explain
 from bankgcn.report.page.drawing import node_words
 

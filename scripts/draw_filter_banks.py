@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from bankgcn import BankConv, GraphShift, mutual_coherence
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.data.splits import stratified_split
 from bankgcn.nn import GraphNetwork
 from bankgcn.report.plots import COLORS, render

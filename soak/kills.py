@@ -26,7 +26,7 @@ import torch
 
 import bankgcn.training.fitting
 from bankgcn.cli import app
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.readers.json_graphs import write_jsonlines
 from children import count_operations, kill, start, wait
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.data.splits import stratified_split
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -14,11 +14,9 @@ import pytest
 import bankgcn
 from bankgcn.bench.measure import batching_seconds
 from bankgcn.bench.peers import PlainTraining
-from bankgcn.data.builtin.digits import digits
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import digits, smooth_or_alternating
 from bankgcn.data.convert import to_networkx, to_pyg
-from bankgcn.data.readers.image_files import read_image
-from bankgcn.data.readers.images import from_images
+from bankgcn.data.readers.images import from_images, read_image
 from bankgcn.data.readers.molecules import from_smiles
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.extras import OPTIONAL, require

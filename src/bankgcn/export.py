@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bankgcn import __version__
-from bankgcn.data.features.column_names import column_names
+from bankgcn.data.features.spec import column_names
 from bankgcn.data.graphs import GraphSet
 from bankgcn.extras import require
 from bankgcn.nn.layers import AtomEncoder

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bankgcn.data.combine import without_weights
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.target_values import scalar
-from bankgcn.data.weights import without_weights
 from bankgcn.messages import WITHOUT_ADVICE, message_of, spelled
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble

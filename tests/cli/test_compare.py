@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.cli import sweep
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.readers.json_graphs import write_jsonlines
 
 Command = Callable[..., tuple[int, str, str]]

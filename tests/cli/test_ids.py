@@ -11,8 +11,8 @@ import pytest
 
 from bankgcn.cli.examined import examine
 from bankgcn.cli.model_input import read_input
+from bankgcn.data.combine import join
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.join import join
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.molecule_tables import read_smiles_table
 from bankgcn.training.ensemble import Ensemble

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import ReadOptions
 from bankgcn.data.sources import find_source

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.readers.json_graphs import write_jsonlines
 from bankgcn.training import execute
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from bankgcn.data.builtin import BUILTIN
-from bankgcn.data.catalog import CATALOG, find_in_catalog
+from bankgcn.data.catalog import CATALOG, Statistics, find_in_catalog
 from bankgcn.data.readers import READERS
 from bankgcn.data.sources import find_dataset, locate
-from bankgcn.data.statistics import Statistics
 
 # Files that are rebuilt, and so differ a little from the published ones, on purpose and in a note.
 KNOWN_DIFFERENCES = {"CIFAR-10": ["edges"]}

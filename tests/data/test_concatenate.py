@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bankgcn.data.builtin.mutag import mutag
-from bankgcn.data.concatenate import concatenate
+from bankgcn.data.builtin import mutag
+from bankgcn.data.combine import concatenate
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.data.group_splits import group_folds, group_split, split_of_fold, stratified_folds
+from bankgcn.data.splits import group_folds, group_split, split_of_fold, stratified_folds
 
 GROUPS = st.lists(st.integers(0, 12), min_size=1, max_size=80)
 

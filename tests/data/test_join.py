@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from bankgcn.data import GraphError, GraphSet
-from bankgcn.data.join import join
+from bankgcn.data.combine import join
 from random_sets import RandomSet, graph_sets
 
 

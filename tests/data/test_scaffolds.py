@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bankgcn.data.errors import GraphError
-from bankgcn.data.scaffolds import scaffolds
+from bankgcn.data.splits import scaffolds
 
 
 def test_molecules_with_the_same_rings_share_a_scaffold() -> None:

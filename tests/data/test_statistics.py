@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bankgcn.data.catalog import Statistics
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.statistics import Statistics
 
 
 def test_means_are_rounded_to_two_decimals() -> None:

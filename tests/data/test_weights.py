@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import smooth_or_alternating
+from bankgcn.data.combine import without_weights
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.weights import without_weights
 from random_sets import RandomSet, graph_sets
 
 

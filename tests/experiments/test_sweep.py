@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.readers.json_graphs import write_jsonlines
 from bankgcn.data.sources import load_source
 from bankgcn.experiments import Event, RunSpec, Store, make_engine, sweep

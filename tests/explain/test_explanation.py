@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.graphs import GraphSet
 from bankgcn.explain import (
     METHODS,

@@ -89,7 +89,7 @@ def test_parts_are_kept_apart() -> None:
 SAVE = """
 import sys, torch
 from pathlib import Path
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.files.tensors import save_tensors
 mutag()[:3].save(sys.argv[1] + ".graphs")
 save_tensors(Path(sys.argv[1] + ".safetensors"), {"b": torch.ones(2), "a": torch.zeros(3)}, {"x": 1, "y": [2.5]})

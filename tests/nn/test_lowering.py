@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import CONVS, AtomEncoder, BankConv, BankGCN, GraphNetwork
 from bankgcn.nn.lowering import lower, run_embedding

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bankgcn.data.builtin.mutag import mutag
-from bankgcn.data.features.scaling import scale_numbers
+from bankgcn.data.builtin import mutag
+from bankgcn.data.features.spec import scale_numbers
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_entries import Entry

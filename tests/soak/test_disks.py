@@ -14,7 +14,7 @@ import torch
 from typer.testing import CliRunner
 
 from bankgcn.cli import app
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.experiments import RunSpec, Store, sweep
 from bankgcn.experiments.engines.base import SerialEngine
 from bankgcn.training.fitting import Epoch, Training

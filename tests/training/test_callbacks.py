@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.nn import GraphNetwork
 from bankgcn.training import Callback, Epoch, FitResult, TrainConfig, fit
 from bankgcn.training.callbacks import Callbacks

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import smooth_or_alternating
+from bankgcn.data.combine import without_weights
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, stratified_split
-from bankgcn.data.weights import without_weights
 from bankgcn.nn import CONVS, GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training import ModelConfig, TrainConfig, fit

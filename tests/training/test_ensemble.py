@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.splits import Split
 from bankgcn.tasks import Task
 from bankgcn.training import ModelConfig, TrainedModel

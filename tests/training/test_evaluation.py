@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from bankgcn import BankConv, BankGCN
-from bankgcn.data.builtin.generated import smooth_or_alternating
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag, smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import CONVS, AtomEncoder, GraphNetwork

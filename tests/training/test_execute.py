@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.sources import Source, find_source
 from bankgcn.experiments import RunRecord, RunSpec, run
 from bankgcn.files.tensors import load_tensors, save_tensors

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from bankgcn import BankConv, BankGCN
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.data.convert import from_networkx
 from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bankgcn.data.options import ReadOptions
-from bankgcn.data.scaffolds import scaffolds
 from bankgcn.data.sources import find_source
+from bankgcn.data.splits import scaffolds
 from bankgcn.training.prepare import prepare
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.splitting import SplitOptions, draw_split

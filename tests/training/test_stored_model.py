@@ -15,7 +15,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.convert import from_networkx
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.graphs import GraphSet

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin.generated import smooth_or_alternating
+from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import BankGCN

@@ -9,10 +9,9 @@ import numpy as np
 import torch
 
 from bankgcn.choices import pick
-from bankgcn.data.catalog import CATALOG
+from bankgcn.data.catalog import CATALOG, Statistics
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import find_dataset, locate
-from bankgcn.data.statistics import Statistics
 from bankgcn.spectral import GraphShift
 
 

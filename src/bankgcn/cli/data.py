@@ -18,10 +18,8 @@ from bankgcn.cli.progress import Progress, megabytes
 from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
 from bankgcn.cli.settings import READING
 from bankgcn.data.cache import data_roots
-from bankgcn.data.catalog import CATALOG, Dataset
-from bankgcn.data.edge_data import BONDS, edge_note
+from bankgcn.data.catalog import CATALOG, Dataset, Statistics
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.statistics import Statistics
 from bankgcn.training.setting_names import PLACES
 
 if TYPE_CHECKING:  # PyTorch is loaded when a command is run
@@ -151,6 +149,8 @@ def _facts(found: Source, graphs: GraphSet) -> dict[str, str]:
 
 def _edge_data(found: Source, graphs: GraphSet) -> tuple[str, ...]:
     """What the edges of a dataset of the catalogue carry; those of other sets have a note."""
+    from bankgcn.data.edges import BONDS, edge_note
+
     if found.holds_molecules:
         return edge_note(BONDS, "bonds")
     return edge_note(() if graphs.edge_labels is None else ["labels"])

@@ -15,9 +15,9 @@ from bankgcn.cli.errors import with_flags
 from bankgcn.cli.output import say
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.table_targets import table_targets
-from bankgcn.data.concatenate import concatenate
+from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import merge_duplicates
-from bankgcn.data.edge_data import is_edge_note
+from bankgcn.data.edges import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.reader import LEFT_OUT

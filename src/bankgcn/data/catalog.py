@@ -1,14 +1,68 @@
-"""The catalogue: one row for each dataset that has a name."""
+"""The catalogue: one row for each dataset that has a name, with its published statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Literal
 
 from bankgcn.choices import pick
-from bankgcn.data.features.tu_features import TUFeatures
-from bankgcn.data.statistics import Statistics
+
+if TYPE_CHECKING:
+    from bankgcn.data.graphs import GraphSet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistics:
+    """Number and size of the graphs of a set, rounded as in papers.
+
+    Args:
+        graphs: Number of graphs.
+        nodes: Mean number of nodes of a graph, to two decimals.
+        edges: Mean number of undirected edges, to two decimals.
+        features: Width of the node signals.
+        classes: Number of classes; 0 if the targets are not classes.
+    """
+
+    graphs: int
+    nodes: float
+    edges: float
+    features: int
+    classes: int
+
+    @classmethod
+    def of(cls, graphs: GraphSet) -> Statistics:
+        """The statistics of a set."""
+        return cls(
+            graphs=len(graphs),
+            nodes=round(float(graphs.num_nodes.mean()), 2) if len(graphs) else 0.0,
+            edges=round(float(graphs.num_edges.mean()), 2) if len(graphs) else 0.0,
+            features=graphs.num_features,
+            classes=graphs.num_classes,
+        )
+
+    def differing(self, other: Statistics) -> list[str]:
+        """Names of the fields in which two statistics differ."""
+        return [field.name for field in fields(self) if getattr(self, field.name) != getattr(other, field.name)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TUFeatures:
+    """The node features to use.
+
+    Args:
+        attributes: The real numbers of each node: as they are, scaled to [0, 1] by column, or left out.
+        labels: Whether to give the categories of each node, one-hot over their range from the smallest to the largest.
+    """
+
+    attributes: Literal["raw", "unit_range", "none"] = "none"
+    labels: bool = False
+
+    def __str__(self) -> str:
+        phrases = {"raw": "node attributes", "unit_range": "node attributes scaled to [0, 1] by column", "none": ""}
+        parts = [phrases[self.attributes], "one-hot node labels" if self.labels else ""]
+        return " and ".join(filter(None, parts)) or "one-hot degree and clustering coefficient"
+
 
 TU_ADDRESS = "https://www.chrsmrrs.com/graphkerneldatasets"
 TU_CITATION = (

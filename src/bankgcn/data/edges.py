@@ -1,10 +1,15 @@
-"""From the edge list of many graphs to flat edges in CSR order: checked, merged, symmetric and normalised."""
+"""From the edge list of many graphs to flat edges in CSR order: checked, merged, symmetric and normalised.
+
+What edges carry besides weights is named, because no network uses it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +19,9 @@ from bankgcn.data.batch import pointers
 from bankgcn.data.errors import GraphError
 from bankgcn.messages import Message, advise
 from bankgcn.spectral.shift import normalize
+
+if TYPE_CHECKING:
+    from bankgcn.data.graphs import GraphSet
 
 EDGES_AT_ONCE = 1 << 18  # one piece is sorted in the cache, with little additional memory
 TOLERANCE = 3e-4  # between the two directions of an edge: sums of duplicates are rounded; as in GraphShift
@@ -272,3 +280,45 @@ def _join_weights(pieces: list[FlatEdges]) -> NDArray[np.float32] | None:
     if all(piece.weight is None for piece in pieces):
         return None
     return np.concatenate([np.ones_like(piece.shift) if piece.weight is None else piece.weight for piece in pieces])
+
+
+SHOWN = 8  # names in a note
+BONDS = ("their order", "their stereochemistry")
+"""What the bonds of molecules carry."""
+
+_NOT_USED = ", which no network uses: graphs that differ in nothing else get the same prediction"
+
+
+class UnusedEdgeData(UserWarning):
+    """The edges of the graphs carry data that no network uses."""
+
+
+def edge_note(carried: Iterable[str], edges: str = "edges") -> tuple[str, ...]:
+    """A note that names what edges carry; none if they carry nothing.
+
+    Args:
+        carried: The names.
+        edges: What the note calls the edges.
+
+    Example:
+        >>> edge_note(["'length'"])[0][:36]
+        "the edges carry 'length', which no n"
+    """
+    names = list(dict.fromkeys(carried))
+    if not names:
+        return ()
+    more = [f"{len(names) - SHOWN:,} more"] if len(names) > SHOWN else []
+    *others, last = names[:SHOWN] + more
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return (f"the {edges} carry {listed}{_NOT_USED}",)
+
+
+def is_edge_note(note: str) -> bool:
+    """Whether a note of a set is one of :func:`edge_note`."""
+    return note.endswith(_NOT_USED)
+
+
+def warn_of_edge_data(graphs: GraphSet, stacklevel: int) -> None:
+    """Warn a Python program if the edges of its graphs carry data that no network uses."""
+    for note in filter(is_edge_note, graphs.notes):
+        warnings.warn(note, UnusedEdgeData, stacklevel=stacklevel + 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,21 +16,20 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from bankgcn.data.batch import GraphBatch, pointers, spans
-from bankgcn.data.checks import (
+from bankgcn.data.edges import flatten_edges
+from bankgcn.data.invariants import (
     check_attributes,
     check_edge_index,
+    check_invariants,
     check_labels,
     check_num_nodes,
     check_targets,
     check_weights,
     check_widths,
 )
-from bankgcn.data.edges import flatten_edges
-from bankgcn.data.features.spec import FeatureSpec
-from bankgcn.data.fingerprint import fingerprint
-from bankgcn.data.invariants import check_invariants
 
-if TYPE_CHECKING:  # the compiler of the passes is loaded when one is first used
+if TYPE_CHECKING:
+    from bankgcn.data.features.spec import FeatureSpec
     from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors
     from bankgcn.kernels.network.program import Operator
 
@@ -213,7 +214,7 @@ class GraphSet:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Counts and a hash of the content; see :func:`bankgcn.data.fingerprint.fingerprint`."""
+        """Counts and a hash of the content; see :func:`fingerprint`."""
         return fingerprint(self)
 
     def __len__(self) -> int:
@@ -414,3 +415,38 @@ def _members(ptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.in
         return slice(int(ptr[chosen[0]]), int(ptr[chosen[-1] + 1]))
     counts = ptr[chosen + 1] - ptr[chosen]
     return spans(ptr[chosen], counts, pointers(counts))
+
+
+VALUES_AT_ONCE = 1 << 20
+
+
+def fingerprint(graphs: GraphSet) -> str:
+    """Counts of graphs, nodes and edges, and the SHA-256 of structure, signals, targets and names of classes.
+
+    It ignores the shift, which follows from the rest and is rounded differently by different processors, and names and
+    notes, which do not affect training.
+    """
+    digest = hashlib.sha256(json.dumps([graphs.label_widths, graphs.classes]).encode())
+    content = {
+        "num_nodes": graphs.num_nodes,
+        "degree": graphs.degree,
+        "neighbor": graphs.neighbor,
+        "edge_weight": graphs.edge_weight,
+        "edge_labels": graphs.edge_labels,
+        "attributes": graphs.attributes,
+        "labels": graphs.labels,
+        "y": graphs.y,
+    }
+    for name, array in content.items():
+        if array is not None:
+            digest.update(f"{name}{array.shape}{array.dtype.kind}".encode())
+            _update(digest, array)
+    return f"{len(graphs)}-{len(graphs.degree)}-{len(graphs.neighbor) // 2}-{digest.hexdigest()}"
+
+
+def _update(digest: hashlib._Hash, array: NDArray) -> None:
+    """Hash values, not bytes: integers may be stored in several widths."""
+    flat = array.reshape(-1)
+    dtype = "<f4" if flat.dtype.kind == "f" else "<i8"
+    for start in range(0, len(flat), VALUES_AT_ONCE):
+        digest.update(np.ascontiguousarray(flat[start : start + VALUES_AT_ONCE], dtype=dtype).data)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bankgcn.data.combine import join
 from bankgcn.data.convert import from_networkx, from_pyg
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.join import join
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import READERS
 from bankgcn.data.readers.molecules import atom_kind, from_smiles

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from bankgcn.data.features.tu_features import TUFeatures
+from bankgcn.data.catalog import TUFeatures
 from bankgcn.data.target_values import TargetWords
 from bankgcn.settings import check_settings, setting
 

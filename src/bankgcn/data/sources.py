@@ -13,9 +13,9 @@ from bankgcn.choices import pick
 from bankgcn.data.builtin import BUILTIN
 from bankgcn.data.cache import cached, data_roots, download_root
 from bankgcn.data.catalog import CATALOG, Dataset, catalog_name, find_in_catalog
-from bankgcn.data.edge_data import is_edge_note, warn_of_edge_data
-from bankgcn.data.features.refit import conform, refit
-from bankgcn.data.features.scaling import scale_numbers
+from bankgcn.data.combine import without_weights
+from bankgcn.data.edges import is_edge_note, warn_of_edge_data
+from bankgcn.data.features.spec import conform, refit, scale_numbers
 from bankgcn.data.graphs import GraphSet, Indices
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import READERS
@@ -23,7 +23,6 @@ from bankgcn.data.readers.reader import Progress, Reader
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
 from bankgcn.data.targets import GraphTable
-from bankgcn.data.weights import without_weights
 from bankgcn.files.archives import UNSUPPORTED, Archive, check_archive, plain_stem, unpack
 from bankgcn.files.checked import FileError
 from bankgcn.files.downloads import Progress as DownloadProgress
@@ -176,14 +175,14 @@ class Source:
         return split_targets(graphs.y, seed)
 
     def fitted(self, graphs: GraphSet, train: Indices, scale: str | None = None) -> GraphSet:
-        """The graphs with signals learned from the training graphs alone; see :mod:`bankgcn.data.features.refit`.
+        """The graphs with signals learned from the training graphs alone; see :mod:`bankgcn.data.features.spec`.
 
         A dataset of the catalogue stays as it is: published results use the labels and ranges of all its graphs.
 
         Args:
             graphs: The graphs.
             train: The training graphs.
-            scale: How to scale numbers of nodes; see :func:`bankgcn.data.features.scaling.scale_numbers`.
+            scale: How to scale numbers of nodes; see :func:`bankgcn.data.features.spec.scale_numbers`.
         """
         fitted = refit(graphs, train) if self.entry is None else graphs
         return fitted if scale is None else scale_numbers(fitted, train, scale)

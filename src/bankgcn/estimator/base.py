@@ -14,17 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import Duplicates, first_equals, merge_duplicates
-from bankgcn.data.edge_data import warn_of_edge_data
+from bankgcn.data.edges import warn_of_edge_data
 from bankgcn.data.errors import GraphError
-from bankgcn.data.features.refit import refit
-from bankgcn.data.features.scaling import scale_numbers
 from bankgcn.data.features.signals import with_features
+from bankgcn.data.features.spec import refit, scale_numbers
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.options import Expected
 from bankgcn.data.splits import PARTS, Split
-from bankgcn.data.weights import without_weights
 from bankgcn.estimator.parameters import AUTO, NO_SETTINGS, RunParameters
 from bankgcn.estimator.targets import validation_split
 from bankgcn.files.checked import FileError, write_toml

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bankgcn.data.combine import without_weights
 from bankgcn.data.features.node_schema import NodeSchema
-from bankgcn.data.features.scaling import SCALE
+from bankgcn.data.features.spec import SCALE
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set
 from bankgcn.data.readers.molecules import Molecules, atom_kind, molecule_graphs, parse_smiles
 from bankgcn.data.target_values import Targets
-from bankgcn.data.weights import without_weights
 from bankgcn.extras import require
 from bankgcn.messages import WITHOUT_ADVICE, spelled_error
 from bankgcn.serve.errors import RequestError, of_graphs

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from bankgcn.choices import pick
 from bankgcn.data.duplicates import graph_hashes
-from bankgcn.data.features.refit import same_before_fit, widened
+from bankgcn.data.features.spec import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import ReadOptions
 from bankgcn.data.splits import PARTS, Split

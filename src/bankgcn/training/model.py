@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bankgcn.data.features.refit import conform
+from bankgcn.data.features.spec import conform
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import ReadOptions
 from bankgcn.files.checked import FileError

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bankgcn.data.concatenate import concatenate
+from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import Duplicates, graph_hashes, merge_duplicates, seen_notes
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import describe_features

@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 
 from bankgcn.data.duplicates import Duplicates
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.group_splits import group_folds, group_split, split_of_fold, stratified_folds
-from bankgcn.data.scaffolds import scaffolds
 from bankgcn.data.sources import Source
-from bankgcn.data.splits import PARTS, Split, split_targets
+from bankgcn.data.splits import (
+    PARTS,
+    Split,
+    group_folds,
+    group_split,
+    scaffolds,
+    split_of_fold,
+    split_targets,
+    stratified_folds,
+)
 from bankgcn.messages import Message, Option, advise
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.split_options import SplitOptions

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from bankgcn.data.builtin.digits import digits, images_as_grids
+from bankgcn.data.builtin import digits, images_as_grids
 from bankgcn.data.convert import to_networkx
 
 

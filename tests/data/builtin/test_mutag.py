@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.data.builtin.mutag import ATOMS, BONDS, mutag
+from bankgcn.data.builtin import MUTAG_ATOMS, MUTAG_BONDS, mutag
 
 
 def test_mutag_has_its_published_statistics() -> None:
@@ -30,8 +30,8 @@ def test_mutag_takes_a_few_kilobytes() -> None:
 def test_every_compound_of_mutag_has_a_nitro_group() -> None:
     """Chemistry as oracle: they are nitro compounds, so somewhere a nitrogen has two oxygens for neighbours."""
     graphs = mutag()
-    atoms = np.array(ATOMS)[graphs.labels[:, 0]]
-    bonds = np.array(BONDS)[graphs.edge_labels[:, 0]]
+    atoms = np.array(MUTAG_ATOMS)[graphs.labels[:, 0]]
+    bonds = np.array(MUTAG_BONDS)[graphs.edge_labels[:, 0]]
     row = np.repeat(np.arange(len(atoms)), graphs.degree)
     first_atom = np.repeat(graphs.node_ptr[:-1], np.diff(graphs.edge_ptr))
     col = graphs.neighbor + first_atom

@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankgcn.data.builtin.digits import digits
-from bankgcn.data.builtin.generated import smooth_or_alternating
-from bankgcn.data.builtin.mutag import mutag
-from bankgcn.data.features.column_names import column_names
-from bankgcn.data.features.signals import structural_signals
-from bankgcn.data.features.spec import describe_features
-from bankgcn.data.features.tu_signals import TUSignals
+from bankgcn.data.builtin import digits, mutag, smooth_or_alternating
+from bankgcn.data.features.signals import TUSignals, structural_signals
+from bankgcn.data.features.spec import column_names, describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.images import from_images
 from bankgcn.data.readers.molecules import from_smiles

@@ -10,16 +10,15 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from bankgcn.data.builtin.generated import smooth_or_alternating
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag, smooth_or_alternating
+from bankgcn.data.catalog import TUFeatures
 from bankgcn.data.convert import from_networkx
 from bankgcn.data.errors import GraphError
-from bankgcn.data.features.refit import conform, refit, same_before_fit, widened
 from bankgcn.data.features.signals import structural_signals
-from bankgcn.data.features.spec import describe_features
+from bankgcn.data.features.spec import conform, describe_features, refit, same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected
-from bankgcn.data.readers.tu import TUFeatures, read_tu
+from bankgcn.data.readers.tu import read_tu
 from bankgcn.data.sources import find_source
 from bankgcn.files.checked import FileError
 

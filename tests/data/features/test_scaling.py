@@ -8,12 +8,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.convert import from_networkx
 from bankgcn.data.errors import GraphError
-from bankgcn.data.features.refit import conform, refit, same_before_fit, widened
-from bankgcn.data.features.scaling import scale_numbers
-from bankgcn.data.features.spec import describe_features
+from bankgcn.data.features.spec import conform, describe_features, refit, same_before_fit, scale_numbers, widened
 from bankgcn.data.graphs import GraphSet
 
 

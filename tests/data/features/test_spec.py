@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
+from bankgcn.data.catalog import TUFeatures
 from bankgcn.data.features.signals import structural_signals
 from bankgcn.data.features.spec import check_same_features, describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected
 from bankgcn.data.readers.images import Slicing, from_images
 from bankgcn.data.readers.molecules import from_smiles
-from bankgcn.data.readers.tu import TUFeatures, read_tu
+from bankgcn.data.readers.tu import read_tu
 from bankgcn.data.sources import find_source
 from bankgcn.files.checked import FileError
 

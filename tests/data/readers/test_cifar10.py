@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.data.readers import cifar10
+from bankgcn.data.readers import benchmark_sets
 
 
 @pytest.mark.parametrize(
@@ -15,5 +15,5 @@ from bankgcn.data.readers import cifar10
 )
 def test_the_ending_chooses_the_reader(monkeypatch: pytest.MonkeyPatch, name: str, reader: str) -> None:
     for each in ("read_superpixel_pack", "read_gnn_benchmark"):
-        monkeypatch.setattr(cifar10, each, lambda path, each=each: (each, path))
-    assert cifar10.read_cifar10(Path(name)) == (reader, Path(name))
+        monkeypatch.setattr(benchmark_sets, each, lambda path, each=each: (each, path))
+    assert benchmark_sets.read_cifar10(Path(name)) == (reader, Path(name))

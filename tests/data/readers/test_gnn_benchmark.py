@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bankgcn.data.readers.gnn_benchmark import read_gnn_benchmark
+from bankgcn.data.readers.benchmark_sets import read_gnn_benchmark
 from bankgcn.files.checked import FileError
 
 

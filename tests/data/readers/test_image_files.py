@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.data.readers.image_files import read_image
+from bankgcn.data.readers.images import read_image
 from bankgcn.files.checked import FileError
 
 Image = pytest.importorskip("PIL.Image")

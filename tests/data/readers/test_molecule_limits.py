@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bankgcn.data.errors import GraphError
-from bankgcn.data.readers.molecule_limits import MAX_ATOMS, MAX_RING_SYSTEM, ring_systems
-from bankgcn.data.readers.molecules import from_smiles
+from bankgcn.data.readers.molecules import MAX_ATOMS, MAX_RING_SYSTEM, from_smiles, ring_systems
 
 pytest.importorskip("rdkit")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bankgcn.data.options import ReadOptions
-from bankgcn.data.readers.molhiv import read_molhiv, scaffold_split
+from bankgcn.data.readers.benchmark_sets import read_molhiv, scaffold_split
 from bankgcn.files.checked import FileError
 
 ATOM = "5,0,4,5,3,0,2,0,0"

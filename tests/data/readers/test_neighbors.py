@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.data.readers import neighbors
-from bankgcn.data.readers.neighbors import nearest, undirected_edges
+from bankgcn.data.readers import images
+from bankgcn.data.readers.images import nearest, undirected_edges
 
 
 def test_nearest_others_come_first_and_ties_go_by_number() -> None:
@@ -40,7 +40,7 @@ def test_every_edge_gets_its_reverse_once(graphs: list[tuple[int, list[tuple[int
         first += num_nodes
     flat = np.array([edge for _, edges in graphs for edge in edges], np.uint8).reshape(-1, 2).T
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbors, "CELLS_AT_ONCE", cells)  # one graph at a time, several, or all
+        patch.setattr(images, "CELLS_AT_ONCE", cells)  # one graph at a time, several, or all
         found = undirected_edges(
             np.array([n for n, _ in graphs], int), np.array([len(edges) for _, edges in graphs], int), *flat
         )

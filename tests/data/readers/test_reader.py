@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import READERS, edge_table
 

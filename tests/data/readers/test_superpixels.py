@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bankgcn.data.errors import GraphError
-from bankgcn.data.readers.superpixels import CLASSES, cifar10_split, read_superpixel_pack
+from bankgcn.data.readers.benchmark_sets import CIFAR10_CLASSES, cifar10_split, read_superpixel_pack
 from bankgcn.files.checked import FileError
 
 PACK = {
@@ -111,6 +111,6 @@ def test_the_real_pack_has_its_published_statistics(data_root: Path) -> None:
     assert round(graphs.num_nodes.mean(), 2) == 117.63
     assert round(graphs.num_edges.mean(), 2) == 564.66
     assert graphs.num_features == 5
-    assert np.bincount(graphs.y).tolist() == [6_000] * len(CLASSES)
+    assert np.bincount(graphs.y).tolist() == [6_000] * len(CIFAR10_CLASSES)
     assert graphs.edge_weight is None
     assert len(graphs.notes) == 1  # nothing had to be repaired

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import torch
 
+from bankgcn.data.catalog import TUFeatures
 from bankgcn.data.errors import GraphError
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.tu import TUFeatures, read_tu
+from bankgcn.data.readers.tu import read_tu
 from bankgcn.files.archives import Archive, unpack
 from bankgcn.files.checked import FileError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.data.readers.tu_files import TUFiles, has_tu_files
+from bankgcn.data.readers.tu import TUFiles, has_tu_files
 from bankgcn.files.checked import FileError
 
 

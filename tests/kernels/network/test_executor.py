@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from bankgcn.data import GraphBatch, GraphSet
-from bankgcn.data.builtin.generated import smooth_or_alternating
-from bankgcn.data.weights import without_weights
+from bankgcn.data.builtin import smooth_or_alternating
+from bankgcn.data.combine import without_weights
 from bankgcn.kernels import use_kernels
 from bankgcn.kernels.network.collate import CollatedGraphs, collate, divide, look_up_attributes
 from bankgcn.kernels.network.executor import Targets, readouts, train

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankgcn.data.builtin.digits import images_as_grids
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import images_as_grids, mutag
 from bankgcn.data.graphs import GraphSet
 from bankgcn.report.page.drawing import draw_graph, layout, node_signal, node_words, smallest_gap
 

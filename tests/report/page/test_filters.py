@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.explain import spectrum_of, trace_of
 from bankgcn.nn.network import BankGCN, GraphNetwork
 from bankgcn.report.page.filters import energy_figure, filter_figures, frequencies, gain, layer_energies

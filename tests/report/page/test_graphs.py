@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bankgcn.data.builtin.mutag import mutag
+from bankgcn.data.builtin import mutag
 from bankgcn.report.page.graphs import Examined, browse, color_scales, encode, worst_first, wrongness
 from bankgcn.tasks import Task
 from bankgcn.training.model import ModelConfig, TrainedModel

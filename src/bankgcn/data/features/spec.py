@@ -2,15 +2,30 @@
 
 A ``FeatureSpec`` is JSON: its ``kind``, and what was fitted to graphs, such as the range of the labels. A
 :class:`GraphSet` stores it, and the file of a trained model stores the one of its training graphs.
+
+Three kinds of features are fitted to the training graphs of a split: ``"named"`` (the words that have a column),
+``"tu"`` (labels and ranges) and ``"structure"`` (the largest degree). The other kinds do not depend on the graphs.
+
+A scale of numbers is fitted apart. The entry ``scale`` of a feature spec has the ``kind``, and for each column of
+numbers the ``center``, which becomes 0, and the ``width``, which becomes 1. One-hot columns are not scaled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-if TYPE_CHECKING:
-    from bankgcn.data.graphs import GraphSet
+import numpy as np
+from numpy.typing import NDArray
+
+from bankgcn.choices import pick
+from bankgcn.data.errors import GraphError
+from bankgcn.data.features.atoms import ATOM_FEATURES
+from bankgcn.data.features.node_schema import NodeSchema
+from bankgcn.data.features.signals import UNSEEN, CategoryBlock, TUSignals, signal_arrays, structural_signals
+from bankgcn.data.graphs import GraphSet, Indices
+from bankgcn.messages import Message, Option
 
 FeatureSpec = Mapping[str, Any]
 
@@ -76,3 +91,272 @@ def _phrase(spec: FeatureSpec) -> str:
 
 def _columns(spec: FeatureSpec) -> str:
     return f"{spec['attributes']} numbers and {sum(spec['label_widths'])} one-hot columns a node"
+
+
+Floats = NDArray[np.float64]
+
+SCALE = "scale"
+SCALABLE = ("named", "tu", "")  # others have numbers with a fixed meaning; "": numbers of graphs in Python
+SCALES: Mapping[str, Callable[[Floats], tuple[Floats, Floats]]] = {
+    "standard": lambda rows: (rows.mean(axis=0), rows.std(axis=0)),
+    "range": lambda rows: (rows.min(axis=0), np.ptp(rows, axis=0)),
+}
+"""The value of each column that becomes 0, and the distance from it that becomes 1, by the name of the scale."""
+
+
+def scale_numbers(graphs: GraphSet, train: Indices, kind: str) -> GraphSet:
+    """The same graphs with numbers of the nodes scaled by those of the training graphs; constant columns become 0.
+
+    Args:
+        graphs: The graphs, with features that are fitted to the training graphs.
+        train: The training graphs.
+        kind: ``"standard"``: the mean becomes 0, the standard deviation 1. ``"range"``: the smallest number becomes 0,
+            the largest 1.
+
+    Raises:
+        GraphError: The nodes have no numbers, or such that have a fixed meaning, as atoms do.
+
+    Example:
+        >>> graphs = GraphSet.from_edges([2, 1], np.zeros((2, 0), int), attributes=[1.0, 3.0, 9.0])
+        >>> scale_numbers(graphs, [0], "range").attributes[:, 0]
+        array([0., 1., 4.], dtype=float32)
+    """
+    fit = pick(SCALES, kind, "scale")
+    columns = _num_columns(graphs)
+    if graphs.attributes is None or not columns or graphs.feature_spec.get("kind", "") not in SCALABLE:
+        wrong = "{scale} is for numbers of nodes, which {name} does not have"
+        raise GraphError(Message(wrong, scale=Option("scale", kind), name=graphs.name or "the set"))
+    rows = graphs[train].attributes
+    assert rows is not None
+    numbers = rows[:, :columns].astype(np.float64)
+    center, width = fit(numbers) if len(numbers) else (np.zeros(columns), np.ones(columns))
+    return with_scale(
+        graphs, {"kind": kind, "center": center.tolist(), "width": np.where(width > 0, width, 1.0).tolist()}
+    )
+
+
+def with_scale(graphs: GraphSet, scale: Mapping[str, Any] | None) -> GraphSet:
+    """The graphs with this scale instead of their own; ``None`` is the scale of the numbers as they were read."""
+    own = graphs.feature_spec.get(SCALE)
+    if own == scale or graphs.attributes is None:
+        return graphs
+    numbers, others = np.split(graphs.attributes, [_num_columns(graphs)], axis=1)
+    numbers = numbers.astype(np.float64)
+    if own is not None:
+        numbers = numbers * own["width"] + own["center"]
+    if scale is not None:
+        numbers = (numbers - np.asarray(scale["center"])) / np.asarray(scale["width"])
+    spec = without_scale(graphs.feature_spec)
+    return replace(
+        graphs,
+        attributes=np.concatenate([numbers.astype(np.float32), others], axis=1),
+        feature_spec=spec if scale is None else {**spec, SCALE: dict(scale)},
+    )
+
+
+def without_scale(spec: FeatureSpec) -> dict[str, Any]:
+    """The feature spec of numbers as they were read."""
+    return {key: value for key, value in spec.items() if key != SCALE}
+
+
+def scale_kind(spec: FeatureSpec) -> str | None:
+    """The name of the scale of a feature spec."""
+    return spec.get(SCALE, {}).get("kind")
+
+
+def _num_columns(graphs: GraphSet) -> int:
+    """Number of columns with numbers; one-hot columns may be stored behind them."""
+    return layout(graphs.feature_spec).get("attributes", graphs.num_attributes)
+
+
+_UNKNOWN = -2
+_ONLY_COLUMNS = (
+    "how these signals were made is not recorded: only the number of columns was compared with the training graphs"
+)
+_MAKERS = {"tu": TUSignals, "named": NodeSchema}  # both classes have the same methods
+
+
+def refit(graphs: GraphSet, train: Indices) -> GraphSet:
+    """The same graphs with features that are fitted to the training graphs alone.
+
+    Each value in the training graphs has a one-hot column; a node with any other value has 0 in all columns. Scaled
+    attributes of other graphs may lie outside [0, 1], and degrees above the largest degree in the training graphs count
+    as the largest. Notes count these nodes.
+
+    Args:
+        graphs: The graphs. They are returned unchanged if the kind of their features is not fitted, or unknown.
+        train: The training graphs.
+
+    Example:
+        >>> from bankgcn.data.features.signals import structural_signals
+        >>> star_and_edge = GraphSet.from_edges([4, 2], [[0, 1, 0, 2, 0, 3, 4, 5], [1, 0, 2, 0, 3, 0, 5, 4]])
+        >>> refit(structural_signals(star_and_edge), [1]).label_widths
+        (2,)
+    """
+    graphs = with_scale(graphs, None)
+    if graphs.feature_spec.get("kind") not in ("structure", *_MAKERS) or _lacks_categories(graphs):
+        return graphs
+    part = graphs[train]
+    spec = _fitted(part) if len(part.degree) else graphs.feature_spec
+    return graphs if spec == graphs.feature_spec else _with_features(graphs, spec, graphs.name or "the set")
+
+
+def conform(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
+    """The same graphs with the features that a model expects.
+
+    Args:
+        graphs: The graphs.
+        expected: :func:`describe_features` of the training graphs.
+        name: Name of the graphs in error messages.
+
+    Raises:
+        ValueError: The features are of another kind, or a node has a value that is unknown to the model.
+    """
+    if SCALE in expected or SCALE in graphs.feature_spec:
+        if describe_features(graphs) == expected:
+            return graphs
+        plain = conform(with_scale(graphs, None), without_scale(expected), name)
+        return with_scale(plain, expected.get(SCALE))
+    if describe_features(graphs) != expected and _can_conform(graphs, expected):
+        graphs = _with_features(graphs, expected, name)
+    check_same_features(graphs, expected, name)
+    if "kind" in expected and "kind" not in graphs.feature_spec and _ONLY_COLUMNS not in graphs.notes:
+        return replace(graphs, notes=(*graphs.notes, _ONLY_COLUMNS))
+    return graphs
+
+
+def widened(expected: FeatureSpec) -> FeatureSpec:
+    """The description with a column for each known value, and without a scale, as it is before :func:`refit`."""
+    if expected.get("kind") not in _MAKERS:
+        return without_scale(expected)
+    spec = _maker(expected).widened.spec
+    return {**spec, **layout(spec)}
+
+
+def same_before_fit(one: FeatureSpec, other: FeatureSpec) -> bool:
+    """Whether two descriptions are equal apart from what :func:`refit` fits, as for two splits of one set."""
+    learned = {"structure": ("max_degree", "label_widths"), "tu": ("low", "high")}.get(one.get("kind", ""), ())
+    kept = [{key: value for key, value in widened(each).items() if key not in learned} for each in (one, other)]
+    same_scale = scale_kind(one) == scale_kind(other) and bool(one.get("low")) == bool(other.get("low"))
+    return kept[0] == kept[1] and same_scale
+
+
+def _maker(spec: FeatureSpec) -> Any:
+    maker: Any = _MAKERS[spec["kind"]]
+    return maker.from_spec(spec)
+
+
+def _lacks_categories(graphs: GraphSet) -> bool:
+    """Whether one-hot columns are stored as attributes: then the value of a node with 0 in all columns is lost."""
+    return graphs.labels is None and bool(layout(graphs.feature_spec).get("label_widths"))
+
+
+def _fitted(part: GraphSet) -> FeatureSpec:
+    """The feature spec, fitted to these graphs."""
+    if part.feature_spec["kind"] == "structure":
+        return {"kind": "structure", "max_degree": int(part.degree.max())}
+    labels = None if part.labels is None else part.labels.astype(np.int64)
+    return _maker(part.feature_spec).refitted(part.attributes, labels).spec
+
+
+def _can_conform(graphs: GraphSet, expected: FeatureSpec) -> bool:
+    """Whether the expected columns can be computed from the features of these graphs."""
+    kind = expected.get("kind")
+    if kind not in _MAKERS or graphs.feature_spec.get("kind") != kind:
+        return kind == "structure"
+    return not _lacks_categories(graphs) and _maker(expected).accepts(_maker(graphs.feature_spec))
+
+
+def _with_features(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
+    """The graphs with the expected columns."""
+    if expected["kind"] == "structure":
+        return structural_signals(graphs, expected["max_degree"])
+    own, wanted = _maker(graphs.feature_spec), _maker(expected)
+    attributes, notes = wanted.rescaled(graphs.attributes, own)
+    labels = None if graphs.labels is None else _places(graphs, own.blocks, wanted.blocks, name)
+    arrays = signal_arrays(attributes, labels, wanted.label_widths)
+    return graphs.with_signals(**{**arrays, "notes": (*notes, *arrays.get("notes", ()))}, feature_spec=wanted.spec)
+
+
+def _places(
+    graphs: GraphSet, own: Sequence[CategoryBlock], wanted: Sequence[CategoryBlock], name: str
+) -> NDArray[np.int64]:
+    """The labels of the nodes as column numbers in the expected one-hot blocks."""
+    assert graphs.labels is not None
+    places = np.empty(graphs.labels.shape, np.int64)
+    for column, (before, after) in enumerate(zip(own, wanted, strict=True)):
+        place = {value: number for number, value in enumerate(after.values)} | dict.fromkeys(after.unseen, UNSEEN)
+        table = np.array([place.get(value, _UNKNOWN) for value in before.values], np.int64)
+        places[:, column] = table[graphs.labels[:, column]]
+        for node in np.flatnonzero(places[:, column] == _UNKNOWN)[:1]:
+            graph = int(np.searchsorted(graphs.node_ptr, node, side="right")) - 1
+            value = before.values[int(graphs.labels[node, column])]
+            raise GraphError(
+                f"{name}: {after.name} of node {node - graphs.node_ptr[graph]} of graph {graph} is {value!r}, but no "
+                "training graph of the model has this value"
+            )
+    return places
+
+
+def column_names(spec: FeatureSpec, width: int) -> list[str]:
+    """The names; a one-hot column is called ``name=value``.
+
+    Args:
+        spec: How the features were made; see :mod:`bankgcn.data.features.spec`.
+        width: Number of columns. Columns of unknown meaning are numbered.
+
+    Example:
+        >>> column_names({"kind": "named", "numbers": {"charge": 1}, "words": {"element": ["C", "N"]}}, 3)
+        ['charge', 'element=C', 'element=N']
+        >>> column_names({}, 2)
+        ['feature 0', 'feature 1']
+    """
+    namer = _NAMERS.get(spec.get("kind", ""))
+    names = [] if namer is None else namer(spec, width)
+    return names if len(names) == width else _numbered("feature", width)
+
+
+def _tu(spec: FeatureSpec, width: int) -> list[str]:
+    return [*_numbered("attribute", spec["columns"]), *_blocks(TUSignals.from_spec(spec).blocks)]
+
+
+def _named(spec: FeatureSpec, width: int) -> list[str]:
+    numbers = ([key] if count == 1 else _numbered(key, count) for key, count in spec["numbers"].items())
+    return [*(name for names in numbers for name in names), *_blocks(NodeSchema.from_spec(spec).blocks)]
+
+
+def _structure(spec: FeatureSpec, width: int) -> list[str]:
+    top = spec["max_degree"]
+    return ["clustering coefficient", *(f"degree={degree}" for degree in range(top)), f"degree>={top}"]
+
+
+def _atoms(spec: FeatureSpec, width: int) -> list[str]:
+    if spec["features"] == "raw":
+        return [f"{feature.name} (index)" for feature in ATOM_FEATURES]
+    values = ((feature.name, (*feature.values, "other")[: feature.width]) for feature in ATOM_FEATURES)
+    return [f"{name}={value}" for name, of_feature in values for value in of_feature]
+
+
+def _image(spec: FeatureSpec, width: int) -> list[str]:
+    places = ["row", "column"] if spec.get("coordinates", True) else []
+    channels = width - len(places)
+    return [*({1: ["intensity"], 3: ["red", "green", "blue"]}.get(channels) or _numbered("channel", channels)), *places]
+
+
+def _blocks(blocks: Iterable[tuple[str, Iterable[object], Iterable[object]]]) -> list[str]:
+    return [f"{name}={value}" for name, values, _ in blocks for value in values]
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    return [f"{name} {number}" for number in range(count)]
+
+
+_NAMERS: dict[str, Callable[[FeatureSpec, int], list[str]]] = {
+    "tu": _tu,
+    "named": _named,
+    "structure": _structure,
+    "atoms": _atoms,
+    "superpixels": _image,
+    "images": _image,
+    "pixels": _image,
+}

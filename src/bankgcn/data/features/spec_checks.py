@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bankgcn.data.features.signals import MAX_LABEL_RANGE
 from bankgcn.data.features.spec import FeatureSpec, layout
-from bankgcn.data.features.tu_signals import MAX_LABEL_RANGE
 
 ATOM_KINDS = ("raw", "onehot")
 

@@ -6,20 +6,19 @@ A new reader is a module with a :class:`~bankgcn.data.readers.reader.Reader`, an
 from __future__ import annotations
 
 from bankgcn.data.readers import (
-    cifar10,
+    benchmark_sets,
     edge_table,
     graph_files,
     images,
     json_graphs,
     molecule_tables,
-    molhiv,
-    saved,
+    reader,
     tu,
 )
 from bankgcn.data.readers.reader import Reader
 
 READERS: dict[str, Reader] = {
-    "saved": saved.READER,
+    "saved": reader.SAVED,
     "tu": tu.READER,
     "edges": edge_table.READER,
     "smiles": molecule_tables.SMILES_TABLE,
@@ -29,7 +28,7 @@ READERS: dict[str, Reader] = {
     "json": json_graphs.JSON_FILES,
     "graphml": graph_files.READER,
     "images": images.READER,
-    "molhiv": molhiv.READER,
-    "cifar10": cifar10.READER,
+    "molhiv": benchmark_sets.MOLHIV,
+    "cifar10": benchmark_sets.CIFAR10,
 }
 """Readers by name. The first one that recognises a path reads it."""

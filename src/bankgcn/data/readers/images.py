@@ -1,4 +1,4 @@
-"""Images of any kind as graphs of superpixels: from an array or a folder.
+"""Images of any kind as graphs of superpixels, each joined to the nearest ones: from an array or a folder.
 
 Needs scikit-image: ``pip install 'bankgcn[images]'``.
 """
@@ -14,19 +14,152 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data.batch import pointers
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.image_files import has_images, image_files, read_image
-from bankgcn.data.readers.neighbors import nearest, undirected_edges
 from bankgcn.data.readers.reader import Progress, Reader, Skipped
 from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
+from bankgcn.files.atomic import files_of, visible
 from bankgcn.files.checked import FileError
 from bankgcn.messages import Message, advise
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from torch import Tensor
+
+CELLS_AT_ONCE = 1 << 23  # of adjacency matrices: eight megabytes beside the result
+
+
+def nearest(positions: NDArray[np.floating], count: int) -> NDArray[np.int64]:
+    """The nearest other points of each point, nearest first; equally near points in order of their numbers.
+
+    Args:
+        positions: Shape ``(n, dimensions)``.
+        count: Number of points to find.
+
+    Returns:
+        Shape ``(n, count)``, or ``(n, n - 1)`` if there are fewer points.
+
+    Example:
+        >>> nearest(np.array([[0.0], [1.0], [3.0]]), 1).tolist()
+        [[1], [0], [1]]
+    """
+    positions = np.asarray(positions, np.float64)
+    distance = ((positions[:, None] - positions) ** 2).sum(-1)
+    np.fill_diagonal(distance, np.inf)  # a point is not its own neighbour
+    return np.argsort(distance, axis=1, kind="stable")[:, : min(count, max(len(positions) - 1, 0))]
+
+
+def undirected_edges(
+    num_nodes: NDArray[np.integer],
+    num_edges: NDArray[np.integer],
+    source: NDArray[np.integer],
+    target: NDArray[np.integer],
+) -> NDArray[np.integer]:
+    """Both directions of each edge, once, from a list in which some edges have one direction only.
+
+    Uses small dense adjacency matrices instead of sorting: 60,000 graphs take a few seconds, and little more memory
+    than the result.
+
+    Args:
+        num_nodes: Number of nodes of each graph, shape ``(G,)``. A graph of n nodes takes n * n bytes for a moment.
+        num_edges: Number of edges of each graph in ``source`` and ``target``, shape ``(G,)``.
+        source: Node where each edge starts, counted within its graph, shape ``(E,)``; graph by graph.
+        target: Node where each edge ends.
+
+    Returns:
+        An edge list for ``GraphSet.from_edges``, sorted, with nodes counted over the whole set.
+
+    Example:
+        >>> undirected_edges(np.array([1, 2]), np.array([0, 1]), np.array([1]), np.array([0]))
+        array([[1, 2],
+               [2, 1]], dtype=int32)
+    """
+    node_ptr, edge_ptr = pointers(num_nodes), pointers(num_edges)
+    dtype = np.int32 if node_ptr[-1] <= np.iinfo(np.int32).max else np.int64
+    edges = np.empty((2, 2 * len(source)), dtype)  # the largest possible size; unwritten pages take no memory
+    filled = 0
+    size = int(num_nodes.max(initial=1))
+    step = max(1, CELLS_AT_ONCE // size**2)
+    for first in range(0, len(num_nodes), step):
+        last = min(first + step, len(num_nodes))
+        chosen = slice(edge_ptr[first], edge_ptr[last])
+        graph = np.repeat(np.arange(last - first), num_edges[first:last])
+        adjacent = np.zeros((last - first, size, size), bool)
+        adjacent[graph, source[chosen], target[chosen]] = True
+        adjacent[graph, target[chosen], source[chosen]] = True
+        graph, row, col = adjacent.nonzero()
+        end = filled + len(graph)
+        edges[0, filled:end] = row + node_ptr[first + graph]
+        edges[1, filled:end] = col + node_ptr[first + graph]
+        filled = end
+    return edges[:, :filled]
+
+
+SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+
+
+def image_files(folder: Path) -> list[Path]:
+    """The images of a folder or of its subfolders, in order of their names; hidden files and folders are ignored."""
+    try:
+        own = sorted(files_of(folder, SUFFIXES))
+        deeper = [file for inside in sorted(_subfolders(folder)) for file in sorted(files_of(inside, SUFFIXES))]
+    except OSError as error:
+        raise FileError(f"cannot be listed: {error.strerror}", folder) from error
+    if own and deeper:
+        raise FileError(
+            f"has images itself ({own[0].name}) and in its subfolders ({deeper[0].parent.name}/{deeper[0].name}): "
+            "subfolders are classes, and images outside them have none",
+            folder,
+        )
+    if not own and not deeper:
+        raise FileError(f"has no images, nor have its subfolders ({', '.join(sorted(SUFFIXES))})", folder)
+    return own or deeper
+
+
+def has_images(folder: Path) -> bool:
+    """Whether there are images in a folder or in its subfolders."""
+    return any(next(files_of(each, SUFFIXES), None) is not None for each in (folder, *_subfolders(folder)))
+
+
+def _subfolders(folder: Path) -> Iterator[Path]:
+    return (inside for inside in visible(folder) if inside.is_dir())
+
+
+def read_image(path: Path) -> tuple[NDArray[np.uint8] | NDArray[np.uint16], bool]:
+    """Red, green and blue of the pixels, shape ``(height, width, 3)``, and whether some are transparent.
+
+    Grey images of 16 bits keep their depth; all others have 8 bits. Transparent pixels keep the colour that the file
+    gives them.
+
+    Raises:
+        FileError: The file is not an image, or its pixels are real numbers or have 32 bits: no value means white there.
+        ImportError: Pillow is not installed.
+    """
+    require("PIL", "reading images")
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            return _pixels(image)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise FileError(f"cannot be read as an image: {error}", path) from error
+
+
+def _pixels(image: Image) -> tuple[NDArray, bool]:
+    # Converting 16 bits to RGB would make all values above 255 white. In some formats Pillow keeps 16 bits in 32.
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format in ("PNG", "PPM")):
+        grey = np.asarray(image).astype(np.uint16)
+        return np.repeat(grey[:, :, None], 3, axis=2), False
+    if image.mode in ("I", "F"):
+        raise ValueError(
+            f"its pixels have Pillow's mode {image.mode!r}, in which no value means white; "
+            "save it with 8 or 16 bits, or scale its pixels yourself and pass them to from_images"
+        )
+    rgba = np.asarray(image.convert("RGBA"))
+    return rgba[:, :, :3], bool((rgba[:, :, 3] < 255).any())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +168,7 @@ class Slicing:
 
     The edges differ from the benchmark's: here a superpixel is joined to its nearest ones, there to all but one of nine
     near ones, and a partial sort decides which one is left out. The symmetrised graphs of the benchmark have about 8 %
-    more edges. Do not mix graphs made here with those of :mod:`bankgcn.data.readers.superpixels`.
+    more edges. Do not mix graphs made here with those of :mod:`bankgcn.data.readers.benchmark_sets`.
 
     Args:
         segments: Largest number of superpixels.
@@ -103,7 +236,7 @@ def read_image_folder(
     """One graph per image of a folder, as :func:`from_images` makes them.
 
     The subfolders are the classes; images directly in the folder have no class. A folder must not have both. All images
-    are read as red, green and blue, see :func:`bankgcn.data.readers.image_files.read_image`; a note counts those with
+    are read as red, green and blue, see :func:`read_image`; a note counts those with
     transparent pixels. Files without the ending of an image are ignored.
 
     Args:

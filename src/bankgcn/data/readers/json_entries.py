@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bankgcn.data.checks import check_text
 from bankgcn.data.errors import GraphError
+from bankgcn.data.invariants import check_text
 from bankgcn.data.readers.node_link import NodeLinkGraph, parse_node_link
 from bankgcn.data.target_values import TargetWords
 from bankgcn.files.archives import open_plain

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.data.edge_data import edge_note
+from bankgcn.data.edges import edge_note
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import MissingEntry, NodeSchema
 from bankgcn.data.graphs import GraphSet

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.molecule_limits import too_large
 from bankgcn.data.readers.molecules import (
     Molecules,
     atom_kind,
@@ -31,6 +30,7 @@ from bankgcn.data.readers.molecules import (
     molecule_graphs,
     parse_molecules,
     parse_smiles,
+    too_large,
 )
 from bankgcn.data.readers.reader import Reader
 from bankgcn.data.readers.table_formats import TABLE_FORMATS, open_table

@@ -1,4 +1,4 @@
-"""What a reader is: one kind of source, as a row of data; and what it does with graphs that it cannot use."""
+"""What a reader is: one kind of source, as a row of data; and what it does with a graph that it cannot use."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from bankgcn.data.splits import Split
 from bankgcn.data.target_values import Targets
 from bankgcn.files.archives import plain_ending
 from bankgcn.files.checked import FileError
+from bankgcn.files.tensors import is_array_file
 from bankgcn.messages import WITHOUT_ADVICE
 
 if TYPE_CHECKING:
@@ -114,3 +115,17 @@ def left_out_note(count: int, total: int, what: str, first: str) -> str:
     """
     shown = first if len(first) <= CHARACTERS else f"{first[:CHARACTERS]}..."
     return f"{count:,} of {total:,} {what} {LEFT_OUT}; the first: {shown}"
+
+
+def is_saved_set(path: Path) -> bool:
+    """Whether a file begins as saved sets do, whatever it is called."""
+    return path.is_file() and is_array_file(path)
+
+
+SAVED = Reader(
+    kind="a saved set",
+    accepts="a saved GraphSet",
+    read=lambda path, options, expected: GraphSet.load(path),
+    sniff=is_saved_set,
+    cached=False,  # the file is as fast as the cache
+)

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bankgcn.data.catalog import CATALOG, Dataset, find_in_catalog
-from bankgcn.data.statistics import Statistics
+from bankgcn.data.catalog import CATALOG, Dataset, Statistics, find_in_catalog
 
 PAPER_DATASETS = tuple(name for name, entry in CATALOG.items() if entry.published is not None)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.data.builtin.mutag import ATOMS, BONDS
+from bankgcn.data.builtin import MUTAG_ATOMS, MUTAG_BONDS
 from bankgcn.data.graphs import GraphSet
 from bankgcn.extras import is_installed
 
@@ -51,8 +51,8 @@ def node_words(graph: GraphSet) -> list[str] | None:
     if graph.labels is None or graph.labels.shape[1] < 1:
         return None
     values = graph.labels[:, 0].tolist()
-    if graph.name == "MUTAG" and graph.label_widths == (len(ATOMS),):
-        return [ATOMS[value] for value in values]
+    if graph.name == "MUTAG" and graph.label_widths == (len(MUTAG_ATOMS),):
+        return [MUTAG_ATOMS[value] for value in values]
     if spec.get("kind") == "named" and spec.get("words"):
         known = list(next(iter(spec["words"].values())))
         return [str(known[value]) if value < len(known) else str(value) for value in values]
@@ -189,9 +189,9 @@ def _atoms(graph: GraphSet, once: NDArray[np.bool_]) -> dict[str, Any]:
     if graph.feature_spec.get("kind") == "atoms":
         return atoms
     kinds = graph.batch().edge_labels
-    if graph.name != "MUTAG" or graph.label_widths != (len(ATOMS),) or kinds is None:
+    if graph.name != "MUTAG" or graph.label_widths != (len(MUTAG_ATOMS),) or kinds is None:
         return {}
-    orders = [ORDERS[bond.upper()] for bond in BONDS]
+    orders = [ORDERS[bond.upper()] for bond in MUTAG_BONDS]
     return {**atoms, "orders": [orders[kind] for kind in kinds[:, 0].numpy()[once].tolist()]}
 
 
