@@ -35,8 +35,7 @@ from bankgcn.training.fitting import fit
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import PreparedRun, prepare
 from bankgcn.training.run_folder import RunFolder
-from bankgcn.training.setting_names import settings_of_run
-from bankgcn.training.spec import RunSpec
+from bankgcn.training.spec import RunSpec, settings_of_run
 
 MEMORY = 256 << 20
 """Bytes by which the whole trial may raise the memory of the process at its peak."""

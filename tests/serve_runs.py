@@ -25,8 +25,9 @@ from bankgcn.serve.engine import Answer, Engine
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.serve.server import listen, make_server
 from bankgcn.tasks import Task
+from bankgcn.training.config import ModelConfig
 from bankgcn.training.ensemble import Ensemble
-from bankgcn.training.model import ModelConfig, TrainedModel
+from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
 
 Wanted = Callable[[int], bool]

@@ -13,8 +13,7 @@ from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig, TrainConfig
-from bankgcn.training.setting_names import DEFAULTS
-from bankgcn.training.spec import RunSpec
+from bankgcn.training.spec import DEFAULTS, RunSpec
 
 
 def test_defaults_are_those_of_the_library() -> None:

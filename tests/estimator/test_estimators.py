@@ -27,8 +27,7 @@ from bankgcn.data import FileError, GraphError
 from bankgcn.data.convert import to_networkx, to_pyg
 from bankgcn.estimator.targets import validation_split
 from bankgcn.nn import CONVS
-from bankgcn.training.setting_names import PLACES, settings_of_run, spec_of
-from bankgcn.training.spec import IN_PYTHON
+from bankgcn.training.spec import IN_PYTHON, PLACES, settings_of_run, spec_of
 from recorder import Recorder
 
 QUICK: dict[str, Any] = {"hidden": 8, "layers": 2, "epochs": 4, "random_state": 0}

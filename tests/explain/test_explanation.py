@@ -23,7 +23,8 @@ from bankgcn.explain import (
 from bankgcn.kernels import use_kernels
 from bankgcn.nn.network import LayerTrace, trace
 from bankgcn.tasks import Task
-from bankgcn.training.model import ModelConfig, TrainedModel
+from bankgcn.training.config import ModelConfig
+from bankgcn.training.model import TrainedModel
 from bankgcn.training.stepper import network_inputs
 
 GRAPHS = mutag()[:6]

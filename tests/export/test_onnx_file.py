@@ -20,7 +20,8 @@ from bankgcn.export import (
 )
 from bankgcn.nn import CONVS
 from bankgcn.tasks import Task
-from bankgcn.training.model import ModelConfig, TrainedModel
+from bankgcn.training.config import ModelConfig
+from bankgcn.training.model import TrainedModel
 
 CLASSES = Task(names=("ring", "path"))
 VALUES = Task(kind="values", names=("mass", "size"), center=(1000.0, 3.0), scale=(50.0, 2.0))

@@ -8,8 +8,8 @@ import pytest
 
 from bankgcn import BankGCNClassifier
 from bankgcn.nn import CONVS
-from bankgcn.training.model_config import ModelConfig
-from bankgcn.training.setting_names import SOURCE, complete_settings, given_settings, spec_of, unused_settings
+from bankgcn.training.config import ModelConfig
+from bankgcn.training.spec import SOURCE, complete_settings, given_settings, spec_of, unused_settings
 
 
 def test_flags_override_a_file_which_overrides_the_protocol_of_the_dataset() -> None:

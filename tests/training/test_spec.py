@@ -14,8 +14,7 @@ from bankgcn.files.checked import content_hash
 from bankgcn.nn import CONVS
 from bankgcn.settings import Setting
 from bankgcn.training import ModelConfig, TrainConfig
-from bankgcn.training.seeds import Seeds
-from bankgcn.training.spec import RunSpec
+from bankgcn.training.spec import RunSpec, Seeds
 
 WRITTEN_BY_0_1_0 = json.loads((Path(__file__).parents[1] / "records_v010" / "keys.json").read_text())
 BASE = RunSpec(dataset="MUTAG")

@@ -10,9 +10,9 @@ import pytest
 from bankgcn.data.options import ReadOptions
 from bankgcn.data.sources import find_source
 from bankgcn.data.splits import scaffolds
-from bankgcn.training.prepare import prepare
+from bankgcn.training.config import SplitOptions
+from bankgcn.training.prepare import draw_split, prepare
 from bankgcn.training.spec import RunSpec
-from bankgcn.training.splitting import SplitOptions, draw_split
 
 RINGS = (
     "c1ccccc1",

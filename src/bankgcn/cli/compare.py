@@ -20,7 +20,7 @@ from bankgcn.experiments.store import Store
 from bankgcn.extras import require
 from bankgcn.report.comparison import render_comparison
 from bankgcn.report.sheet import WRITERS
-from bankgcn.training.setting_names import DATA_ROOT, SOURCE
+from bankgcn.training.spec import DATA_ROOT, SOURCE
 
 COMPARISONS = Path("comparisons")
 

@@ -18,8 +18,7 @@ from bankgcn.experiments.design import Design, Grid, comparison_design
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
-from bankgcn.training.setting_names import DATA_ROOT, DEFAULTS, PLACES, SOURCE, settings_of_run, unused_settings
-from bankgcn.training.spec import RunSpec
+from bankgcn.training.spec import DATA_ROOT, DEFAULTS, PLACES, SOURCE, RunSpec, settings_of_run, unused_settings
 
 FILE = "comparison.toml"
 """The file of a store that keeps the settings of its comparison."""

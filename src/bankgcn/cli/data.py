@@ -20,7 +20,7 @@ from bankgcn.cli.settings import READING
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Dataset, Statistics
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.training.setting_names import PLACES
+from bankgcn.training.spec import PLACES
 
 if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from bankgcn.data.graphs import GraphSet

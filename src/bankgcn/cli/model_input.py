@@ -27,7 +27,7 @@ from bankgcn.data.targets import clean_targets
 from bankgcn.files.tables import Cell, Columns, TextTable
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble, Predictions
-from bankgcn.training.prediction_table import true_columns, true_targets
+from bankgcn.training.predict import true_columns, true_targets
 from bankgcn.training.spec import IN_PYTHON
 
 

@@ -16,7 +16,7 @@ from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
 from bankgcn.cli.settings import READING
 from bankgcn.data.catalog import CATALOG
 from bankgcn.nn.convs import CONVS
-from bankgcn.training.setting_names import DEFAULTS, Place, protocol
+from bankgcn.training.spec import DEFAULTS, Place, protocol
 
 DataRoot = Annotated[
     Path | None,

@@ -26,7 +26,7 @@ from bankgcn.experiments.paper.tables import (
 )
 from bankgcn.nn.names import ACTIVATION_NAMES
 from bankgcn.report.sheet import WRITERS
-from bankgcn.training.model_config import ModelConfig
+from bankgcn.training.config import ModelConfig
 
 Datasets = Annotated[str | None, typer.Option(help="Only these datasets, separated by commas.", metavar="NAMES")]
 Models = Annotated[

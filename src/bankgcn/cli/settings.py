@@ -16,16 +16,16 @@ from bankgcn.cli.reading import STANDARD_INPUT
 from bankgcn.data.catalog import catalog_name
 from bankgcn.files.checked import check_name
 from bankgcn.settings import Plain
-from bankgcn.training.setting_names import (
+from bankgcn.training.spec import (
     DATA_ROOT,
     DEFAULTS,
     PLACES,
     SOURCE,
+    RunSpec,
     complete_settings,
     given_settings,
     spec_of,
 )
-from bankgcn.training.spec import RunSpec
 
 MAX_NAME = 200  # bytes; file systems end at 255
 READING = {

@@ -13,7 +13,7 @@ from bankgcn.data.targets import encode_columns, fill_targets
 from bankgcn.files.tables import TextTable
 from bankgcn.messages import Message, Option
 from bankgcn.tasks import Task
-from bankgcn.training.prediction_table import class_numbers
+from bankgcn.training.predict import class_numbers
 
 
 def table_targets(

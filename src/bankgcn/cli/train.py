@@ -9,7 +9,7 @@ import typer
 
 from bankgcn.cli.options import DataRoot, Source, Threads, with_settings
 from bankgcn.extras import require
-from bankgcn.training.setting_names import PLACES
+from bankgcn.training.spec import PLACES
 
 Out = Annotated[
     Path | None,

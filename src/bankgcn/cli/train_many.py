@@ -21,7 +21,7 @@ from bankgcn.settings import Plain
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
-from bankgcn.training.setting_names import DATA_ROOT
+from bankgcn.training.spec import DATA_ROOT
 
 
 @dataclass(frozen=True)

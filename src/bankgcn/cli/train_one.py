@@ -23,7 +23,7 @@ from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import RunFolder
-from bankgcn.training.setting_names import DATA_ROOT
+from bankgcn.training.spec import DATA_ROOT
 from bankgcn.training.tensorboard import TensorBoardLog
 
 RUNS = Path("runs")

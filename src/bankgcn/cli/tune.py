@@ -26,7 +26,7 @@ from bankgcn.metrics import Metric
 from bankgcn.report.plots import IMAGES
 from bankgcn.report.trial_plot import draw_trials
 from bankgcn.settings import Plain
-from bankgcn.training.setting_names import DATA_ROOT, DEFAULTS, PLACES, SOURCE
+from bankgcn.training.spec import DATA_ROOT, DEFAULTS, PLACES, SOURCE
 
 if TYPE_CHECKING:
     import optuna

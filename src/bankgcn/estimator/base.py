@@ -37,7 +37,7 @@ from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
 from bankgcn.training.run_folder import RunFolder
-from bankgcn.training.setting_names import settings_of_run
+from bankgcn.training.spec import settings_of_run
 
 
 class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParameters):

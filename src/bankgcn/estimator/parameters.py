@@ -11,16 +11,17 @@ from sklearn.utils import check_random_state
 
 from bankgcn.data.options import ReadOptions
 from bankgcn.settings import plain_value
-from bankgcn.training.setting_names import (
+from bankgcn.training.spec import (
     BANK_ONLY,
+    IN_PYTHON,
     PLACES,
     SOURCE,
+    RunSpec,
     complete_settings,
     given_settings,
     settings_of_run,
     spec_of,
 )
-from bankgcn.training.spec import IN_PYTHON, RunSpec
 
 LARGEST_SEED = 2**31 - 1
 NO_SETTINGS = ("attributes", "categories", "validation_fraction", "threshold")

@@ -193,7 +193,7 @@ class _CurrentData:
 
     def _read(self, config: RunSpec) -> tuple[str, str | None]:
         """The fingerprint of the graphs; and the hash of the split, if a column of the file holds the whole split."""
-        from bankgcn.training.splitting import draw_split
+        from bankgcn.training.prepare import draw_split
 
         try:
             fingerprint = self._load.with_test_graphs(config).fingerprint

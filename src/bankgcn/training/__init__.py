@@ -6,11 +6,10 @@ from bankgcn.lazy import lazy_names
 
 if TYPE_CHECKING:
     from bankgcn.training.callbacks import Callback
-    from bankgcn.training.config import TrainConfig
+    from bankgcn.training.config import ModelConfig, TrainConfig
     from bankgcn.training.evaluation import Evaluation, embed, evaluate, predict_logits
     from bankgcn.training.fitting import Epoch, FitResult, fit
     from bankgcn.training.model import TrainedModel
-    from bankgcn.training.model_config import ModelConfig
 
 __all__ = [
     "Callback",
@@ -30,10 +29,9 @@ __getattr__ = lazy_names(
     __name__,
     {
         "callbacks": ("Callback",),
-        "config": ("TrainConfig",),
+        "config": ("ModelConfig", "TrainConfig"),
         "evaluation": ("Evaluation", "embed", "evaluate", "predict_logits"),
         "fitting": ("Epoch", "FitResult", "fit"),
         "model": ("TrainedModel",),
-        "model_config": ("ModelConfig",),
     },
 )

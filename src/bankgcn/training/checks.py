@@ -15,8 +15,7 @@ from bankgcn.data.splits import Split
 from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS
 from bankgcn.tasks import DEFAULT_METRIC, Task, kind_of
-from bankgcn.training.config import TrainConfig
-from bankgcn.training.model_config import ModelConfig
+from bankgcn.training.config import ModelConfig, TrainConfig
 from bankgcn.training.spec import RunSpec
 
 CLASSES_NAMED = 3  # in a note

@@ -1,16 +1,32 @@
-"""How a network is trained: frozen values, with the paper's as defaults."""
+"""How a network is made and trained, and which graphs train it: frozen values, with the paper's as defaults.
+
+Nothing here needs PyTorch until the network is built.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
+from bankgcn.choices import pick
+from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS
-from bankgcn.nn.names import REDUCTION_NAMES
-from bankgcn.settings import check_settings, setting
+from bankgcn.nn.convs import CONVS
+from bankgcn.nn.names import ACTIVATION_NAMES, HEADS, NORM_NAMES, POOLING_NAMES, READOUTS, REDUCTION_NAMES
+from bankgcn.settings import check_settings, plain_value, setting
 from bankgcn.tasks import DEFAULT_METRIC, LOSSES
 
-PANEL = "Training"
+if TYPE_CHECKING:
+    from torch import nn
+
+    from bankgcn.data.catalog import Dataset
+    from bankgcn.data.graphs import GraphSet
+    from bankgcn.nn import GraphNetwork
+
+TRAINING_PANEL = "Training"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,28 +57,35 @@ class TrainConfig:
         min_learning_rate: Where it stops falling.
     """
 
-    max_epochs: int = setting(500, "Most passes over the training graphs.", panel=PANEL, name="epochs", at_least=1)
-    patience: int = setting(30, "Epochs without improvement after which training stops.", panel=PANEL, at_least=1)
-    batch_size: int = setting(64, "Graphs in a step (of each process).", panel=PANEL, at_least=1)
-    learning_rate: float = setting(1e-3, "Step size of Adam.", panel=PANEL, above=0)
-    weight_decay: float = setting(0.0, "L2 penalty.", panel=PANEL, at_least=0)
-    gamma: float = setting(0.1, "Weight of the filters' diversity, Omega (bank).", panel=PANEL, at_least=0)
+    max_epochs: int = setting(
+        500, "Most passes over the training graphs.", panel=TRAINING_PANEL, name="epochs", at_least=1
+    )
+    patience: int = setting(
+        30, "Epochs without improvement after which training stops.", panel=TRAINING_PANEL, at_least=1
+    )
+    batch_size: int = setting(64, "Graphs in a step (of each process).", panel=TRAINING_PANEL, at_least=1)
+    learning_rate: float = setting(1e-3, "Step size of Adam.", panel=TRAINING_PANEL, above=0)
+    weight_decay: float = setting(0.0, "L2 penalty.", panel=TRAINING_PANEL, at_least=0)
+    gamma: float = setting(0.1, "Weight of the filters' diversity, Omega (bank).", panel=TRAINING_PANEL, at_least=0)
     coherence: Literal["sum", "mean"] = setting(
-        "sum", "How Omega of the layers is combined (bank):", panel=PANEL, choices=REDUCTION_NAMES
+        "sum", "How Omega of the layers is combined (bank):", panel=TRAINING_PANEL, choices=REDUCTION_NAMES
     )
     select: Literal["loss", "score"] = setting(
-        "loss", "Validation figure that selects the epoch:", panel=PANEL, choices=("loss", "score")
+        "loss", "Validation figure that selects the epoch:", panel=TRAINING_PANEL, choices=("loss", "score")
     )
     metric: str = setting(
-        DEFAULT_METRIC, "The score; the default stands for the first that fits the task:", panel=PANEL, choices=METRICS
+        DEFAULT_METRIC,
+        "The score; the default stands for the first that fits the task:",
+        panel=TRAINING_PANEL,
+        choices=METRICS,
     )
     loss: str | None = setting(
-        None, "The loss; by default the first that fits the task:", panel=PANEL, choices=LOSSES, none=""
+        None, "The loss; by default the first that fits the task:", panel=TRAINING_PANEL, choices=LOSSES, none=""
     )
     class_weight: Literal["balanced"] | None = setting(
         None,
         "Weights of the classes in the loss; balanced: all classes, or both answers of a label, count equally:",
-        panel=PANEL,
+        panel=TRAINING_PANEL,
         none="none",
         choices=("balanced",),
     )
@@ -70,19 +93,249 @@ class TrainConfig:
         None,
         "How a class of two, or a label, is decided; likely: what is most probable; validation: by a threshold that "
         "the validation graphs choose, as for your own data if one class has 80 %:",
-        panel=PANEL,
+        panel=TRAINING_PANEL,
         none="likely",
         choices=("validation",),
     )
     decay_patience: int | None = setting(
         None,
         "Epochs without improvement after which the step size falls; 0: never.",
-        panel=PANEL,
+        panel=TRAINING_PANEL,
         none=0,
         at_least=0,
     )
-    decay_factor: float = setting(0.1, "Factor by which it falls.", panel=PANEL, at_least=0, below=1)
-    min_learning_rate: float = setting(1e-5, "Where it stops falling.", panel=PANEL, at_least=0)
+    decay_factor: float = setting(0.1, "Factor by which it falls.", panel=TRAINING_PANEL, at_least=0, below=1)
+    min_learning_rate: float = setting(1e-5, "Where it stops falling.", panel=TRAINING_PANEL, at_least=0)
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+
+MODEL_PANEL = "Model"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """What a network is made of. The defaults are the paper's.
+
+    Args:
+        conv: The convolution; see :class:`~bankgcn.nn.GraphNetwork`.
+        conv_options: Its options where they differ from the defaults in :data:`bankgcn.nn.convs.CONVS`; afterwards all
+            of them, so that equal networks have equal configurations.
+        hidden_channels: Width of every hidden layer.
+        num_layers: Number of convolutions.
+        normalize: Where the normalisation stands: ``"before"`` or ``"after"`` the ReLU, or ``"none"``.
+        norm: The kind of normalisation, a name in :data:`~bankgcn.nn.NORMS`. ``"none"`` becomes ``normalize="none"``,
+            which means the same.
+        readout: A name in :data:`~bankgcn.nn.READOUTS`, such as ``"mean_max"``.
+        pooling: ``"topk"``, ``"sag"``, ``"asap"``, or none.
+        residual: Whether each layer adds its input to its output.
+        dropout: Probability to drop an element in training.
+        head: ``"linear"``, or ``"mlp"`` for a hidden layer before the output.
+        embedding: Number of values of each column of integer signals, if the network learns a vector for each of them;
+            see :class:`~bankgcn.nn.AtomEncoder`.
+    """
+
+    conv: str = setting("bank", "The convolution:", panel=MODEL_PANEL, name="model", choices=CONVS)
+    conv_options: Mapping[str, Any] = field(default_factory=dict)
+    hidden_channels: int = setting(64, "Width of every layer.", panel=MODEL_PANEL, name="hidden", at_least=1)
+    num_layers: int = setting(4, "Number of layers.", panel=MODEL_PANEL, name="layers", at_least=1)
+    normalize: Literal["before", "after", "none"] = setting(
+        "before", "Where the normalisation stands, seen from the ReLU:", panel=MODEL_PANEL, choices=ACTIVATION_NAMES
+    )
+    norm: Literal["l2", "layer", "graph", "batch", "none"] = setting(
+        "l2",
+        "Kind of normalisation; batch trains by autograd, which is slower:",
+        panel=MODEL_PANEL,
+        choices=NORM_NAMES,
+    )
+    readout: str = setting("mean_max", "From the nodes to the graph:", panel=MODEL_PANEL, choices=READOUTS)
+    pooling: str | None = setting(
+        None, "Pooling between the layers:", panel=MODEL_PANEL, choices=POOLING_NAMES, none="none"
+    )
+    residual: bool = setting(False, "Add the input of each layer to its output.", panel=MODEL_PANEL)
+    dropout: float = setting(0.0, "Probability to drop an element in training.", panel=MODEL_PANEL, at_least=0, below=1)
+    head: Literal["linear", "mlp"] = setting(
+        "linear", "From the graph to the output; mlp has a hidden layer:", panel=MODEL_PANEL, choices=HEADS
+    )
+    embedding: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        rows = CONVS[self.conv].options
+        for name in self.conv_options:
+            pick(rows, name, f"option of {self.conv}")
+        options = {name: plain_value(self.conv_options.get(name, row.default)) for name, row in rows.items()}
+        for name, row in rows.items():
+            row.check(name, options[name])
+        object.__setattr__(self, "conv_options", MappingProxyType(options))
+        if "none" in (self.norm, self.normalize):  # ReLU alone: one network has one configuration, that of old runs
+            object.__setattr__(self, "norm", "l2")
+            object.__setattr__(self, "normalize", "none")
+        if self.embedding is not None:
+            object.__setattr__(self, "embedding", tuple(map(plain_value, self.embedding)))
+
+    def __hash__(self) -> int:
+        return hash(repr(self.to_dict()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(ModelConfig, **self.to_dict()), ()  # a mapping proxy can be neither copied nor pickled
+
+    def to_dict(self) -> dict[str, Any]:
+        """The configuration as plain values, as JSON and TOML hold them."""
+        plain = {name: value for name, value in vars(self).items() if value is not None}
+        plain["conv_options"] = dict(self.conv_options)
+        if self.embedding is not None:
+            plain["embedding"] = list(self.embedding)
+        return plain
+
+    def check(self, graphs: GraphSet) -> None:
+        """Raise if the graphs have edge weights and networks of this kind cannot use them."""
+        if graphs.edge_weight is not None and not CONVS[self.conv].takes_weights:
+            models = ", ".join(sorted(name for name, conv in CONVS.items() if conv.takes_weights))
+            cannot = (
+                "{name} has edge weights, which the model {conv} cannot use{advice}; models that take weights: {models}"
+            )
+            advice = [advise("ignore_weights", True, "ignores them")]
+            values = {"name": graphs.name or "the set", "conv": self.conv, "models": models}
+            raise ValueError(Message(cannot, advice=advice, **values))
+
+    def build(self, in_channels: int, out_channels: int) -> GraphNetwork:
+        """A network of this kind, with fresh weights from torch's global generator."""
+        from bankgcn.nn import AtomEncoder, GraphNetwork
+
+        encoder: nn.Module | None = None
+        if self.embedding is not None:
+            if len(self.embedding) != in_channels:
+                raise ValueError(f"embedding has {len(self.embedding)} columns, but the signals have {in_channels}")
+            encoder, in_channels = AtomEncoder(self.embedding, self.hidden_channels), self.hidden_channels
+        return GraphNetwork(
+            in_channels,
+            out_channels,
+            self.hidden_channels,
+            self.num_layers,
+            conv=self.conv,
+            conv_options=self.conv_options,
+            normalize=self.normalize,
+            norm=self.norm,
+            readout=self.readout,
+            pooling=self.pooling,
+            encoder=encoder,
+            residual=self.residual,
+            dropout=self.dropout,
+            head=self.head,
+        )
+
+
+SPLIT_PANEL = "Split"
+LEAST_FOLDS = 3  # one tests, one validates, one trains
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitOptions:
+    """How the graphs of a run are split.
+
+    Args:
+        rule: ``"random"``: stratified by class. ``"scaffold"``: molecules with the same scaffold are in one part. By
+            default the split that the authors of the dataset fixed, else random.
+        split_column: Column of a table that holds the part of each graph (train, valid, test), or its fold.
+        ratios: Shares of training, validation and test, such as ``"8,1,1"``; of training and validation if ``test``
+            names the test graphs.
+        folds: Number of folds of a cross-validation.
+        fold: Number of the fold that tests, from 0; the next one validates.
+        test: Source of the test graphs; then all other graphs train and validate.
+        split_seed: What the split is drawn by; the seed of the run by default.
+        duplicates: What to do about equal graphs. ``"keep"``: nothing. ``"group"``: they stay in one part, and test
+            graphs of ``test`` that are equal to a training or validation graph are left out. ``"merge"``: they become
+            one graph. By default ``"keep"`` for datasets of the catalogue, ``"group"`` for all others.
+    """
+
+    rule: str | None = setting(
+        None,
+        "How graphs are split; by default as the authors of the dataset did, else random:",
+        panel=SPLIT_PANEL,
+        name="split",
+        choices=("random", "scaffold"),
+        none="",
+    )
+    split_column: str | None = setting(
+        None,
+        "Column of a table that holds the part (train, valid, test) or fold of each graph.",
+        panel=SPLIT_PANEL,
+        none="",
+    )
+    ratios: str | None = setting(
+        None,
+        "Shares of training, validation and test: 8,1,1 by default; two if test graphs have a source of their own.",
+        panel=SPLIT_PANEL,
+        none="",
+    )
+    folds: int | None = setting(
+        None,
+        "Cross-validation with this number of folds; a model for each.",
+        panel=SPLIT_PANEL,
+        none=0,
+        at_least=LEAST_FOLDS,
+    )
+    fold: int | None = setting(
+        None,
+        "Train only the model that is tested on this fold, counted from 0.",
+        panel=SPLIT_PANEL,
+        none=-1,
+        at_least=0,
+    )
+    test: str | None = setting(None, "Test graphs from a source of their own.", panel=SPLIT_PANEL, none="")
+    split_seed: int | None = setting(
+        None, "Number of the split; by default that of the run.", panel=SPLIT_PANEL, none=-1, at_least=0
+    )
+    duplicates: str | None = setting(
+        None,
+        "Equal graphs: keep them, keep them in one part, or merge them into one; by default keep for datasets of the "
+        "catalogue, else group:",
+        panel=SPLIT_PANEL,
+        choices=("keep", "group", "merge"),
+        none="",
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        _ = self.shares
+        if self.fold is not None and (self.folds is None or self.fold >= self.folds):
+            options: dict[str, Any] = {"fold": Option("fold", self.fold), "folds": Option("folds")}
+            raise ValueError(Message("{fold}: expected {folds}, and a number from 0 that is smaller", **options))
+        given = [Option(name) for name, value in self._ways().items() if value]
+        if len(given) > 1:
+            one, other, *_ = given
+            raise ValueError(Message("{one} and {other} contradict each other: choose one", one=one, other=other))
+
+    def _ways(self) -> dict[str, bool]:
+        """What decides the part of a graph: at most one of each may be given."""
+        return {
+            "ratios": self.ratios is not None,
+            "folds": self.folds is not None and self.split_column is None,
+            "split_column": self.split_column is not None,
+        }
+
+    def keeps_official(self, entry: Dataset | None) -> bool:
+        """Whether a dataset is split as its authors did: they fixed a split, and no option draws another."""
+        official = entry is not None and entry.split == "official"
+        return official and self.rule is None and self.ratios is None and self.folds is None
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """Shares of training, validation and test."""
+        if self.ratios is None:
+            return (8, 1, 0) if self.test else (8, 1, 1)
+        from bankgcn.data.splits import shares
+
+        try:
+            numbers = tuple(float(part) for part in self.ratios.replace(":", ",").split(","))
+            if len(numbers) != (2 if self.test else 3):
+                raise ValueError
+            train, valid, test = (*numbers, 0.0) if self.test else numbers
+            shares((train, valid, test))
+        except ValueError:
+            expected = "two numbers such as 8,1, because {test} names the test graphs" if self.test else "8,1,1"
+            options: dict[str, Any] = {"ratios": Option("ratios", self.ratios), "test": Option("test")}
+            raise ValueError(Message("{ratios}: expected shares from 0, for example " + expected, **options)) from None
+        return train, valid, test

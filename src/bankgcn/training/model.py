@@ -1,7 +1,13 @@
-"""A trained network with all that prediction needs."""
+"""A trained network with all that prediction needs.
+
+A checksum finds damage, but whoever writes a file can write its checksum. So nothing in a file is taken for what it
+should be, and memory is taken for a network only after its values were checked: a wrong value is an error when the
+model is loaded, never a wrong prediction.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,16 +18,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.features.spec import conform
+from bankgcn.data.features.spec_checks import check_spec, is_finite_number
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import ReadOptions
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn import GraphNetwork
 from bankgcn.tasks import Task
+from bankgcn.training.config import ModelConfig
 from bankgcn.training.evaluation import Inference, check_finite
-from bankgcn.training.model_config import ModelConfig
-from bankgcn.training.spec import RunSpec
-from bankgcn.training.stored_model import check_facts, check_kind, check_weights_fit, stored_run, stored_task
+from bankgcn.training.spec import RunSpec, spec_of
 
 __all__ = ["ModelConfig", "TrainedModel"]
 
@@ -151,3 +157,178 @@ class TrainedModel:
         except UNREADABLE as error:
             raise FileError(f"holds no model of this version ({error})", path) from error
         return cls(net.eval(), config, task, in_channels, values["about"])
+
+
+SMALL = 1000  # a size that costs nothing to try
+WEIGHT_TYPES = (torch.float32, torch.float64)
+"""The precisions in which networks are trained and saved."""
+
+
+def check_kind(values: Mapping[str, Any]) -> None:
+    """Raise unless the file says that it holds a model, with all the parts of one."""
+    if values.get("kind") != "model":
+        raise ValueError(f"it says that it holds {values.get('kind')!r}, expected 'model'")
+    parts: dict[str, type] = {"config": dict, "in_channels": int, "about": dict}
+    parts |= {"task": dict} if "task" in values else {"classes": list}
+    for name, kind in parts.items():
+        value = values.get(name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"its {name} is {_shown(value)}")
+
+
+def stored_task(values: Mapping[str, Any]) -> Task:
+    """The task of a model. Version 0.1.0 wrote the names of the classes, and the metric beside other facts.
+
+    Raises:
+        ValueError: A value is not one that :meth:`Task.to_dict` writes; the message names it.
+    """
+    given = values.get("task") or {"names": values["classes"], "metric": values["about"].get("metric", "")}
+    for name in ("kind", "loss", "metric"):
+        if not isinstance(given.get(name, ""), str):
+            raise ValueError(f"{name} of its task is {_shown(given[name])}, expected a word")
+    names = given.get("names")
+    if not isinstance(names, list) or not names:
+        raise ValueError(f"names of its task is {_shown(names)}, expected at least one name")
+    _check_names(names)
+    task = Task(**given)
+    for name in ("center", "scale"):
+        length = len(names) if task.kind == "values" else 0
+        _check_numbers(given.get(name, []), length, f"{name} of its task")
+    for value in task.scale:
+        if value <= 0:
+            raise ValueError(f"scale of its task is {list(task.scale)}, expected positive numbers")
+    return task
+
+
+def check_facts(facts: Mapping[str, Any], config: ModelConfig, task: Task, in_channels: int) -> None:
+    """Raise unless the facts about a training are possible and agree with the rest of the file.
+
+    Raises:
+        ValueError: The message names the fact.
+    """
+    temperature = facts.get("temperature", 1.0)
+    if not is_finite_number(temperature) or temperature <= 0 or (task.kind == "values" and temperature != 1):
+        raise ValueError(f"its temperature is {_shown(temperature)}")
+    if facts.get("constant") is not None:
+        _check_numbers(facts["constant"], task.out_channels, "its constant prediction")
+    if facts.get("signals") is not None:
+        check_spec(facts["signals"], in_channels)
+    for name in ("graphs", "split"):
+        if not isinstance(facts.get(name, ""), str):
+            raise ValueError(f"its fingerprint {name!r} is {_shown(facts[name])}")
+    for name in ("valid_score", "test_score"):
+        if facts.get(name) is not None and not is_finite_number(facts[name]):
+            raise ValueError(f"its {name} is {_shown(facts[name])}")
+    if facts.get("classes") is not None:
+        _check_classes(facts["classes"], task)
+    if not isinstance(facts.get("parameters", {}), dict):
+        raise ValueError(f"its parameters are {_shown(facts['parameters'])}")
+    run = stored_run(facts)
+    if run is not None and run.model != config:
+        raise ValueError("the network that it describes is not the one of its run")
+    if run is not None and run.task not in (None, task.kind):
+        raise ValueError(f"its task is {task.kind}, but its run was for {run.task}")
+
+
+def stored_run(facts: Mapping[str, Any]) -> RunSpec | None:
+    """The run of a model; ``None`` if it was not trained by one.
+
+    Models of version 0.1.0 hold the settings of the command line.
+
+    Raises:
+        ValueError: The facts describe no run.
+    """
+    if "run" in facts:
+        if not isinstance(facts["run"], Mapping) or not isinstance(facts["run"].get("dataset"), str):
+            raise ValueError(f"its run is {_shown(facts['run'])}")
+        return RunSpec.from_dict(facts["run"])
+    settings = facts.get("config")
+    if settings is None:
+        return None
+    if not isinstance(settings, Mapping) or not isinstance(settings.get("source"), str):
+        raise ValueError(f"its settings are {_shown(settings)}")
+    return spec_of(settings["source"], settings)
+
+
+def check_weights_fit(config: ModelConfig, in_channels: int, out_channels: int, tensors: Mapping[str, Tensor]) -> None:
+    """Raise unless these are the weights of such a network, all of them finite.
+
+    A file that claims a network of a billion channels must not take the memory of one. So all numbers in the
+    configuration are compared with the weights first, then the shapes of a network without memory.
+
+    Raises:
+        ValueError: The message names the number or the weight.
+    """
+    largest = max((SMALL, len(tensors), *(size for tensor in tensors.values() for size in tensor.shape)))
+    for number in (in_channels, out_channels, *_numbers(config.to_dict())):
+        if number > largest:
+            raise ValueError(
+                f"it claims a network with the size {number:,}, but its weights have at most {largest:,} rows"
+            )
+    order = config.conv_options.get("order", 0)
+    if (order + 1) ** 2 > max(SMALL**2, sum(tensor.numel() for tensor in tensors.values())):
+        raise ValueError(f"order={order} is larger than its weights allow")
+    with torch.device("meta"):  # shapes without memory
+        expected = config.build(in_channels, out_channels).state_dict()
+    for name in expected.keys() | tensors.keys():
+        shapes = [tuple(each[name].shape) if name in each else None for each in (tensors, expected)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(f"the weight {name!r} has the shape {shapes[0]}, expected {shapes[1]}")
+    for name, tensor in tensors.items():
+        _check_weight(name, tensor, expected[name].dtype)
+
+
+def _check_weight(name: str, tensor: Tensor, dtype: torch.dtype) -> None:
+    """Raise unless a weight has a type that bankgcn writes, and numbers that the network can hold."""
+    if tensor.dtype not in (WEIGHT_TYPES if dtype.is_floating_point else (dtype,)):
+        raise ValueError(f"the weight {name!r} has the type {tensor.dtype}, expected {dtype}")
+    if not tensor.to(dtype).isfinite().all():  # a number in double precision may be too large for single
+        raise ValueError(f"the weight {name!r} holds a number that is not finite")
+    if name.rpartition(".")[2] in ("running_var", "num_batches_tracked") and bool((tensor < 0).any()):
+        raise ValueError(f"the weight {name!r} holds a negative number")
+
+
+def _check_names(names: Sequence[Any]) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(f"names of its task has {_shown(name)}, expected words")
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"names of its task has {name!r}, which is no text") from None
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if twice:
+        raise ValueError(f"names of its task has {twice[0]!r} more than once")
+
+
+def _check_classes(classes: Any, task: Task) -> None:
+    """Raise unless these can be the classes of an estimator: one for each name, of one type, all different."""
+    if not isinstance(classes, list) or len(classes) != task.out_channels:
+        raise ValueError(f"its classes are {_shown(classes)}, expected {task.out_channels}")
+    kinds = {type(value) for value in classes}
+    if len(kinds) != 1 or not kinds <= {str, int, float, bool} or len(set(classes)) < len(classes):
+        raise ValueError(f"its classes are {_shown(classes)}, expected different words or numbers")
+    if kinds <= {int, float} and not all(map(is_finite_number, classes)):
+        raise ValueError(f"its classes are {_shown(classes)}, expected finite numbers")
+
+
+def _check_numbers(values: Any, length: int, what: str) -> None:
+    if not isinstance(values, list) or len(values) != length or not all(map(is_finite_number, values)):
+        raise ValueError(f"{what} is {_shown(values)}, expected {length} finite numbers")
+
+
+def _numbers(value: Any) -> Iterator[int]:
+    """All whole numbers in plain values."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _numbers(item)
+    elif isinstance(value, int):
+        yield value
+
+
+def _shown(value: Any, width: int = 100) -> str:
+    """A value of a file, short enough for a message."""
+    text = repr(value)
+    return text if len(text) <= width else f"{text[: width - 3]}..."

@@ -31,7 +31,7 @@ from bankgcn.messages import Message, Option
 from bankgcn.training.execute import RunResult
 from bankgcn.training.fitting import Epoch
 from bankgcn.training.record import OtherVersion, RunRecord
-from bankgcn.training.setting_names import spec_of
+from bankgcn.training.spec import spec_of
 
 SMALLER_STEPS = Message("a smaller {option} may help", option=Option("learning_rate"))
 """What to do about a training that diverged."""

@@ -7,8 +7,7 @@ import pytest
 
 from bankgcn.experiments.tuning.space import SPACE, Parameter, parameters_for
 from bankgcn.nn.convs import CONVS
-from bankgcn.training.setting_names import BANK_ONLY, PLACES, settings_of_run, spec_of
-from bankgcn.training.spec import RunSpec
+from bankgcn.training.spec import BANK_ONLY, PLACES, RunSpec, settings_of_run, spec_of
 
 
 @pytest.mark.parametrize("row", SPACE, ids=lambda row: row.name)

@@ -21,8 +21,7 @@ from bankgcn.experiments.tuning.study import (
 )
 from bankgcn.experiments.tuning.trial import Search, journal_of
 from bankgcn.metrics import METRICS
-from bankgcn.training.setting_names import settings_of_run
-from bankgcn.training.spec import RunSpec
+from bankgcn.training.spec import RunSpec, settings_of_run
 
 SETTINGS = settings_of_run(RunSpec(dataset="MUTAG"))
 SEARCH = Search(source="MUTAG", settings=SETTINGS, parameters=parameters_for("bank", {}))

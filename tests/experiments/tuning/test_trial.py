@@ -14,8 +14,7 @@ from bankgcn.experiments.tuning.space import parameters_for
 from bankgcn.experiments.tuning.trial import Search, Trials
 from bankgcn.training.execute import run
 from bankgcn.training.prepare import prepare
-from bankgcn.training.setting_names import settings_of_run
-from bankgcn.training.spec import RunSpec
+from bankgcn.training.spec import RunSpec, settings_of_run
 
 BASE = RunSpec(dataset="MUTAG").with_(max_epochs=3, hidden_channels=8, num_layers=1, dropout=0.2)
 FIXED = {"hidden": 8, "layers": 1, "dropout": 0.2, "readout": "mean", "norm": "l2", "normalize": "before"}

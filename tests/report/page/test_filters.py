@@ -11,7 +11,8 @@ from bankgcn.explain import spectrum_of, trace_of
 from bankgcn.nn.network import BankGCN, GraphNetwork
 from bankgcn.report.page.filters import energy_figure, filter_figures, frequencies, gain, layer_energies
 from bankgcn.tasks import Task
-from bankgcn.training.model import ModelConfig, TrainedModel
+from bankgcn.training.config import ModelConfig
+from bankgcn.training.model import TrainedModel
 
 
 @pytest.mark.parametrize("basis", ["chebyshev", "bernstein"])

@@ -7,7 +7,8 @@ import numpy as np
 from bankgcn.data.builtin import mutag
 from bankgcn.report.page.graphs import Examined, browse, color_scales, encode, worst_first, wrongness
 from bankgcn.tasks import Task
-from bankgcn.training.model import ModelConfig, TrainedModel
+from bankgcn.training.config import ModelConfig
+from bankgcn.training.model import TrainedModel
 
 CLASSES = Task(names=("a", "b"))
 

@@ -20,8 +20,9 @@ from bankgcn.report.page.quality import quality_figures
 from bankgcn.report.page.run_page import RunEvidence, run_page
 from bankgcn.report.page.store_page import store_page
 from bankgcn.tasks import Task
+from bankgcn.training.config import ModelConfig
 from bankgcn.training.ensemble import Ensemble
-from bankgcn.training.model import ModelConfig, TrainedModel
+from bankgcn.training.model import TrainedModel
 from fake_records import fake_record
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

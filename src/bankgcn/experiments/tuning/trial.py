@@ -20,8 +20,7 @@ from bankgcn.training.callbacks import Callback
 from bankgcn.training.execute import context_of, fit_run
 from bankgcn.training.fitting import Epoch
 from bankgcn.training.prepare import Loader, PreparedRun, prepare, prepare_graphs, without_test_graphs
-from bankgcn.training.setting_names import spec_of
-from bankgcn.training.spec import RunSpec
+from bankgcn.training.spec import RunSpec, spec_of
 
 REPORT_EVERY = 5  # epochs: a report takes as long as an epoch of a small set
 
