@@ -27,7 +27,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import use_kernels
 from bankgcn.kernels.network.collate import block_end
 from bankgcn.kernels.network.executor import _Call, _run, readouts, train
-from bankgcn.kernels.ops import block_table as entry
+from bankgcn.kernels.ops import blocks as entry
 from bankgcn.nn.lowering import lower
 from bankgcn.training.stepper import ProgramStepper, Stepper, collate_for
 

@@ -19,9 +19,8 @@ import numpy as np
 
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.molecule_tables import read_smiles_table
-from bankgcn.serve.access import Limits
+from bankgcn.serve.access import Limits, RequestError
 from bankgcn.serve.engine import Engine
-from bankgcn.serve.errors import RequestError
 from bankgcn.serve.requests import parse_request
 from bankgcn.training.ensemble import Ensemble
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bankgcn.kernels.ops import block_table as entry
+from bankgcn.kernels.ops import blocks as entry
 
 SIZES = (3, 5, 1, 0, 7, 2)  # nodes of each graph; the block is all but the first and the last
 

@@ -20,8 +20,8 @@ from torch import Tensor
 from bankgcn.kernels.network.collate import CollatedGraphs
 from bankgcn.kernels.network.executor import Targets
 from bankgcn.kernels.network.program import Buffer, Instruction, NumColumns, Program, Slot
-from bankgcn.kernels.ops.block_table import KIND_ROWS, NODE_GRADIENTS
-from bankgcn.nn.dropout import drop
+from bankgcn.kernels.ops.blocks import KIND_ROWS, NODE_GRADIENTS
+from bankgcn.nn.layers import drop
 from bankgcn.tasks import LOSSES
 
 

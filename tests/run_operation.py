@@ -15,8 +15,8 @@ from bankgcn.kernels.jit.operation import Operation
 from bankgcn.kernels.network.executor import _run
 from bankgcn.kernels.network.linking import MAX_OPERANDS
 from bankgcn.kernels.network.program import Padding, stride_of, width_of
-from bankgcn.kernels.ops import block_table as entry
-from bankgcn.kernels.ops.padding import TILE_ROWS, round_up
+from bankgcn.kernels.ops import blocks as entry
+from bankgcn.kernels.ops.blocks import TILE_ROWS, round_up
 
 DTYPES = [np.dtype(np.float64), np.dtype(np.float32)]
 TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}

@@ -17,8 +17,8 @@ import torch
 from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set
+from bankgcn.data.readers.node_link import Entry
 from bankgcn.serve.access import Limits
 from bankgcn.serve.app import make_app
 from bankgcn.serve.engine import Answer, Engine

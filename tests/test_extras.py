@@ -21,7 +21,7 @@ from bankgcn.data.readers.molecules import from_smiles
 from bankgcn.experiments.paper.tables import figure3
 from bankgcn.extras import OPTIONAL, require
 from bankgcn.report.plots import draw_filters
-from bankgcn.training.tensorboard import TensorBoardLog
+from bankgcn.training.callbacks import TensorBoardLog
 
 USES: list[tuple[str, Callable[[], object], str]] = [
     ("torch_geometric", lambda: to_pyg(smooth_or_alternating(3)), "converting to PyG's graphs needs PyTorch Geometric"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.cli.output import VERIFIED
-from bankgcn.experiments.packed import read_packed
+from bankgcn.experiments.store import read_packed
 from bankgcn.experiments.verify import read_verification
 from reproduction.markdown import FOLDER
 from reproduction.page import Document, write_document

@@ -1,10 +1,12 @@
-"""Optional libraries: what to install for each, and the error that says so."""
+"""Optional libraries, what to install for each, and names that are loaded when they are used."""
 
 from __future__ import annotations
 
 import importlib.util
 import shlex
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
 
 
 class Library(NamedTuple):
@@ -66,3 +68,24 @@ def require(module: str, purpose: str) -> None:
 def is_installed(module: str) -> bool:
     """Whether an optional library, a name in ``OPTIONAL``, is installed. Nothing is imported."""
     return importlib.util.find_spec(module) is not None
+
+
+def lazy_names(package: str, modules: Mapping[str, tuple[str, ...]]) -> Callable[[str], Any]:
+    """The function ``__getattr__`` of a package.
+
+    Args:
+        package: Name of the package.
+        modules: The names that each of its modules provides.
+
+    Example:
+        >>> lazy_names("bankgcn", {"choices": ("pick",)})("pick").__name__
+        'pick'
+    """
+    module_of = {name: module for module, names in modules.items() for name in names}
+
+    def load(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{module_of[name]}"), name)
+
+    return load

@@ -7,7 +7,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from bankgcn.bench.cases import random_graphs
-from bankgcn.bench.products import LayerProducts, MatrixProducts, layer_products, products_name
+from bankgcn.bench.peers import LayerProducts, MatrixProducts, layer_products, products_name
 from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig
 

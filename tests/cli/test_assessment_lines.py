@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from bankgcn.cli.assessment_lines import assessment_lines
+from bankgcn.cli.run_report import assessment_lines
 from bankgcn.tasks import Task
 from bankgcn.training.assessment import assess
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments.design import Grid
-from bankgcn.experiments.packed import pack
 from bankgcn.experiments.paper.tables import AS_PAPER, TABLE_1
+from bankgcn.experiments.store import pack
 from fake_records import fake_records
 
 Command = Callable[..., tuple[int, str, str]]

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.examined import examine
-from bankgcn.cli.model_input import read_input
+from bankgcn.cli.model_input import examine, read_input
 from bankgcn.data.combine import join
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions

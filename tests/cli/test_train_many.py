@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.train_many import parse_seeds
+from bankgcn.cli.train_runs import parse_seeds
 from bankgcn.training.fitting import Training
 
 Command = Callable[..., tuple[int, str, str]]

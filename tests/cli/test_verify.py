@@ -11,7 +11,7 @@ import pytest
 
 from bankgcn.cli import verify
 from bankgcn.experiments import RunRecord, RunSpec, Store
-from bankgcn.experiments.packed import pack
+from bankgcn.experiments.store import pack
 from fake_records import fake_record
 
 Command = Callable[..., tuple[int, str, str]]

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 import torch
 
-from bankgcn.nn.dropout import drop, dropout_key
+from bankgcn.nn.layers import drop, dropout_key
 from strategies import signals
 
 BIG_KEY = 2**63 - 1

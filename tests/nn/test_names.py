@@ -6,8 +6,7 @@ from bankgcn.nn import names
 from bankgcn.nn.activation import ACTIVATIONS, NORMS
 from bankgcn.nn.bank_conv import INITIAL_ALPHA
 from bankgcn.nn.network import REDUCTIONS
-from bankgcn.nn.pooling import POOLINGS
-from bankgcn.nn.readout import READOUT_PARTS
+from bankgcn.nn.readout import POOLINGS, READOUT_PARTS
 from bankgcn.spectral.basis import BASES
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from bankgcn import BankGCN
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import CONVS, NORMS, POOLINGS, GraphNetwork
-from bankgcn.nn.dropout import drop
+from bankgcn.nn.layers import drop
 from bankgcn.nn.readout import READOUT_PARTS
 from strategies import disjoint_union, ring, signals
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.files.checked import FileError
-from bankgcn.serve.access import Access, Limits, check_address, is_loopback, read_token
-from bankgcn.serve.errors import RequestError
+from bankgcn.serve.access import Access, Limits, RequestError, check_address, is_loopback, read_token
 
 TOKEN = "0123456789abcdef"
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from bankgcn.serve.access import Limits
+from bankgcn.serve.access import Limits, RequestError
 from bankgcn.serve.app import Outcome, Tally
 from bankgcn.serve.engine import Answer
-from bankgcn.serve.errors import RequestError
 from bankgcn.serve.requests import PredictRequest, parse_request
 from serve_runs import Service, SlowEngine, Wanted, random_graph, running, wait_until, waiting
 

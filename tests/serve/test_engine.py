@@ -15,14 +15,14 @@ from bankgcn.data.builtin import mutag
 from bankgcn.data.features.spec import scale_numbers
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set, read_jsonlines
 from bankgcn.data.readers.molecules import from_smiles, parse_smiles
+from bankgcn.data.readers.node_link import Entry
 from bankgcn.data.sources import find_source
 from bankgcn.kernels import use_kernels
 from bankgcn.predictor import load_model
+from bankgcn.serve.access import RequestError
 from bankgcn.serve.engine import Engine
-from bankgcn.serve.errors import RequestError
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble

@@ -20,7 +20,7 @@ from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.kernels.network.executor import train
 from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
-from bankgcn.nn.dropout import dropout_key
+from bankgcn.nn.layers import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import (
     Callback,

@@ -11,7 +11,7 @@ import torch
 from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import CONVS, GraphNetwork
-from bankgcn.nn.dropout import dropout_key
+from bankgcn.nn.layers import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, embed
 from bankgcn.training.fitting import Context

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from bankgcn.cli import app
 from bankgcn.files.checked import FileError
 from bankgcn.training import Epoch
-from bankgcn.training.tensorboard import FIELD_OF_TAG, TensorBoardLog
+from bankgcn.training.callbacks import FIELD_OF_TAG, TensorBoardLog
 
 QUICK = ("--epochs", "4", "--hidden", "8", "--layers", "1")
 

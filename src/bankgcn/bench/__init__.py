@@ -2,8 +2,7 @@
 
 from bankgcn.bench.cases import CASES, case_named
 from bankgcn.bench.measure import FULL, QUICK, CaseResult, Protocol, batching_seconds, measure_case
-from bankgcn.bench.peers import OURS
-from bankgcn.bench.products import PRODUCTS
+from bankgcn.bench.peers import OURS, PRODUCTS
 
 __all__ = [
     "CASES",

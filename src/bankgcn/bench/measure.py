@@ -11,8 +11,17 @@ from typing import Any
 import numpy as np
 
 from bankgcn.bench.cases import CASES, Case, case_named
-from bankgcn.bench.peers import OURS, OurTraining, PlainTraining, Steps, our_name, peer_name
-from bankgcn.bench.products import PRODUCTS, MatrixProducts, products_name
+from bankgcn.bench.peers import (
+    OURS,
+    PRODUCTS,
+    MatrixProducts,
+    OurTraining,
+    PlainTraining,
+    Steps,
+    our_name,
+    peer_name,
+    products_name,
+)
 from bankgcn.data.convert import to_pyg
 from bankgcn.data.graphs import GraphSet
 from bankgcn.extras import require

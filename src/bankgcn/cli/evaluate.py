@@ -95,7 +95,7 @@ def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_
     Raises:
         ValueError: No target is known, or targets do not fit the models.
     """
-    from bankgcn.cli.assessment_lines import assessment_lines
+    from bankgcn.cli.run_report import assessment_lines
     from bankgcn.training.assessment import assess
 
     known, y = found.truth(ensemble.task)

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bankgcn.cli.examined import examine, numbered, output_number
-from bankgcn.cli.model_input import read_input
+from bankgcn.cli.model_input import examine, numbered, output_number, read_input
 from bankgcn.cli.output import check_not_input, is_standard_output, named, open_output, say, write_columns
 from bankgcn.cli.progress import Progress
 from bankgcn.explain import METHODS, explain, explanation_columns, explanation_json, explanation_rows

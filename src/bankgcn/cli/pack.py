@@ -15,7 +15,7 @@ from bankgcn.cli.paper_options import (
     takes_selection,
 )
 from bankgcn.cli.stored import stored_part
-from bankgcn.experiments.packed import pack
+from bankgcn.experiments.store import pack
 
 
 @takes_selection("search_runs")

@@ -28,8 +28,7 @@ from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_mi
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import COMPARISON, Design, Figure
 from bankgcn.experiments.engines import make_engine
-from bankgcn.experiments.paper.datasets import PAPER_DATASETS, describe, is_here
-from bankgcn.experiments.paper.tables import stand_ins
+from bankgcn.experiments.paper.tables import PAPER_DATASETS, describe, is_here, stand_ins
 from bankgcn.experiments.search import RULES, SelectionRule, check_rule, expected_configs
 from bankgcn.extras import require
 from bankgcn.report.comparison import render_comparison

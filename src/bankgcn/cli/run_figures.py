@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bankgcn.choices import pick
-from bankgcn.cli.examined import examine_run
+from bankgcn.cli.model_input import examine_run
 from bankgcn.cli.output import check_not_input, say
 from bankgcn.cli.settings import READING
 from bankgcn.files.atomic import atomic_write

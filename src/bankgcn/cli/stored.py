@@ -9,8 +9,7 @@ from bankgcn.cli.output import say
 from bankgcn.cli.paper_options import TableSelection
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Design, Figure
-from bankgcn.experiments.packed import is_packed, read_packed
-from bankgcn.experiments.store import Store
+from bankgcn.experiments.store import Store, is_packed, read_packed
 from bankgcn.report.results import without_empty
 
 

@@ -71,8 +71,7 @@ def train(
     import torch
 
     from bankgcn.cli.run_report import show_outcome
-    from bankgcn.cli.train_many import Members, train_many
-    from bankgcn.cli.train_one import Command, train_one
+    from bankgcn.cli.train_runs import Command, Members, train_many, train_one
     from bankgcn.training.parallel import ProcessGroup
 
     torch.set_num_threads(threads)

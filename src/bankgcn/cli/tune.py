@@ -16,15 +16,15 @@ from bankgcn.cli.options import DataRoot, Source, with_settings
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import Progress
 from bankgcn.cli.settings import Settings
-from bankgcn.experiments.tuning.space import SPACE, names_of, parameters_for
+from bankgcn.experiments.tuning.trial import SPACE, names_of, parameters_for
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.files.locks import lock_folder
 from bankgcn.files.tables import Columns, write_csv
 from bankgcn.metrics import Metric
+from bankgcn.report.curves import draw_trials
 from bankgcn.report.plots import IMAGES
-from bankgcn.report.trial_plot import draw_trials
 from bankgcn.settings import Plain
 from bankgcn.training.spec import DATA_ROOT, DEFAULTS, PLACES, SOURCE
 
@@ -142,8 +142,13 @@ def _chosen_by_data(
 
 def _run(runner: Trials, folder: TuneFolder, total: int, workers: int, seed: int) -> optuna.Study:
     """Run the trials that are missing; an interrupt ends the command."""
-    from bankgcn.experiments.tuning.processes import run_trials_in_processes
-    from bankgcn.experiments.tuning.study import best_trial, ended_trials, open_study, run_trials
+    from bankgcn.experiments.tuning.study import (
+        best_trial,
+        ended_trials,
+        open_study,
+        run_trials,
+        run_trials_in_processes,
+    )
 
     study = open_study(folder.path, runner.search, runner.metric)
     before = len(ended_trials(study))

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from bankgcn.extras import lazy_names
 from bankgcn.files.checked import FileError
-from bankgcn.lazy import lazy_names
 
 if TYPE_CHECKING:
     from bankgcn.data.batch import GraphBatch

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from bankgcn.lazy import lazy_names
+from bankgcn.extras import lazy_names
 
 if TYPE_CHECKING:
     from bankgcn.nn.activation import NORMS, GraphNorm
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from bankgcn.nn.budget import layer_parameters, width_for_budget
     from bankgcn.nn.convs import CONVS, ConvSpec
     from bankgcn.nn.layers import AtomEncoder
+    from bankgcn.nn.names import READOUTS
     from bankgcn.nn.network import BankGCN, GraphNetwork, check_available
-    from bankgcn.nn.pooling import POOLINGS
-    from bankgcn.nn.readout import READOUT_PARTS, READOUTS
+    from bankgcn.nn.readout import POOLINGS, READOUT_PARTS
 
 __all__ = [
     "CONVS",
@@ -35,13 +35,13 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "activation": ("NORMS", "GraphNorm"),
+        "activation": ("GraphNorm", "NORMS"),
         "bank_conv": ("BankConv", "mutual_coherence"),
         "budget": ("layer_parameters", "width_for_budget"),
         "convs": ("CONVS", "ConvSpec"),
         "layers": ("AtomEncoder",),
+        "names": ("READOUTS",),
         "network": ("BankGCN", "GraphNetwork", "check_available"),
-        "pooling": ("POOLINGS",),
-        "readout": ("READOUT_PARTS", "READOUTS"),
+        "readout": ("POOLINGS", "READOUT_PARTS"),
     },
 )

@@ -1,13 +1,16 @@
-"""Small layers and what all layers share: embeddings of integers, the baseline without edges, and reinitialisation."""
+"""Small layers: the encoder of atoms, a layer without edges, GCN's convolution, and dropout masks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
+import torch_geometric.nn
 from torch import Tensor, nn
+from torch_geometric.nn.conv import gcn_conv
 
 
 class AtomEncoder(nn.Module):
@@ -91,3 +94,84 @@ def reset_parameters(module: nn.Module) -> None:
         return
     for child in module.children():
         reset_parameters(child)
+
+
+class NormalizedEdges(NamedTuple):
+    """Edges with self-loops and GCN's weights.
+
+    Args:
+        edge_index: The edges, in any form that PyG takes.
+        edge_weight: Weight of each edge; ``None`` if ``edge_index`` is a sparse matrix, which holds the weights itself.
+    """
+
+    edge_index: Tensor
+    edge_weight: Tensor | None
+
+
+class GCNConv(torch_geometric.nn.GCNConv):
+    """PyG's ``GCNConv``, which also takes the result of :meth:`prepare_edges` in place of the edges."""
+
+    def __init__(self, in_channels: int, out_channels: int):
+        super().__init__(in_channels, out_channels)
+
+    def prepare_edges(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> NormalizedEdges:
+        """Add the self-loops and normalise, as PyG's layer does in each call."""
+        edges = gcn_conv.gcn_norm(edge_index, edge_weight, x.size(0), dtype=x.dtype)
+        return NormalizedEdges(*edges) if isinstance(edges, tuple) else NormalizedEdges(edges, None)
+
+    def forward(self, x: Tensor, edge_index: Tensor | NormalizedEdges, edge_weight: Tensor | None = None) -> Tensor:
+        """Filter the signals of a graph, or of a batch of graphs."""
+        if not isinstance(edge_index, NormalizedEdges):
+            return super().forward(x, edge_index, edge_weight)
+        edges = edge_index
+        out = self.propagate(edges.edge_index, x=self.lin(x), edge_weight=edges.edge_weight)
+        return out + self.bias
+
+
+ODD = 0x9E3779B97F4A7C15 - 2**64  # 2**64 divided by the golden ratio; int64 holds it as a negative number
+STREAM = 2**40  # more rows than a batch has
+
+
+def drop(x: Tensor, p: float, key: int | Tensor, stream: int) -> Tensor:
+    """Set elements to 0 with probability ``p``, and divide the others by ``1 - p``: the mean stays the same.
+
+    Args:
+        x: Signals, shape ``(rows, columns)``.
+        p: Probability to drop an element, at least 0 and less than 1.
+        key: An integer of at most 63 bits, or a tensor that holds one; see :func:`dropout_key`.
+        stream: Number of the place in the network; places with one key have different masks.
+    """
+    rows = torch.arange(x.size(0), device=x.device).unsqueeze(1)
+    columns = torch.arange(x.size(1), device=x.device)
+    row_key = _mix64(ODD * (rows + (stream * STREAM + 1)) + key)
+    h = _mix32(_low32(_low32(row_key) + columns * 0x9E3779B9) ^ _shift_right(row_key, 32))
+    kept = (h >> 8) >= round(p * 2**24)
+    return torch.where(kept, x * (1 / (1 - p)), 0.0)  # a product with the mask would keep NaN
+
+
+def dropout_key(seed: int, step: int) -> int:
+    """The key of a step of a training: less than 2**63. Keys of neighbouring seeds and steps are unrelated."""
+    return int(_shift_right(_mix64(ODD * torch.tensor(step + 1) + seed), 1))
+
+
+def _mix64(z: Tensor) -> Tensor:
+    """SplitMix64's finaliser. Products of int64 keep the low 64 bits, as products of unsigned numbers do."""
+    z = (z ^ _shift_right(z, 30)) * (0xBF58476D1CE4E5B9 - 2**64)
+    z = (z ^ _shift_right(z, 27)) * (0x94D049BB133111EB - 2**64)
+    return z ^ _shift_right(z, 31)
+
+
+def _mix32(h: Tensor) -> Tensor:
+    """A mixer of 32 bits, in int64."""
+    h = _low32((h ^ (h >> 16)) * 0x7FEB352D)
+    h = _low32((h ^ (h >> 15)) * 0x846CA68B)
+    return h ^ (h >> 16)
+
+
+def _low32(z: Tensor) -> Tensor:
+    return z & 0xFFFFFFFF
+
+
+def _shift_right(z: Tensor, bits: int) -> Tensor:
+    """Shift as an unsigned number: int64 itself would fill in the sign."""
+    return (z >> bits) & ((1 << (64 - bits)) - 1)

@@ -17,11 +17,9 @@ from bankgcn.kernels import use_kernels
 from bankgcn.nn.activation import ACTIVATIONS, NORMS, activate_and_read
 from bankgcn.nn.bank_conv import BankConv, mutual_coherence
 from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
-from bankgcn.nn.dropout import drop
-from bankgcn.nn.layers import reset_parameters
+from bankgcn.nn.layers import drop, reset_parameters
 from bankgcn.nn.names import HEADS
-from bankgcn.nn.pooling import POOLINGS
-from bankgcn.nn.readout import READOUT_PARTS, readout_parts
+from bankgcn.nn.readout import POOLINGS, READOUT_PARTS, readout_parts
 from bankgcn.spectral.basis import Basis
 from bankgcn.spectral.shift import GraphShift
 
@@ -157,7 +155,7 @@ class GraphNetwork(nn.Module):
             batch: Graph of each node, shape ``(num_nodes,)``. ``None`` means a single graph.
             edge_weight: Weight of each edge, shape ``(num_edges,)``, if the convolution takes weights.
             batch_size: Number of graphs; by default one more than the largest number in ``batch``.
-            dropout_key: Decides what is dropped in training mode; see :func:`~bankgcn.nn.dropout.dropout_key`. By
+            dropout_key: Decides what is dropped in training mode; see :func:`~bankgcn.nn.layers.dropout_key`. By
                 default, torch's global generator draws it.
 
         Returns:

@@ -19,10 +19,9 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 import bankgcn
-from bankgcn.serve.access import Access, Limits
+from bankgcn.serve.access import Access, ClientGone, Limits, RequestError
 from bankgcn.serve.batcher import Batcher
 from bankgcn.serve.engine import Engine
-from bankgcn.serve.errors import ClientGone, RequestError
 from bankgcn.serve.page import HEADERS, errors, example_graph, form_page, json_answer, page, predict_operation, words_of
 
 PREDICT = "/predict"

@@ -12,9 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from bankgcn.serve.access import Limits
+from bankgcn.serve.access import ClientGone, Limits, RequestError
 from bankgcn.serve.engine import CALL_NODES, Answer
-from bankgcn.serve.errors import ClientGone, RequestError
 from bankgcn.serve.requests import PredictRequest, parse_request
 
 WATCH_AFTER = 0.1  # seconds until a client is watched: most requests are answered by then

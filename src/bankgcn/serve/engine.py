@@ -15,13 +15,13 @@ from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import SCALE
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.json_entries import Entry
 from bankgcn.data.readers.json_graphs import graph_set
 from bankgcn.data.readers.molecules import Molecules, atom_kind, molecule_graphs, parse_smiles
+from bankgcn.data.readers.node_link import Entry
 from bankgcn.data.target_values import Targets
 from bankgcn.extras import require
 from bankgcn.messages import WITHOUT_ADVICE, spelled_error
-from bankgcn.serve.errors import RequestError, of_graphs
+from bankgcn.serve.access import RequestError, of_graphs
 from bankgcn.serve.page import draw_smiles
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.training.ensemble import Ensemble, Predictions

@@ -1,4 +1,4 @@
-"""The body of a request: graphs or SMILES."""
+"""What a client asks, checked against the limits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 import orjson
 
-from bankgcn.serve.access import Limits
-from bankgcn.serve.errors import RequestError, of_graphs
+from bankgcn.serve.access import Limits, RequestError, of_graphs
 from bankgcn.serve.page import MAX_PICTURES
 
 FORMS = ("graphs", "smiles")

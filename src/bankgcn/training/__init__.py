@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from bankgcn.lazy import lazy_names
+from bankgcn.extras import lazy_names
 
 if TYPE_CHECKING:
     from bankgcn.training.callbacks import Callback

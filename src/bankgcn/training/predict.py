@@ -1,4 +1,4 @@
-"""Predictions as columns of a table, and the truth where it is known."""
+"""Predictions as columns of a table, and the truth as the model orders it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.target_values import Targets, match_targets, target_names
-from bankgcn.files.tables import Columns, number_cells
+from bankgcn.data.options import Expected
+from bankgcn.data.target_values import Targets, find_targets, match_targets, name_of_class, scalar, target_names
+from bankgcn.data.targets import encode_columns, fill_targets
+from bankgcn.files.tables import Columns, TextTable, number_cells
+from bankgcn.messages import Message, Option
 from bankgcn.tasks import Task
 
 SHOWN = 5  # unknown classes in a message
@@ -89,3 +92,31 @@ def class_numbers(task: Task, names: Sequence[str]) -> NDArray[np.int64]:
             f"the model knows {', '.join(task.names)}; leave these graphs out, or train again with such graphs"
         )
     return np.array([place[name] for name in names], np.int64)
+
+
+def table_targets(
+    task: Task, table: TextTable, names: Sequence[str], fill_missing: str | None = None
+) -> tuple[list[int], NDArray]:
+    """The rows of a table with a known target, and these targets in the order of the model's outputs.
+
+    Args:
+        task: What the model predicts; columns are matched with its names.
+        table: The table.
+        names: The columns of the targets.
+        fill_missing: The target of rows without one.
+
+    Raises:
+        ValueError: The targets do not fit the model.
+    """
+    if task.kind == "classes" and len(names) > 1:
+        named = Option("target", ",".join(names))
+        raise ValueError(Message("the model predicts one class, but {named} names several targets", named=named))
+    columns = names if task.kind == "classes" else [names[place] for place in find_targets(names, task.names)]
+    table = fill_targets(table, columns, fill_missing)
+    cells = list(zip(*(map(scalar, table.column(name)) for name in columns), strict=True))
+    known = [row for row, values in enumerate(cells) if any(value is not None for value in values)]
+    if task.kind == "classes":
+        return known, class_numbers(task, [name_of_class(cells[row][0]) for row in known])
+    encode_columns(table.take(known), columns, Expected(task=task.kind))  # or an error with the line
+    y = np.array([cells[row] for row in known], np.float64)  # None is NaN; single precision would round the table's
+    return known, y.reshape(len(known), len(columns))

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import fused_for
-from bankgcn.nn.dropout import dropout_key
-from bankgcn.nn.layers import AtomEncoder
+from bankgcn.nn.layers import AtomEncoder, dropout_key
 from bankgcn.nn.lowering import lower
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.spectral.shift import GraphShift

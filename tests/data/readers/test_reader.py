@@ -11,7 +11,7 @@ import pytest
 
 from bankgcn.data.builtin import mutag
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers import READERS, edge_table
+from bankgcn.data.readers import READERS, graph_files
 
 GRAPH = '{"nodes": [{"id": 0, "charge": 1}], "edges": [], "graph": {"y": "a"}}'
 GRAPHML = (
@@ -52,7 +52,7 @@ def test_a_row_lists_the_options_that_its_function_heeds(
     path = tmp_path if len(SOURCES[name]) > 1 else tmp_path / next(iter(SOURCES[name]))
     row, seen, heeded = READERS[name], set(), set()
     aliases = {"words": {"missing_words", "ignore_case"}, "atoms": {"features"}}
-    monkeypatch.setattr(edge_table, "replace", lambda options, **changes: options)
+    monkeypatch.setattr(graph_files, "replace", lambda options, **changes: options)
     row.read(path, Watched(ReadOptions(skip_missing=True), seen), Watched(Expected(), heeded))
     used = set().union(*(aliases.get(option, {option}) for option in seen))
     assert used <= {*row.options}

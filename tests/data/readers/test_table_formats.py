@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bankgcn.data.readers import table_formats
-from bankgcn.data.readers.table_formats import open_table
 from bankgcn.data.sources import load_source
+from bankgcn.files import tables as table_formats
 from bankgcn.files.checked import FileError
+from bankgcn.files.tables import open_table
 
 SMILES, VALUES = ["CCO", "CC", "CCCl", "c1ccccc1"], [1.5, None, 3.0, -0.25]
 

@@ -9,18 +9,21 @@ import pytest
 
 from bankgcn.experiments import RunSpec
 from bankgcn.experiments.design import Column, Design, Grid, Row
-from bankgcn.experiments.paper.published import LARGE_COLUMNS, PUBLISHED, PUBLISHED_LAYER_PARAMETERS, TU_DATASETS
 from bankgcn.experiments.paper.tables import (
     AS_PAPER,
     BEST,
     BUDGETS,
+    LARGE_COLUMNS,
     PLACES,
+    PUBLISHED,
+    PUBLISHED_LAYER_PARAMETERS,
     SETTINGS,
     TABLE_1,
     TABLE_2,
     TABLE_3,
     TABLE_4,
     TABLES,
+    TU_DATASETS,
     figure3,
     places_in_words,
     stand_ins,

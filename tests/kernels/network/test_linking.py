@@ -12,7 +12,7 @@ import torch
 
 from bankgcn.kernels.network.linking import BlockSize, LinkedProgram, link
 from bankgcn.kernels.network.program import Buffer, Instruction, NumColumns, Program, Slot, stride_of, width_of
-from bankgcn.kernels.ops.padding import TILE_ROWS, round_up
+from bankgcn.kernels.ops.blocks import TILE_ROWS, round_up
 from bankgcn.nn import CONVS, GraphNetwork
 from bankgcn.nn.lowering import lower
 

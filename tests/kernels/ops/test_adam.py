@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bankgcn.kernels.network.executor import _run
-from bankgcn.kernels.ops import block_table as entry
+from bankgcn.kernels.ops import blocks as entry
 from bankgcn.kernels.ops.parameters import Adam, adam_step
 from run_operation import DTYPES, assert_close
 

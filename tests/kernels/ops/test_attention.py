@@ -11,7 +11,7 @@ import torch
 from bankgcn.data import GraphSet
 from bankgcn.kernels.network.flat_arrays import NodeColors
 from bankgcn.kernels.network.quotient import color_graphs, quotient
-from bankgcn.kernels.ops import block_table as entry
+from bankgcn.kernels.ops import blocks as entry
 from bankgcn.kernels.ops.attention import attend, attend_adjoint
 from block_of_graphs import random_block
 from run_operation import DTYPES, Matrix, Outcome, assert_close, result, run

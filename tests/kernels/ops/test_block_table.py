@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bankgcn.kernels.ops import block_table
+from bankgcn.kernels.ops import blocks
 
 
 def test_entries_fill_the_table_and_none_has_the_place_of_another() -> None:
-    entries = {name: value for name, value in vars(block_table).items() if name.isupper() and name != "SIZE"}
-    assert sorted(entries.values()) == list(range(block_table.SIZE))
+    entries = {name: value for name, value in vars(blocks).items() if name.isupper() and name != "SIZE"}
+    assert sorted(entries.values()) == list(range(blocks.SIZE))

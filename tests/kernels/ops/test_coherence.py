@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.kernels.ops.block_table import GAMMA, GRAD_THETA, THETA
+from bankgcn.kernels.ops.blocks import GAMMA, GRAD_THETA, THETA
 from bankgcn.kernels.ops.parameters import coherence_gradient
 from bankgcn.nn import mutual_coherence
 from run_operation import DTYPES, TOLERANCE, result, run

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bankgcn.kernels.jit.vector import REGISTER_BYTES
-from bankgcn.kernels.ops.filter_rows import filter_bank, filter_bank_adjoint, hop_rows
+from bankgcn.kernels.ops.propagate import filter_bank, filter_bank_adjoint, hop_rows
 from block_of_graphs import Block, random_block
 from run_operation import DTYPES, Matrix, assert_close, result, run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankgcn.kernels.ops.block_table import ATTRIBUTES, FIRST_NODE, LABELS, NUM_ATTRIBUTES, NUM_LABELS, ROWS
+from bankgcn.kernels.ops.blocks import ATTRIBUTES, FIRST_NODE, LABELS, NUM_ATTRIBUTES, NUM_LABELS, ROWS
 from bankgcn.kernels.ops.input_rows import add_label_rows, label_rows_gradient, load_attributes
 from run_operation import DTYPES, assert_close, result, run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankgcn.kernels.ops import block_table as entry
+from bankgcn.kernels.ops import blocks as entry
 from bankgcn.kernels.ops.input_rows import (
     kinds_of_labels,
     kinds_of_labels_gradient,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bankgcn.kernels.ops.block_table import GRAPHS, ROWS
+from bankgcn.kernels.ops.blocks import GRAPHS, ROWS
 from bankgcn.kernels.ops.linear import bias_gradient, linear, weight_gradient
 from run_operation import DTYPES, Matrix, assert_close, result, run
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bankgcn.kernels.ops.block_table import CLASSES, FIRST_GRAPH, GRAPHS, LOSS, SHARE, TARGETS
+from bankgcn.kernels.ops.blocks import CLASSES, FIRST_GRAPH, GRAPHS, LOSS, SHARE, TARGETS
 from bankgcn.kernels.ops.losses import LOSSES
 from run_operation import DTYPES, Matrix, assert_close, result, run
 

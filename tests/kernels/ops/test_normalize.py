@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bankgcn.kernels.ops.blocks import padded_width
 from bankgcn.kernels.ops.normalize import (
     EPSILON,
     graph_norm,
@@ -19,7 +20,6 @@ from bankgcn.kernels.ops.normalize import (
     layer_norm,
     layer_norm_adjoint,
 )
-from bankgcn.kernels.ops.padding import padded_width
 from bankgcn.nn.activation import GraphNorm
 from block_of_graphs import Block, random_block
 from run_operation import DTYPES, Matrix, assert_close, result, run

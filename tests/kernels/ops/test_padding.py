@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bankgcn.kernels.jit.vector import REGISTER_BYTES
-from bankgcn.kernels.ops.padding import padded_width, round_up, row_stride
+from bankgcn.kernels.ops.blocks import padded_width, round_up, row_stride
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bankgcn.kernels.network.executor import _run
-from bankgcn.kernels.ops.block_table import BASES, COPIES, GRAD_THETA, NUM_PARAMETERS, PLACES, SIZE, THETA
+from bankgcn.kernels.ops.blocks import BASES, COPIES, GRAD_THETA, NUM_PARAMETERS, PLACES, SIZE, THETA
 from bankgcn.kernels.ops.parameters import (
     clear_gradient,
     expand_filters,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.kernels.ops.block_table import FIRST_GRAPH, FIRST_NODE, GRAPHS, MULTIPLICITY, NODE_PTR
-from bankgcn.kernels.ops.padding import padded_width
+from bankgcn.kernels.ops.blocks import FIRST_GRAPH, FIRST_NODE, GRAPHS, MULTIPLICITY, NODE_PTR, padded_width
 from bankgcn.kernels.ops.readout import MAX_SUMMANDS, read_out, read_out_adjoint
 from block_of_graphs import random_block
 from run_operation import DTYPES, assert_close, result, run

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.kernels.ops.block_table import BATCH_GRAPH, BATCH_ROW, COLUMNS, DROPOUT_KEY, GRAPHS, ROWS
-from bankgcn.kernels.ops.padding import padded_width
-from bankgcn.kernels.ops.rowwise import add_multiple, dropout, relu, relu_adjoint, scale_by_multiplicity
-from bankgcn.nn.dropout import drop, dropout_key
+from bankgcn.kernels.ops.blocks import BATCH_GRAPH, BATCH_ROW, COLUMNS, DROPOUT_KEY, GRAPHS, ROWS, padded_width
+from bankgcn.kernels.ops.linear import add_multiple, dropout, relu, relu_adjoint, scale_by_multiplicity
+from bankgcn.nn.layers import drop, dropout_key
 from block_of_graphs import random_block
 from run_operation import DTYPES, assert_close, result, run
 

@@ -22,15 +22,15 @@ from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import MissingEntry, NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.json_entries import (
+from bankgcn.data.readers.node_link import (
     Entry,
+    NodeLinkGraph,
     PlacedGraph,
     entries_of_file,
     entries_of_folder,
     entries_of_lines,
     json_files,
 )
-from bankgcn.data.readers.node_link import NodeLinkGraph
 from bankgcn.data.readers.reader import KnownTargets, Reader, Skipped
 from bankgcn.data.target_values import TargetError, Targets, encode_targets, is_unknown, scalar
 from bankgcn.data.targets import READ_NO_TARGETS

@@ -33,7 +33,6 @@ from bankgcn.data.readers.molecules import (
     too_large,
 )
 from bankgcn.data.readers.reader import Reader
-from bankgcn.data.readers.table_formats import TABLE_FORMATS, open_table
 from bankgcn.data.target_values import Targets
 from bankgcn.data.targets import (
     GraphTable,
@@ -47,7 +46,7 @@ from bankgcn.data.targets import (
 from bankgcn.extras import require
 from bankgcn.files.archives import open_plain, plain_stem
 from bankgcn.files.checked import FileError
-from bankgcn.files.tables import TextTable
+from bankgcn.files.tables import TABLE_FORMATS, TextTable, open_table
 from bankgcn.messages import Message, Option, message_of
 
 if TYPE_CHECKING:

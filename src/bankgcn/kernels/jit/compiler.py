@@ -107,7 +107,7 @@ def jit_cached(function: Callable[..., Any]) -> Any:
 
 
 def jit_cached_parallel(function: Callable[..., Any]) -> Any:
-    """Like :func:`jit_cached`, and runs each ``numba.prange`` on several threads (``bankgcn.kernels.jit.threads``)."""
+    """Like :func:`jit_cached`, and runs each ``numba.prange`` on several threads (``bankgcn.kernels.jit.switch``)."""
     return _compile(function, parallel=True)
 
 

@@ -26,7 +26,7 @@ class Operation:
 
     Args:
         function: Python function that numba compiles. Its arguments are pointers: the operands of the instruction, the
-            table of the block (:mod:`bankgcn.kernels.ops.block_table`), the workspace, the parameters, and their
+            table of the block (:mod:`bankgcn.kernels.ops.blocks`), the workspace, the parameters, and their
             gradients.
         operands: Names of the operands. ``x: buffer`` stands for three numbers: offset in the workspace, distance of
             two rows, padded width; ``w: slot`` for two: offset in the parameters, distance of two rows.

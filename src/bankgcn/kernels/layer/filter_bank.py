@@ -15,7 +15,7 @@ from bankgcn.kernels.jit.compiler import jit_cached
 from bankgcn.kernels.jit.vector import lanes, pointer_to, zeros2, zeros8
 from bankgcn.kernels.layer import large_graph
 from bankgcn.kernels.layer.shift_arrays import ShiftArrays, shift_arrays
-from bankgcn.kernels.ops.filter_rows import filter_rows
+from bankgcn.kernels.ops.propagate import filter_rows
 
 ROWS_OF_A_SUM = 1 << 16
 """After so many rows, sums of single precision are added to sums of double precision. Single precision would lose the
@@ -63,7 +63,7 @@ def _cut(shift: ShiftArrays, c: NDArray[np.floating]) -> ShiftArrays:
 
 @jit_cached
 def _filter(rowptr, col, weight, block_ptr, x, c, out, signal, grad_c):
-    """:func:`~bankgcn.kernels.ops.filter_rows.filter_rows` for all columns of each block of nodes."""
+    """:func:`~bankgcn.kernels.ops.propagate.filter_rows` for all columns of each block of nodes."""
     channels, order, adjoint = x.shape[1], c.shape[0] - 1, grad_c.shape[0] > 0
     from_x, from_c, to, from_signal, to_c = (
         pointer_to(x), pointer_to(c), pointer_to(out), pointer_to(signal), pointer_to(grad_c),

@@ -24,10 +24,9 @@ from bankgcn.kernels.network.program import (
 )
 from bankgcn.kernels.network.tape import Signal, Slots, Tape, Unsupported
 from bankgcn.kernels.ops.attention import attend, attend_adjoint
-from bankgcn.kernels.ops.block_table import BATCH_GRAPH, BATCH_ROW, GRAPHS, ROWS
-from bankgcn.kernels.ops.filter_rows import filter_bank, filter_bank_adjoint, hop_rows
+from bankgcn.kernels.ops.blocks import BATCH_GRAPH, BATCH_ROW, GRAPHS, ROWS, padded_width, row_stride
 from bankgcn.kernels.ops.input_rows import add_label_rows, label_rows_gradient, load_attributes
-from bankgcn.kernels.ops.linear import bias_gradient, linear, weight_gradient
+from bankgcn.kernels.ops.linear import add_multiple, bias_gradient, dropout, linear, relu, relu_adjoint, weight_gradient
 from bankgcn.kernels.ops.losses import LOSSES
 from bankgcn.kernels.ops.normalize import (
     graph_norm,
@@ -37,7 +36,6 @@ from bankgcn.kernels.ops.normalize import (
     layer_norm,
     layer_norm_adjoint,
 )
-from bankgcn.kernels.ops.padding import padded_width, row_stride
 from bankgcn.kernels.ops.parameters import (
     coherence_gradient,
     expand_filters,
@@ -45,9 +43,8 @@ from bankgcn.kernels.ops.parameters import (
     pack_gradient,
     unpack_parameters,
 )
-from bankgcn.kernels.ops.propagate import propagate
+from bankgcn.kernels.ops.propagate import filter_bank, filter_bank_adjoint, hop_rows, propagate
 from bankgcn.kernels.ops.readout import read_out, read_out_adjoint
-from bankgcn.kernels.ops.rowwise import add_multiple, dropout, relu, relu_adjoint
 
 ROW_COUNT = {"kind": ROWS, "node": ROWS, "graph": GRAPHS}
 FIRST_ROW = {"node": BATCH_ROW, "graph": BATCH_GRAPH}
@@ -225,7 +222,7 @@ class Steps:
         return out
 
     def dropout(self, x: Signal, probability: float, stream: int) -> Signal:
-        """Drop values at random, in training; see :mod:`bankgcn.nn.dropout`."""
+        """Drop values at random, in training; see :mod:`bankgcn.nn.layers`."""
         if not self._training or probability == 0:
             return x
         x = self._levels.nodes(x)

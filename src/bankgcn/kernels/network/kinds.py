@@ -23,7 +23,7 @@ from bankgcn.kernels.jit.compiler import jit_cached
 from bankgcn.kernels.network.collate import CollatedGraphs
 from bankgcn.kernels.network.program import Buffer, NumColumns, Slot
 from bankgcn.kernels.network.tape import Signal, Tape
-from bankgcn.kernels.ops.block_table import KIND_ROWS, NODE_GRADIENTS, ROWS
+from bankgcn.kernels.ops.blocks import KIND_ROWS, NODE_GRADIENTS, ROWS, padded_width
 from bankgcn.kernels.ops.input_rows import (
     add_label_rows,
     kinds_of_labels,
@@ -34,7 +34,6 @@ from bankgcn.kernels.ops.input_rows import (
     sum_node_gradients,
 )
 from bankgcn.kernels.ops.linear import bias_gradient, linear, weight_gradient
-from bankgcn.kernels.ops.padding import padded_width
 
 MIN_NODES = 1 << 16  # of a set: smaller ones train faster than the operations of kinds are compiled
 MIN_NODES_OF_KIND = 8  # nodes of the set for each kind, on average; the graphs of DD have hardly any equal ones

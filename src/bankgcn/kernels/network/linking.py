@@ -19,7 +19,7 @@ from bankgcn.kernels.network.program import (
     stride_of,
     width_of,
 )
-from bankgcn.kernels.ops.padding import TILE_ROWS, round_up
+from bankgcn.kernels.ops.blocks import TILE_ROWS, round_up
 from bankgcn.kernels.ops.parameters import adam_step, clear_gradient
 
 MAX_OPERANDS = 28

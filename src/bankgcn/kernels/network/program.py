@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.operation import Operation
-from bankgcn.kernels.ops.padding import padded_width, row_stride
+from bankgcn.kernels.ops.blocks import padded_width, row_stride
 
 Space = Literal["label", "kind", "node", "graph", "edge", "block"]
 Padding = Literal["wide", "narrow", "none"]
@@ -30,7 +30,7 @@ class Buffer:
             buffer of labels has no memory: it stands for rows of weights that labels select.
         columns: Number of columns; ``None`` stands for the number of attributes.
         rows: Rows for each node, graph or edge, or for the block.
-        padding: Whether rows have padding and gap (see :mod:`bankgcn.kernels.ops.padding`), padding to vectors of two
+        padding: Whether rows have padding and gap (see :mod:`bankgcn.kernels.ops.blocks`), padding to vectors of two
             registers, or none.
     """
 
@@ -111,7 +111,7 @@ class Program:
         bases: Chebyshev coefficients of the basis polynomials of each filter bank, one polynomial after another.
         readout: The buffer of the readouts, one row per graph.
         readout_columns: Column of the buffer for each column of the network's representation of a graph.
-        column_numbers: See ``COLUMNS`` in :mod:`bankgcn.kernels.ops.block_table`.
+        column_numbers: See ``COLUMNS`` in :mod:`bankgcn.kernels.ops.blocks`.
         num_outputs: Width of the network's output.
         gradient_size: Number of padded values that have a gradient; they come first.
         parameter_size: Number of padded values.

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.operation import Operation
 from bankgcn.kernels.network.program import Buffer, Instruction, Padding, Slot, Space, stride_of
-from bankgcn.kernels.ops.padding import TILE_ROWS, round_up
-from bankgcn.kernels.ops.rowwise import add_multiple, scale_by_multiplicity
+from bankgcn.kernels.ops.blocks import TILE_ROWS, round_up
+from bankgcn.kernels.ops.linear import add_multiple, scale_by_multiplicity
 
 
 @dataclass(frozen=True, eq=False)

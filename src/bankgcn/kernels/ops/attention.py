@@ -33,7 +33,7 @@ from bankgcn.kernels.jit.vector import (
     zeros8,
     zeros_of_lanes,
 )
-from bankgcn.kernels.ops.block_table import COL, FIRST_NODE, MULTIPLICITY, ROWPTR, ROWS, WEIGHT
+from bankgcn.kernels.ops.blocks import COL, FIRST_NODE, MULTIPLICITY, ROWPTR, ROWS, WEIGHT
 
 SLOPE = 0.2  # of the leaky ReLU, as PyG's default
 # Values of a row that a sum over columns takes at once: such vectors end with the padding. The gap holds any values.

@@ -21,7 +21,7 @@ from bankgcn.kernels.jit.vector import (
     store,
     zeros4,
 )
-from bankgcn.kernels.ops.block_table import (
+from bankgcn.kernels.ops.blocks import (
     ATTRIBUTES,
     BATCH_ROW,
     COL,

@@ -13,7 +13,7 @@ import numpy as np
 
 from bankgcn.kernels.jit.operation import operation, unpack
 from bankgcn.kernels.jit.vector import doubles_at, integers_at
-from bankgcn.kernels.ops.block_table import CLASSES, FIRST_GRAPH, GRAPHS, LOSS, SHARE, TARGETS
+from bankgcn.kernels.ops.blocks import CLASSES, FIRST_GRAPH, GRAPHS, LOSS, SHARE, TARGETS
 
 
 @operation("outputs: buffer, columns, out: buffer")

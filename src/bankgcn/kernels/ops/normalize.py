@@ -23,7 +23,7 @@ from bankgcn.kernels.jit.vector import (
     zeros4,
 )
 from bankgcn.kernels.jit.vector import relu as relu_of
-from bankgcn.kernels.ops.block_table import FIRST_GRAPH, FIRST_NODE, GRAPHS, MULTIPLICITY, NODE_PTR, ROWS
+from bankgcn.kernels.ops.blocks import FIRST_GRAPH, FIRST_NODE, GRAPHS, MULTIPLICITY, NODE_PTR, ROWS
 
 EPSILON = 1e-12  # as torch.nn.functional.normalize
 VARIANCE_EPSILON = 1e-5  # as torch.nn.LayerNorm and PyG's GraphNorm

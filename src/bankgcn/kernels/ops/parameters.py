@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.operation import operation, unpack
 from bankgcn.kernels.jit.vector import doubles_at, floats_at, integers_at, number
-from bankgcn.kernels.ops.block_table import (
+from bankgcn.kernels.ops.blocks import (
     ADAM_MEAN,
     ADAM_SETTINGS,
     ADAM_SQUARE,

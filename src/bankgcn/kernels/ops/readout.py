@@ -18,7 +18,7 @@ from bankgcn.kernels.jit.vector import (
     where_equal,
     zeros4,
 )
-from bankgcn.kernels.ops.block_table import FIRST_GRAPH, FIRST_NODE, GRAPHS, MULTIPLICITY, NODE_PTR
+from bankgcn.kernels.ops.blocks import FIRST_GRAPH, FIRST_NODE, GRAPHS, MULTIPLICITY, NODE_PTR
 
 MAX_SUMMANDS = 128  # rows in one partial sum: a single sum over thousands of rows loses digits in float32
 

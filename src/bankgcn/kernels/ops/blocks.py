@@ -1,10 +1,10 @@
-"""What operations know of a block of graphs: a table of 64-bit integers, numbers and addresses of arrays.
-
-A block is a run of whole graphs. Arrays that have a row for each node or graph hold all graphs of a call of the
-executor, so operations count from the block's first node or graph.
-"""
+"""Blocks of graphs: their table of sizes, and rows padded to whole vectors."""
 
 from __future__ import annotations
+
+import numpy as np
+
+from bankgcn.kernels.jit.vector import REGISTER_BYTES
 
 # Numbers of the block.
 FIRST_NODE = 0  # of the block, among the nodes of the call
@@ -56,3 +56,22 @@ KIND_ROWS = 39  # float (kinds of a batch, KIND_COLUMNS)
 NODE_GRADIENTS = 40  # float (nodes of a batch, KIND_COLUMNS): gradients of what each node read
 
 SIZE = 41
+
+
+GAP_BYTES = 192  # an odd number of cache lines, and as much as a vector may reach beyond the last column
+TILE_ROWS = 4  # of a matrix product: with two registers for each row, enough to keep the processor busy
+
+
+def round_up(count: int, multiple: int) -> int:
+    """The smallest multiple that is not less than ``count``."""
+    return (count + multiple - 1) // multiple * multiple
+
+
+def padded_width(columns: int, dtype: np.dtype, registers: int = 4) -> int:
+    """Number of columns, filled to whole vectors of so many registers."""
+    return round_up(columns, registers * REGISTER_BYTES // np.dtype(dtype).itemsize)
+
+
+def row_stride(columns: int, dtype: np.dtype) -> int:
+    """Number of columns with padding and gap: the distance of two rows."""
+    return padded_width(columns, dtype) + GAP_BYTES // np.dtype(dtype).itemsize
