@@ -8,15 +8,15 @@ from __future__ import annotations
 import difflib
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from bankgcn.cli.errors import ReportingGroup
+from bankgcn.cli.errors import WRONG_COMMAND, ReportingGroup, print_error
 
 FIRST_COLUMN = 24
 """Width of the names of options; the help of a longer name starts on the next line."""
@@ -45,7 +45,46 @@ class Row(NamedTuple):
     summary: str
 
 
-COMMANDS: dict[str, Row] = {
+class Group(NamedTuple):
+    """Commands that start with the same word.
+
+    Args:
+        rows: The commands by their second word.
+        summary: What ``bankgcn --help`` says of them.
+    """
+
+    rows: Mapping[str, Row]
+    summary: str
+
+
+PAPER = {
+    "reproduce": Row(
+        "reproduce", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."
+    ),
+    "table": Row(
+        "reproduce",
+        "print_table",
+        "Print a table of the paper, or a comparison, from the records in the store; nothing is run.",
+    ),
+    "figure": Row(
+        "figure",
+        "draw_figure",
+        "Draw the pictures of a run, a picture of one of the paper's tables, or its Figure 3; nothing is trained.",
+    ),
+    "pack": Row(
+        "pack",
+        "pack_records",
+        "Write the records of a table or figure to one file for each dataset, such as results/table1/NCI1.jsonl.",
+    ),
+    "verify": Row(
+        "verify",
+        "verify_records",
+        "Draw recorded runs at random, run them again, and compare scores and losses on validation and test graphs.",
+    ),
+}
+
+
+COMMANDS: dict[str, Row | Group] = {
     "train": Row(
         "train", "train", "Train a model, score it once on test graphs it has not seen, and keep it in a folder."
     ),
@@ -81,29 +120,7 @@ COMMANDS: dict[str, Row] = {
     ),
     "explain": Row("explain", "explain", "Write which nodes and which frequencies decide the predictions for graphs."),
     "data": Row("data", "app", "Datasets: list, describe, fetch."),
-    "reproduce": Row(
-        "reproduce", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."
-    ),
-    "table": Row(
-        "reproduce",
-        "print_table",
-        "Print a table of the paper, or a comparison, from the records in the store; nothing is run.",
-    ),
-    "figure": Row(
-        "figure",
-        "draw_figure",
-        "Draw the pictures of a run, a picture of one of the paper's tables, or its Figure 3; nothing is trained.",
-    ),
-    "pack": Row(
-        "pack",
-        "pack_records",
-        "Write the records of a table or figure to one file for each dataset, such as results/table1/NCI1.jsonl.",
-    ),
-    "verify": Row(
-        "verify",
-        "verify_records",
-        "Draw recorded runs at random, run them again, and compare scores and losses on validation and test graphs.",
-    ),
+    "paper": Group(PAPER, "The paper: run its experiments, print tables, draw figures, pack and verify records."),
     "bench": Row(
         "bench",
         "bench",
@@ -202,16 +219,36 @@ def _summary(command: Any) -> str:
 class LazyGroup(PlainHelp, ReportingGroup):
     """A group that loads a command when it is run; the list of commands needs the rows alone."""
 
+    rows: ClassVar[Mapping[str, Row | Group]] = {}
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is run, and its arguments."""
-        if args and args[0] in COMMANDS:
-            self.commands[args[0]] = load_command(args[0])
+        name = args[0] if args else ""
+        if name in self.rows:
+            self.commands[name] = load_command(self.rows[name], name)
+        elif name in PAPER and not ctx.resilient_parsing:  # the shell completes a line
+            print_error(f"error: 'bankgcn {name}' is now 'bankgcn paper {name}'")
+            raise typer.Exit(WRONG_COMMAND)
         return super().resolve_command(ctx, args)
 
 
-def load_command(name: str) -> Any:
-    """The command of that name, as the parser takes it."""
-    row = COMMANDS[name]
+def lazy_group(rows: Mapping[str, Row | Group], **options: Any) -> typer.Typer:
+    """An application with these commands, none of them loaded; the options are those of :class:`typer.Typer`."""
+    kind = type("Commands", (LazyGroup,), {"rows": rows})
+    group = typer.Typer(cls=kind, no_args_is_help=True, pretty_exceptions_enable=False, **options)
+    for name, row in rows.items():
+        group.command(name, help=row.summary)(_not_loaded)
+    return group
+
+
+def _not_loaded() -> None:
+    raise AssertionError("a command is loaded before it is run")
+
+
+def load_command(row: Row | Group, name: str) -> Any:
+    """The command of a row, as the parser takes it; of a group, the commands are not loaded yet."""
+    if isinstance(row, Group):
+        return typer.main.get_command(lazy_group(row.rows, help=row.summary, add_completion=False))
     found = getattr(import_module(f"bankgcn.cli.{row.module}"), row.name)
     if isinstance(found, typer.Typer):
         for command in found.registered_commands:
@@ -221,3 +258,14 @@ def load_command(name: str) -> Any:
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single.command(name, cls=HelpCommand)(found)
     return typer.main.get_command(single)
+
+
+def load_commands(rows: Mapping[str, Row | Group] = COMMANDS) -> Iterator[tuple[str, Any]]:
+    """Every command with the words that run it, such as ``data list``."""
+    for name, row in rows.items():
+        if isinstance(row, Group):
+            yield from ((f"{name} {inner}", command) for inner, command in load_commands(row.rows))
+            continue
+        command = load_command(row, name)
+        group = getattr(command, "commands", None)
+        yield from [(name, command)] if group is None else ((f"{name} {inner}", group[inner]) for inner in group)
