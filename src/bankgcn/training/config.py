@@ -48,16 +48,16 @@ class TrainConfig:
     weight_decay: float = setting(0.0, "L2 penalty.", panel=PANEL, at_least=0)
     gamma: float = setting(0.1, "Weight of the filters' diversity, Omega (bank).", panel=PANEL, at_least=0)
     coherence: Literal["sum", "mean"] = setting(
-        "sum", "How Omega of the layers is combined (bank):", panel=PANEL, choices=REDUCTION_NAMES
+        "sum", "How Omega of the layers is combined (bank):", panel=PANEL, choices=REDUCTION_NAMES, advanced=True
     )
     select: Literal["loss", "score"] = setting(
-        "loss", "Validation figure that selects the epoch:", panel=PANEL, choices=("loss", "score")
+        "loss", "Validation figure that selects the epoch:", panel=PANEL, choices=("loss", "score"), advanced=True
     )
     metric: str = setting(
         DEFAULT_METRIC, "The score; the default stands for the first that fits the task:", panel=PANEL, choices=METRICS
     )
     loss: str | None = setting(
-        None, "The loss; by default the first that fits the task:", panel=PANEL, choices=LOSSES, none=""
+        None, "The loss; by default the first that fits the task:", panel=PANEL, choices=LOSSES, none="", advanced=True
     )
     class_weight: Literal["balanced"] | None = setting(
         None,
@@ -80,9 +80,10 @@ class TrainConfig:
         panel=PANEL,
         none=0,
         at_least=0,
+        advanced=True,
     )
-    decay_factor: float = setting(0.1, "Factor by which it falls.", panel=PANEL, at_least=0, below=1)
-    min_learning_rate: float = setting(1e-5, "Where it stops falling.", panel=PANEL, at_least=0)
+    decay_factor: float = setting(0.1, "Factor by which it falls.", panel=PANEL, at_least=0, below=1, advanced=True)
+    min_learning_rate: float = setting(1e-5, "Where it stops falling.", panel=PANEL, at_least=0, advanced=True)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -50,12 +50,17 @@ class ModelConfig:
     hidden_channels: int = setting(64, "Width of every layer.", panel=PANEL, name="hidden", at_least=1)
     num_layers: int = setting(4, "Number of layers.", panel=PANEL, name="layers", at_least=1)
     normalize: Literal["before", "after", "none"] = setting(
-        "before", "Where the normalisation stands, seen from the ReLU:", panel=PANEL, choices=ACTIVATION_NAMES
+        "before",
+        "Where the normalisation stands, seen from the ReLU:",
+        panel=PANEL,
+        choices=ACTIVATION_NAMES,
+        advanced=True,
     )
     norm: Literal["l2", "layer", "graph", "batch", "none"] = setting(
         "l2",
         "Kind of normalisation; batch trains by autograd, which is slower:",
         panel=PANEL,
+        advanced=True,
         choices=NORM_NAMES,
     )
     readout: str = setting("mean_max", "From the nodes to the graph:", panel=PANEL, choices=READOUTS)
@@ -63,7 +68,7 @@ class ModelConfig:
     residual: bool = setting(False, "Add the input of each layer to its output.", panel=PANEL)
     dropout: float = setting(0.0, "Probability to drop an element in training.", panel=PANEL, at_least=0, below=1)
     head: Literal["linear", "mlp"] = setting(
-        "linear", "From the graph to the output; mlp has a hidden layer:", panel=PANEL, choices=HEADS
+        "linear", "From the graph to the output; mlp has a hidden layer:", panel=PANEL, choices=HEADS, advanced=True
     )
     embedding: tuple[int, ...] | None = None
 

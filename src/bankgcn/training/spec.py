@@ -63,7 +63,7 @@ class RunSpec:
         None, "What to predict; by default what the targets look like:", panel=DATA, choices=TASKS, none=""
     )
     train_per_class: int | None = setting(
-        None, "Training graphs to keep of each class; 0 keeps all.", panel=DATA, none=0, at_least=1
+        None, "Training graphs to keep of each class; 0 keeps all.", panel=DATA, none=0, at_least=1, advanced=True
     )
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)

@@ -55,11 +55,16 @@ class SplitOptions:
         None, "Cross-validation with this number of folds; a model for each.", panel=PANEL, none=0, at_least=LEAST_FOLDS
     )
     fold: int | None = setting(
-        None, "Train only the model that is tested on this fold, counted from 0.", panel=PANEL, none=-1, at_least=0
+        None,
+        "Train only the model that is tested on this fold, counted from 0.",
+        panel=PANEL,
+        none=-1,
+        at_least=0,
+        advanced=True,
     )
     test: str | None = setting(None, "Test graphs from a source of their own.", panel=PANEL, none="")
     split_seed: int | None = setting(
-        None, "Number of the split; by default that of the run.", panel=PANEL, none=-1, at_least=0
+        None, "Number of the split; by default that of the run.", panel=PANEL, none=-1, at_least=0, advanced=True
     )
     duplicates: str | None = setting(
         None,
