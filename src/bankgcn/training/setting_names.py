@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
 from bankgcn.data.options import ReadOptions
+from bankgcn.files.checked import TomlSettings
 from bankgcn.messages import Message, Option
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain, Setting, settings_of
@@ -84,7 +85,8 @@ def given_settings(
     Raises:
         ValueError: A setting is unknown, or of the wrong type.
     """
-    file = {key: _checked(key, value, f"{where}: ") for key, value in (file or {}).items()}
+    place = file.place if isinstance(file, TomlSettings) else lambda _: where
+    file = {key: _checked(key, value, f"{place(key)}: ") for key, value in (file or {}).items()}
     flags = {key: _checked(key, value) for key, value in flags.items()}
     if "model" in file and flags.get("model", file["model"]) != file["model"]:
         file = {key: value for key, value in file.items() if not _is_of_model(key)}
