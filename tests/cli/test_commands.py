@@ -18,6 +18,7 @@ LARGE = ("torch", "torch_geometric", "numba", "numpy", "matplotlib", "sklearn", 
 HELP = [[*command, option] for command in ([name] for name in COMMANDS) for option in ("--help", "-h")]
 HELP += [["data", name, "--help"] for name in ("list", "describe", "fetch")]
 HELP += [["paper", name, "--help"] for name in PAPER]
+HELP += [[name, "--help-all"] for name in ("train", "tune", "compare")]
 
 
 @pytest.mark.parametrize(("name", "row"), [*COMMANDS.items(), *PAPER.items()])
@@ -62,6 +63,19 @@ def test_the_help_of_the_paper_lists_its_commands(command: Command) -> None:
     for words in (("paper", "--help"), ("paper",)):
         _, out, err = command(*words)
         assert all(f"\n  {name} " in out + err for name in PAPER)
+
+
+@pytest.mark.parametrize("name", ["train", "tune", "compare"])
+def test_settings_that_few_people_change_are_on_a_second_page(command: Command, name: str) -> None:
+    first, all_of_them = command(name, "--help")[1], command(name, "--help-all")[1]
+    for option in ("--normalize", "--norm", "--basis", "--projection", "--initial-alpha", "--coherence"):
+        assert f"\n  {option} " not in first
+        assert f"\n  {option} " in all_of_them
+    for option in ("--target", "--hidden", "--epochs", "--help-all"):
+        assert f"\n  {option} " in first
+        assert f"\n  {option} " in all_of_them
+    assert first.endswith(f"{name} --help-all\n")
+    assert "--help-all\n" not in all_of_them
 
 
 def run_each(calls: list[list[str]], width: int = 80) -> tuple[list[list[str]], str]:

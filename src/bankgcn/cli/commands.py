@@ -8,10 +8,10 @@ from __future__ import annotations
 import difflib
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -22,6 +22,7 @@ FIRST_COLUMN = 24
 """Width of the names of options; the help of a longer name starts on the next line."""
 NARROWEST = 30
 OTHERS = "Options"
+HELP_ALL = "--help-all"
 BOUNDS = [
     (re.compile(r"\s*\[((?:default: |required|x[<>]|-?\d+<=?x)[^\[\]]*)\]$"), r" (\1)"),
     (re.compile(r"\(default: \((.*)\)\)$"), r"(default: \1)"),
@@ -130,7 +131,12 @@ COMMANDS: dict[str, Row | Group] = {
 
 
 class PlainHelp:
-    """Lists options by group, and commands, with their help beside them."""
+    """Lists options by group, and commands, with their help beside them.
+
+    Options that few people change are on a second page, which ``--help-all`` shows.
+    """
+
+    advanced: Collection[str] = ()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
@@ -141,6 +147,9 @@ class PlainHelp:
         for title, rows in self._sections(ctx).items():
             with formatter.section(title):
                 formatter.write_dl(rows, col_max=FIRST_COLUMN)
+        if self.advanced and not ctx.meta.get(HELP_ALL):
+            formatter.write_paragraph()
+            formatter.write_text(f"Options that few people change: {ctx.command_path} {HELP_ALL}")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; the error of an unknown option names those that are likely meant.
@@ -172,15 +181,29 @@ class PlainHelp:
     def _sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
         """Names and help of arguments, options and commands, by the title of their group; those without one first."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], OTHERS: []}
+        left_out = () if ctx.meta.get(HELP_ALL) else self.advanced
         for parameter in self.get_params(ctx):  # type: ignore[attr-defined]
             row = parameter.get_help_record(ctx)
-            if row is not None:
+            if row is not None and parameter.name not in left_out:
                 usual = "Arguments" if parameter.param_type_name == "argument" else OTHERS
                 title = getattr(parameter, "rich_help_panel", None) or usual
                 sections.setdefault(title, []).append((row[0], _in_one_style(row[1])))
         commands: dict[str, Any] = getattr(self, "commands", {})
         sections["Commands"] = [(name, _summary(command)) for name, command in commands.items()]
         return {title: rows for title, rows in sections.items() if rows}
+
+
+def _show_all(ctx: typer.Context, requested: bool) -> None:
+    if requested:
+        ctx.meta[HELP_ALL] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool,
+    typer.Option(HELP_ALL, help="Show all options and exit.", callback=_show_all, is_eager=True),
+]
 
 
 class HelpCommand(PlainHelp, TyperCommand):
@@ -257,7 +280,9 @@ def load_command(row: Row | Group, name: str) -> Any:
         return typer.main.get_command(found)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single.command(name, cls=HelpCommand)(found)
-    return typer.main.get_command(single)
+    single_command = typer.main.get_command(single)
+    single_command.advanced = getattr(found, "advanced", ())  # type: ignore[attr-defined]
+    return single_command
 
 
 def load_commands(rows: Mapping[str, Row | Group] = COMMANDS) -> Iterator[tuple[str, Any]]:

@@ -52,7 +52,7 @@ class ReportingGroup(TyperGroup):
 
 
 def print_error(message: str) -> None:
-    """Print a line to standard error."""
+    """Print a line to standard error: an error, or a note on what was typed."""
     if os.environ.get("RANK", "0") != "0":
         return  # of the processes of torchrun, only the first prints
     from bankgcn.cli.output import say  # --help does not need it
