@@ -8,18 +8,15 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from bankgcn.cli.commands import COMMANDS, load_command
+from bankgcn.cli.commands import load_commands
 
 
 def command_reference() -> str:
     """A section for each command: its help, then a table of its options for each panel."""
-    return "\n".join(_section(f"bankgcn {name}", load_command(name)) for name in COMMANDS)
+    return "\n".join(_section(f"bankgcn {words}", command) for words, command in load_commands())
 
 
 def _section(title: str, command: Any) -> str:
-    if hasattr(command, "commands"):
-        inner = (_section(f"{title} {name}", one) for name, one in command.commands.items())
-        return "\n".join(inner)
     shown = [row for row in command.params if not row.hidden and row.name != "help"]
     arguments = " ".join(_argument(row) for row in shown if row.param_type_name == "argument")
     parts = [f"## {title}\n", _plain(command.help), f"\n```text\n{title} [OPTIONS] {arguments}".rstrip() + "\n```\n"]

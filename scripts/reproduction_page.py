@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("store", type=Path, help="packed folder or store of records")
     help_out = f"Markdown file; its pictures go to the folder '{FOLDER}' beside it"
     parser.add_argument("--out", type=Path, required=True, metavar="PAGE", help=help_out)
-    help_runs = "number of seeds that choose hyper-parameters, as for 'bankgcn reproduce' (default: %(default)s)"
+    help_runs = "number of seeds that choose hyper-parameters, as for 'bankgcn paper reproduce' (default: %(default)s)"
     parser.add_argument("--search-runs", type=int, default=SEARCH_RUNS, help=help_runs)
     options = parser.parse_args(arguments)
     try:

@@ -77,7 +77,7 @@ def make_files(folder: Path) -> dict[str, Kind]:
         "record of a store": Kind(store.path(spec.key), _load_stored_record),
         "GraphSet": Kind(folder / "mutag.graphs", _load_set),
         "split": Kind(run.split, lambda path: Split.load(path, prepared.graphs.fingerprint).hash),
-        "config": Kind(run.config, lambda path: Settings.resolve({}, read_toml(path), str(path))),
+        "config": Kind(run.config, _load_settings),
     }
 
 
@@ -180,6 +180,14 @@ def _load_stored_record(path: Path) -> Any:
     if record is None:
         raise FileError(store.skipped[-1], path)
     return record
+
+
+def _load_settings(path: Path) -> Settings:
+    """Settings may be edited by hand: what users see noted counts as refused here."""
+    settings = read_toml(path)
+    if settings.changed:
+        raise FileError("was changed after it was written", path)
+    return Settings.resolve({}, settings, str(path))
 
 
 def _load_set(path: Path) -> dict[str, Any]:

@@ -40,18 +40,9 @@ GRID = ("--gammas", "0.1", "--weight-decays", "0")
 def commands(work: Path, data: Path, engine: str) -> list[list[str]]:
     """What is typed, again and again."""
     train = ["train", str(data), "--out", str(work / "run"), *SMALL]
-    sweep = ["reproduce", *TABLE, *GRID, "--store", str(work / "store"), "--engine", engine]
-    table = [
-        "table",
-        *TABLE,
-        *GRID,
-        "--store",
-        str(work / "store"),
-        "--format",
-        "csv",
-        "--out",
-        str(work / "table.csv"),
-    ]
+    sweep = ["paper", "reproduce", *TABLE, *GRID, "--store", str(work / "store"), "--engine", engine]
+    table = ["paper", "table", *TABLE, *GRID, "--store", str(work / "store"), "--format", "csv"]
+    table += ["--out", str(work / "table.csv")]
     predict = ["predict", str(work / "run"), str(data), "--out", str(work / "predictions.csv")]
     embed = ["embed", str(work / "run"), str(data), "--out", str(work / "embeddings.npy")]
     compare = ["compare", str(data), "--models", "mlp,bank", "--runs", "2", *SMALL, *GRID, "--engine", engine]

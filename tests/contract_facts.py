@@ -23,7 +23,7 @@ import torch
 from typer.testing import CliRunner
 
 from bankgcn.cli import app
-from bankgcn.cli.commands import COMMANDS, load_command
+from bankgcn.cli.commands import load_commands
 from bankgcn.training.prepare import Loader, prepare
 from bankgcn.training.spec import RunSpec
 
@@ -55,15 +55,10 @@ def read(name: str) -> Any:
 
 def flags() -> dict[str, list[str]]:
     """Names of the arguments and flags of every command."""
-    return {title: names for name in COMMANDS for title, names in _flags(load_command(name), name)}
-
-
-def _flags(command: Any, title: str) -> Iterator[tuple[str, list[str]]]:
-    if hasattr(command, "commands"):
-        for name, inner in command.commands.items():
-            yield from _flags(inner, f"{title} {name}")
-    else:
-        yield title, [name for row in command.params if not row.hidden for name in _names(row)]
+    return {
+        words: [name for row in command.params if not row.hidden for name in _names(row)]
+        for words, command in load_commands()
+    }
 
 
 def _names(row: Any) -> list[str]:
@@ -112,7 +107,8 @@ def exit_codes() -> dict[str, int]:
     lines = (
         "--help", "--version", "train --help", f"train MUTAG {SMALL} --out run", "predict run MUTAG", "data list",
         "train nothing.csv", "train MUTAG --model gnc", "train MUTAG --epochs 0", "predict nothing MUTAG",
-        "predict run", "evaluate run nothing.csv", "train run --out run", "train --lr 1", "trian",
+        "predict run", "evaluate run nothing.csv", "train run --out run", "train --lr 1", "trian", "paper --help",
+        "paper", "paper table table9", "table table1", "reproduce", "figure --help", "pack", "verify results",
     )  # fmt: skip
     with _folder():
         codes = {line: _call(line, any_code=True) for line in lines}
@@ -138,7 +134,7 @@ def loaded() -> dict[str, dict[str, Any]]:
         "print(json.dumps(sorted(set(sys.modules) - before)), file=sys.stderr)"
     )
     counts = {}
-    for line in ("--help", "train --help"):
+    for line in ("--help", "paper --help", "train --help"):
         words = [sys.executable, "-c", code, *line.split()]
         modules = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stderr)
         packages = {name.partition(".")[0] for name in modules if name[0] != "_"} - sys.stdlib_module_names
@@ -177,7 +173,7 @@ def sample() -> list[dict[str, Any]]:
 
 def table(name: str) -> str:
     """A table of the paper from ``results`` as CSV."""
-    return _output(f"table {name} --format csv --store {RESULTS}")
+    return _output(f"paper table {name} --format csv --store {RESULTS}")
 
 
 FACTS: dict[str, Callable[[], Any]] = {

@@ -98,7 +98,7 @@ class Evidence:
     Args:
         records: Records by the keys of their runs.
         search_runs: Number of seeds that choose hyper-parameters.
-        verified: What ``bankgcn verify --json`` wrote about the records.
+        verified: What ``bankgcn paper verify --json`` wrote about the records.
     """
 
     records: Records

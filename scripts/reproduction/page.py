@@ -257,8 +257,8 @@ def write_document(
 
     Args:
         records: Records by the keys of their runs; the document says what is missing.
-        search_runs: Number of seeds that choose hyper-parameters, as in ``bankgcn reproduce --search-runs``.
-        verified: What ``bankgcn verify --json`` wrote about these records.
+        search_runs: Number of seeds that choose hyper-parameters, as in ``bankgcn paper reproduce --search-runs``.
+        verified: What ``bankgcn paper verify --json`` wrote about these records.
     """
     evidence = Evidence(records, search_runs, verified)
     files = draw_pictures(evidence)

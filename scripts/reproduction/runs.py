@@ -78,11 +78,11 @@ def _machines(records: Iterable[RunRecord]) -> Counter[str]:
     )
 
 
-COMMAND = "bankgcn verify results --sample {sample} --seed {seed} --json results/verify.json"
+COMMAND = "bankgcn paper verify results --sample {sample} --seed {seed} --json results/verify.json"
 
 
 def verification(evidence: Evidence) -> str:
-    """The outcome of ``bankgcn verify``, for the records that are here."""
+    """The outcome of ``bankgcn paper verify``, for the records that are here."""
     verified, records = evidence.verified, evidence.records
     if verified is None:
         return f"Not run yet: `{COMMAND.format(sample=20, seed=0)}`."
@@ -107,15 +107,15 @@ TEXT = """\
 ```bash
 # Run what is missing in results/.
 {runs}
-bankgcn reproduce figure3 --datasets NCI109 --known results
+bankgcn paper reproduce figure3 --datasets NCI109 --known results
 
 # Add the new records to results/, here those of Table 1; write this page; run some of the records again.
-bankgcn pack table1 --setting best --out results
+bankgcn paper pack table1 --setting best --out results
 python scripts/reproduction_page.py results --out docs/reproduction.md
-bankgcn verify results --sample 20
+bankgcn paper verify results --sample 20
 
 # A table with all p-values.
-bankgcn table table1 --setting best --search-runs {search_runs} --store results
+bankgcn paper table table1 --setting best --search-runs {search_runs} --store results
 ```
 
 `--setting best` runs l2 before and after the ReLU, and so contains the runs of `--setting as-paper`, the default."""
@@ -127,12 +127,14 @@ def commands(search_runs: int) -> str:
     Args:
         search_runs: Number of seeds that choose hyper-parameters.
     """
-    lines = [f"bankgcn reproduce {name} {words} --known results" for name, words in reproduce_options(search_runs)]
+    lines = [
+        f"bankgcn paper reproduce {name} {words} --known results" for name, words in reproduce_options(search_runs)
+    ]
     return TEXT.format(runs="\n".join(lines), search_runs=search_runs)
 
 
 def reproduce_options(search_runs: int) -> Iterator[tuple[str, str]]:
-    """The name of each table with the options of ``bankgcn reproduce``, once for each part that is run by itself."""
+    """The name of each table with the options of ``paper reproduce``, once for each part that is run by itself."""
     for name in TABLES:
         protocol = PROTOCOLS[name]
         words = [f"--setting {BEST.name}"] if BEST in settings_of(name) else []

@@ -36,6 +36,7 @@ class Setting:
         above: All numbers allowed are larger than this.
         below: All numbers allowed are smaller than this.
         none: What stands for ``None`` on the command line and in files, if ``None`` is allowed.
+        advanced: Whether few people change it: ``--help-all`` lists it, ``--help`` does not.
 
     Example:
         >>> Setting(default=30, help="", kind=int, at_least=1).check("patience", 0)
@@ -53,6 +54,7 @@ class Setting:
     above: float | None = None
     below: float | None = None
     none: Plain | None = None
+    advanced: bool = False
 
     def plain(self, value: Any) -> Plain:
         """The value as the command line and files write it."""

@@ -10,18 +10,20 @@ from collections.abc import Callable
 
 import pytest
 
-from bankgcn.cli.commands import COMMANDS, load_command
+from bankgcn.cli.commands import COMMANDS, PAPER, Group, Row, load_command
 
 Command = Callable[..., tuple[int, str, str]]
 
 LARGE = ("torch", "torch_geometric", "numba", "numpy", "matplotlib", "sklearn", "rdkit", "ray")
 HELP = [[*command, option] for command in ([name] for name in COMMANDS) for option in ("--help", "-h")]
 HELP += [["data", name, "--help"] for name in ("list", "describe", "fetch")]
+HELP += [["paper", name, "--help"] for name in PAPER]
+HELP += [[name, "--help-all"] for name in ("train", "tune", "compare")]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_summary_is_the_first_line_of_the_help(name: str) -> None:
-    assert load_command(name).help.splitlines()[0] == COMMANDS[name].summary
+@pytest.mark.parametrize(("name", "row"), [*COMMANDS.items(), *PAPER.items()])
+def test_the_summary_is_the_first_line_of_the_help(name: str, row: Row | Group) -> None:
+    assert load_command(row, name).help.splitlines()[0] == row.summary
 
 
 def test_the_help_lists_all_commands_and_fits_80_columns_and_narrower(
@@ -34,7 +36,7 @@ def test_the_help_lists_all_commands_and_fits_80_columns_and_narrower(
             assert code == 0
             assert max(map(len, out.splitlines())) <= width
             assert all(f" {name} " in out for name in COMMANDS)
-    for name in ("train", "predict", "data"):
+    for name in ("train", "predict", "data", "paper"):
         assert command(name, "-h") == command(name, "--help")
 
 
@@ -42,6 +44,38 @@ def test_a_wrong_command_names_the_one_that_was_meant(command: Command) -> None:
     code, _, err = command("trian")
     assert code == 2
     assert "train" in err
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_a_command_of_the_paper_says_where_it_is_now(command: Command, name: str) -> None:
+    for words in ((), ("--help",), ("table1", "--store", "results")):
+        assert command(name, *words) == (2, "", f"error: 'bankgcn {name}' is now 'bankgcn paper {name}'\n")
+
+
+def test_a_wrong_command_of_the_paper_names_the_one_that_was_meant(command: Command) -> None:
+    code, _, err = command("paper", "tabel")
+    assert code == 2
+    assert "'bankgcn paper -h'" in err
+    assert "Did you mean 'table'?" in err
+
+
+def test_the_help_of_the_paper_lists_its_commands(command: Command) -> None:
+    for words in (("paper", "--help"), ("paper",)):
+        _, out, err = command(*words)
+        assert all(f"\n  {name} " in out + err for name in PAPER)
+
+
+@pytest.mark.parametrize("name", ["train", "tune", "compare"])
+def test_settings_that_few_people_change_are_on_a_second_page(command: Command, name: str) -> None:
+    first, all_of_them = command(name, "--help")[1], command(name, "--help-all")[1]
+    for option in ("--normalize", "--norm", "--basis", "--projection", "--initial-alpha", "--coherence"):
+        assert f"\n  {option} " not in first
+        assert f"\n  {option} " in all_of_them
+    for option in ("--target", "--hidden", "--epochs", "--help-all"):
+        assert f"\n  {option} " in first
+        assert f"\n  {option} " in all_of_them
+    assert first.endswith(f"{name} --help-all\n")
+    assert "--help-all\n" not in all_of_them
 
 
 def run_each(calls: list[list[str]], width: int = 80) -> tuple[list[list[str]], str]:
@@ -60,8 +94,8 @@ def run_each(calls: list[list[str]], width: int = 80) -> tuple[list[list[str]], 
 
 
 def test_help_and_version_load_no_large_library() -> None:
-    loaded, _ = run_each([["--help"], ["-h"], ["--version"]])
-    assert loaded == [[], [], []]
+    loaded, _ = run_each([["--help"], ["-h"], ["--version"], ["paper", "--help"]])
+    assert loaded == [[], [], [], []]
 
 
 def test_the_help_of_a_command_loads_no_pytorch() -> None:
@@ -80,7 +114,7 @@ def test_the_help_of_a_command_fits_the_terminal(width: int) -> None:
 def test_all_help_has_one_style(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     _, commands = run_each(HELP)
-    for text in (command("--help")[1], command("data", "--help")[1], commands):
+    for text in (command("--help")[1], command("data", "--help")[1], command("paper", "--help")[1], commands):
         assert text.startswith("Usage: ")
         assert not set(text) & set("│╭╰─"), "no boxes"
         assert "\nOptions:\n" in text
@@ -110,7 +144,12 @@ def test_an_unknown_option_names_the_one_that_was_meant(command: Command, typed:
     ],
 )
 def test_shells_complete_commands_and_their_options(shell: str, variables: dict[str, str]) -> None:
-    for line, found in (("expl", "explain"), ("data desc", "describe"), ("train --learn", "--learning-rate")):
+    for line, found in (
+        ("expl", "explain"),
+        ("data desc", "describe"),
+        ("paper repr", "reproduce"),
+        ("train --learn", "--learning-rate"),
+    ):
         place = str(len(line.split()))
         own = {name: value.format(line, place=place) for name, value in variables.items()}
         environment = {**os.environ, **own, "_BANKGCN_COMPLETE": f"complete_{shell}"}

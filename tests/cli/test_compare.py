@@ -43,7 +43,7 @@ def test_a_dataset_from_end_to_end_and_its_table_from_the_store_alone(command: C
     assert re.search(r"largest class +66.67 ± 0.00 +too few runs +2 ", out)
     before = times(folder / "s")
     assert len(before) == 6
-    assert command("table", "comparison", "--store", "s") == (0, out, "")
+    assert command("paper", "table", "comparison", "--store", "s") == (0, out, "")
     again = command("compare", "--store", "s", *SERIAL)
     assert again[:2] == (0, out)
     assert "from s/comparison.toml: " in again[2]
@@ -54,7 +54,7 @@ def test_a_dataset_from_end_to_end_and_its_table_from_the_store_alone(command: C
     other = command("compare", "--store", "s", "--models", "mlp", "--order", 3, *SERIAL)
     assert "order is no option of the models mlp" in other[2]
     for form in ("markdown", "latex", "csv"):
-        assert "GCN" in command("table", "comparison", "--store", "s", "--format", form, "--notes")[1]
+        assert "GCN" in command("paper", "table", "comparison", "--store", "s", "--format", form, "--notes")[1]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_values_and_labels_of_own_data(command: Command, folder: Path, target: s
     assert code == 0, err
     assert score in out
     assert re.search(rf"{baseline} .* 2 ", out)
-    assert command("table", "comparison", "--store", "comparisons/own")[1] == out
+    assert command("paper", "table", "comparison", "--store", "comparisons/own")[1] == out
 
 
 def test_a_changed_file_is_reported_and_its_records_are_not_mixed_with_others(command: Command, folder: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_changed_file_is_reported_and_its_records_are_not_mixed_with_others(co
     options = ("--models", "mlp", "--runs", 2, *TINY, *SERIAL, "--store", "s")
     _, first, _ = command("compare", "own.jsonl", *options)
     write_jsonlines(mutag()[:90], folder / "own.jsonl")
-    _, kept, _ = command("table", "comparison", "--store", "s")
+    _, kept, _ = command("paper", "table", "comparison", "--store", "s")
     assert kept == first
     code, second, err = command("compare", "--store", "s", *SERIAL)
     assert code == 0
@@ -112,7 +112,7 @@ def test_a_store_holds_one_dataset_with_one_split(command: Command, folder: Path
     code, _, err = command("compare", "MUTAG", *options)
     assert code == 1
     assert "s holds records of" in err
-    code, _, err = command("table", "comparison", "--store", "s")
+    code, _, err = command("paper", "table", "comparison", "--store", "s")
     assert "there is no comparison; 'bankgcn compare SOURCE --store s' makes one" in err
 
 
@@ -149,7 +149,7 @@ def test_a_split_without_test_graphs_is_refused(command: Command) -> None:
 
 
 def test_options_of_the_papers_tables_are_refused_for_a_comparison(command: Command) -> None:
-    code, _, err = command("table", "comparison", "--runs", 3)
+    code, _, err = command("paper", "table", "comparison", "--runs", 3)
     assert code == 1
     assert "comparison has its options in the store" in err
 

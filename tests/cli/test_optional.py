@@ -21,19 +21,25 @@ def _no_optional_library(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("reproduce", "table1", "--datasets", "MUTAG"), "GCN needs PyTorch Geometric: pip install 'bankgcn[pyg]'"),
         (
-            ("reproduce", "table1", "--datasets", "MUTAG", "--models", "bank,cheb"),
+            ("paper", "reproduce", "table1", "--datasets", "MUTAG"),
+            "GCN needs PyTorch Geometric: pip install 'bankgcn[pyg]'",
+        ),
+        (
+            ("paper", "reproduce", "table1", "--datasets", "MUTAG", "--models", "bank,cheb"),
             "ChebNet needs PyTorch Geometric: pip install 'bankgcn[pyg]'",
         ),
         (
-            ("reproduce", "table1", "--datasets", "MUTAG", "--models", "bank", "--engine", "ray"),
+            ("paper", "reproduce", "table1", "--datasets", "MUTAG", "--models", "bank", "--engine", "ray"),
             "--engine ray needs Ray: pip install 'bankgcn[ray]'",
         ),
         (("compare", "MUTAG", "--models", "bank,gin"), "GIN needs PyTorch Geometric: pip install 'bankgcn[pyg]'"),
         (("compare", "MUTAG", "--engine", "ray"), "--engine ray needs Ray: pip install 'bankgcn[ray]'"),
         (("tune", "MUTAG"), "bankgcn tune needs Optuna: pip install 'bankgcn[tune]'"),
-        (("figure", "figure3", "--out", "f.png"), "bankgcn figure needs Matplotlib: pip install 'bankgcn[plot]'"),
+        (
+            ("paper", "figure", "figure3", "--out", "f.png"),
+            "bankgcn paper figure needs Matplotlib: pip install 'bankgcn[plot]'",
+        ),
         (("train", "--tensorboard", "log"), "--tensorboard needs TensorBoard: pip install 'bankgcn[tensorboard]'"),
         (
             ("explain", "run", "MUTAG", "--out", "e.html"),

@@ -39,7 +39,7 @@ WRITING = [
     (("explain", "run", "own.csv", "--out"), ".csv"),
     (("evaluate", "run", "own.csv", "--json"), ".csv"),
     (("report", "run", "--out"), ".html"),
-    (("figure", "run", "--out"), ".svg"),
+    (("paper", "figure", "run", "--out"), ".svg"),
     (("compare", "own.csv", "--out"), ".csv"),
     (("export", "run", "--onnx"), ".onnx"),
 ]
@@ -93,7 +93,7 @@ def test_records_are_inputs_and_their_verification_is_none(command: Command, fol
     shutil.copytree(records, folder / "store")
     file = next((folder / "store").glob("*.json"))
     before = file.read_bytes()
-    for words in (("table", "table1", "--store", "store", "--out"), ("verify", "store", "--json")):
+    for words in (("paper", "table", "table1", "--store", "store", "--out"), ("paper", "verify", "store", "--json")):
         code, _, err = command(*words, file)
         assert code == 1
         assert "which this command reads" in err

@@ -188,15 +188,15 @@ def test_unknown_graphs_and_formats_are_refused(runs: Path, tmp_path: Path) -> N
 
 def test_figures_of_a_run_are_images(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bankgcn.cli.run_figures.IMAGES", dict.fromkeys(("png", "svg")))  # drawing takes its time
-    code, output = run("figure", runs / "classes", "--out", tmp_path / "energy.svg", "--picture", "energy")
+    code, output = run("paper", "figure", runs / "classes", "--out", tmp_path / "energy.svg", "--picture", "energy")
     assert code == 0, output
     assert b"<svg" in (tmp_path / "energy.svg").read_bytes()
-    code, output = run("figure", runs / "values")
+    code, output = run("paper", "figure", runs / "values")
     assert code == 0, output
     names = {path.name for path in (runs / "values" / "figures").iterdir()}
     assert {"truth.png", "truth.svg", "filters.png", "energy.svg", "loss.png"} <= names
     assert (runs / "values" / "figures" / "filters.png").read_bytes()[1:4] == b"PNG"
-    code, output = run("figure", runs / "classes", "--out", tmp_path / "x.svg", "--picture", "nothing")
+    code, output = run("paper", "figure", runs / "classes", "--out", tmp_path / "x.svg", "--picture", "nothing")
     assert code == 1
     assert "expected one of confusion" in output
 

@@ -1,4 +1,4 @@
-"""``bankgcn reproduce``, ``table`` and ``figure``, as a user sees them."""
+"""``bankgcn paper reproduce``, ``table`` and ``figure``, as a user sees them."""
 
 from __future__ import annotations
 
@@ -48,41 +48,41 @@ def keep(folder: Path, configs: list) -> None:
 def test_a_part_of_table_1_from_end_to_end(tmp_path: Path) -> None:
     grid = ("--runs", "2", "--epochs", "2", "--gammas", "0,10", "--weight-decays", "0,1e-4")
     part = ("--datasets", "mutag", "--models", "bank-K2-s8,gcn", *grid)
-    code, out, err = run("reproduce", "table1", *part, "--engine", "serial", "--store", "records")
+    code, out, err = run("paper", "reproduce", "table1", *part, "--engine", "serial", "--store", "records")
     assert code == 0, err
     assert "table1: 12 runs; records are in records" in err
     assert "table1: 12 of 12 runs done" in err
     assert len(list((tmp_path / "records").glob("*.json"))) == 12
     assert "SHORTENED to 2 epochs" in out
     assert "not the paper's grid" in out
-    again, same, _ = run("reproduce", "table1", *part, "--engine", "serial", "--store", "records")
+    again, same, _ = run("paper", "reproduce", "table1", *part, "--engine", "serial", "--store", "records")
     assert (again, same) == (0, out)
-    assert run("table", "table1", *grid, "--store", "records") == (0, out, "")
+    assert run("paper", "table", "table1", *grid, "--store", "records") == (0, out, "")
 
 
 def test_a_search_over_the_first_seeds_runs_less_and_says_so(tmp_path: Path) -> None:
     part = ("--datasets", "MUTAG", "--models", "gcn,mlp", "--runs", "4", "--search-runs", "1", "--epochs", "1")
-    code, out, err = run("reproduce", "table1", *part, "--engine", "serial")
+    code, out, err = run("paper", "reproduce", "table1", *part, "--engine", "serial")
     assert code == 0, err
     assert "table1: 12 runs; records are in" in err
     assert "table1: 12 of 12 runs done" in err
     assert len(list((tmp_path / "bankgcn-records").glob("*.json"))) == 2 * (3 + 3)
     assert "over the first seed; only the winner runs all seeds." in " ".join(out.split())
     assert "INCOMPLETE" not in out
-    assert run("table", "table1", *part) == (0, out, "")
-    again, same, err = run("reproduce", "table1", *part, "--engine", "serial")
+    assert run("paper", "table", "table1", *part) == (0, out, "")
+    again, same, err = run("paper", "reproduce", "table1", *part, "--engine", "serial")
     assert (again, same) == (0, out)
     assert "12 of 12 runs done" in err
-    assert "INCOMPLETE" in run("table", "table1", "--runs", "4", "--epochs", "1")[1]
+    assert "INCOMPLETE" in run("paper", "table", "table1", "--runs", "4", "--epochs", "1")[1]
 
 
 def test_a_lost_record_is_run_again_and_nothing_else(tmp_path: Path) -> None:
     part = ("--datasets", "MUTAG", "--models", "gcn", "--runs", "2", "--epochs", "1", "--engine", "serial")
-    _, out, _ = run("reproduce", "table1", *part)
+    _, out, _ = run("paper", "reproduce", "table1", *part)
     files = sorted((tmp_path / "bankgcn-records").glob("*.json"))
     written = {path: path.stat().st_mtime_ns for path in files}
     files[2].write_bytes(b"{")
-    code, same, err = run("reproduce", "table1", *part)
+    code, same, err = run("paper", "reproduce", "table1", *part)
     assert (code, same) == (0, out)
     assert "set aside: GCN on MUTAG" in err
     assert files[2].with_name(f"{files[2].name}.corrupt-1").exists()
@@ -95,7 +95,7 @@ def test_a_table_is_printed_from_a_store_with_damaged_and_newer_records_and_chan
     damaged.write_bytes(b"{")
     newer.write_text(newer.read_text().replace('"format": 2', '"format": 3'))
     before = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
-    code, out, err = run("table", "table1", "--store", "r")
+    code, out, err = run("paper", "table", "table1", "--store", "r")
     assert code == 0
     assert "GCN" in out
     assert f"{damaged.name} is not a complete JSON file" in err
@@ -105,7 +105,7 @@ def test_a_table_is_printed_from_a_store_with_damaged_and_newer_records_and_chan
 
 def test_records_of_version_0_1_0_are_found_and_shown() -> None:
     store = Path(__file__).parents[1] / "records_v010" / "store"
-    code, out, err = run("table", "table1", "--store", store, "--epochs", 1)
+    code, out, err = run("paper", "table", "table1", "--store", store, "--epochs", 1)
     assert (code, err) == (0, "")
     assert "BankGCN (K=2, s=8)  66.67 *  1/20" in out
     assert "GCN                 66.67 *  1/20" in out
@@ -113,7 +113,7 @@ def test_records_of_version_0_1_0_are_found_and_shown() -> None:
 
 @pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_it_gives_the_same_table(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bankgcn", "reproduce", "table1", *QUICK, "--workers", "2", "--store"]
+    command = [sys.executable, "-m", "bankgcn", "paper", "reproduce", "table1", *QUICK, "--workers", "2", "--store"]
     here = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}}
     whole = subprocess.run([*command, "whole"], capture_output=True, check=True, **here).stdout
     moments = random.Random(0)
@@ -140,7 +140,7 @@ def test_ctrl_c_says_that_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sweep, "run_experiment", interrupted)
-    code, _, err = run("reproduce", "table1", "--datasets", "MUTAG")
+    code, _, err = run("paper", "reproduce", "table1", "--datasets", "MUTAG")
     assert code == 130
     assert "the same command resumes" in err
 
@@ -153,7 +153,7 @@ def test_failed_runs_are_told_and_the_table_is_printed_all_the_same(monkeypatch:
 
     monkeypatch.setitem(CONVS, "gcn", replace(CONVS["gcn"], make=broken))
     part = ("--datasets", "MUTAG", "--models", "gcn,mlp", "--runs", "1", "--epochs", "1", "--engine", "serial")
-    code, out, err = run("reproduce", "table1", *part)
+    code, out, err = run("paper", "reproduce", "table1", *part)
     assert code == 1
     assert err.count("no PyG here") == 1
     assert "3 runs failed; the same command tries them again" in err
@@ -162,7 +162,7 @@ def test_failed_runs_are_told_and_the_table_is_printed_all_the_same(monkeypatch:
 
 
 def test_without_any_dataset_the_first_is_asked_for() -> None:
-    code, _, err = run("reproduce", "table1", "--runs", "1", "--epochs", "1", "--models", "mlp")
+    code, _, err = run("paper", "reproduce", "table1", "--runs", "1", "--epochs", "1", "--models", "mlp")
     assert code == 1
     assert "ENZYMES is not here" in err
     assert "bankgcn data fetch ENZYMES" in err
@@ -172,7 +172,7 @@ def test_a_table_shows_what_there_are_records_of(tmp_path: Path) -> None:
     keep(
         tmp_path / "r", TABLE_1.restricted(datasets=["FRANKENSTEIN-rebuilt", "MUTAG"], models=["gcn"], runs=2).configs()
     )
-    code, out, err = run("table", "table1", "--store", "r", "--format", "csv")
+    code, out, err = run("paper", "table", "table1", "--store", "r", "--format", "csv")
     assert (code, err) == (0, "")
     lines = list(csv.DictReader(io.StringIO(out)))
     assert [(line["dataset"], line["method"], line["runs"], line["runs_wanted"]) for line in lines] == [
@@ -180,14 +180,14 @@ def test_a_table_shows_what_there_are_records_of(tmp_path: Path) -> None:
         ("MUTAG", "GCN", "2", "20"),
     ]
     assert all(line["paper_mean"] == "" for line in lines)
-    _, named, _ = run("table", "table1", "--store", "r", "--datasets", "MUTAG", "--models", "gcn,gat")
+    _, named, _ = run("paper", "table", "table1", "--store", "r", "--datasets", "MUTAG", "--models", "gcn,gat")
     assert "GAT" in named
     assert "0/20" in named
 
 
 def test_table_4_is_printed_from_records(tmp_path: Path) -> None:
     keep(tmp_path / "r", TABLE_4.restricted(datasets=["CIFAR-10", "CIFAR-10-1000"], models=["gcn"]).configs())
-    code, out, _ = run("table", "table4", "--store", "r")
+    code, out, _ = run("paper", "table", "table4", "--store", "r")
     assert code == 0
     assert "CIFAR-10 (1000)" in out
     assert "-34.5%" in out
@@ -196,9 +196,9 @@ def test_table_4_is_printed_from_records(tmp_path: Path) -> None:
 
 def test_a_table_can_be_written_to_a_file(tmp_path: Path) -> None:
     keep(tmp_path / "r", TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=1).configs())
-    code, out, _ = run("table", "table1", "--store", "r", "--format", "latex", "--out", "tables/t.tex")
+    code, out, _ = run("paper", "table", "table1", "--store", "r", "--format", "latex", "--out", "tables/t.tex")
     assert (code, out) == (0, "written to tables/t.tex\n")
-    _, printed, _ = run("table", "table1", "--store", "r", "--format", "latex", "--out", "-")
+    _, printed, _ = run("paper", "table", "table1", "--store", "r", "--format", "latex", "--out", "-")
     assert printed == (tmp_path / "tables" / "t.tex").read_text(encoding="utf-8")
     assert r"\begin{tabular}" in (tmp_path / "tables" / "t.tex").read_text(encoding="utf-8")
 
@@ -207,25 +207,25 @@ def test_the_figure_is_drawn_from_records(tmp_path: Path) -> None:
     store = Store(tmp_path / "r")
     for record in fake_records(figure3(["MUTAG"]).configs(), alpha=[[1.0, 0.0, 0.5]] * 8).values():
         store.put(record)
-    assert run("figure", "figure3", "--store", "r", "--out", "f.png") == (0, "written to f.png\n", "")
+    assert run("paper", "figure", "figure3", "--store", "r", "--out", "f.png") == (0, "written to f.png\n", "")
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
-    code, out, _ = run("table", "figure3", "--store", "r")
+    code, out, _ = run("paper", "table", "figure3", "--store", "r")
     assert code == 0
     assert "(a) MUTAG, K=2, gamma=0" in out
 
 
 def test_figure_3_is_run_from_end_to_end(tmp_path: Path) -> None:
     short = ("--datasets", "MUTAG", "--epochs", "1", "--runs", "2")
-    code, out, err = run("reproduce", "figure3", *short, "--engine", "serial")
+    code, out, err = run("paper", "reproduce", "figure3", *short, "--engine", "serial")
     assert code == 0, err
     assert "figure3: 8 of 8 runs done" in err
     assert "(d) MUTAG, K=3, gamma=10" in out
-    assert run("figure", "figure3", "--epochs", "1", "--out", "f.svg")[0] == 0
+    assert run("paper", "figure", "figure3", "--epochs", "1", "--out", "f.svg")[0] == 0
     assert "NCI109" not in (tmp_path / "f.svg").read_text(encoding="utf-8")
 
 
 def test_table_0_describes_datasets() -> None:
-    code, out, _ = run("table", "table0", "--datasets", "mutag,ENZYMES")
+    code, out, _ = run("paper", "table", "table0", "--datasets", "mutag,ENZYMES")
     assert code == 0
     assert "188" in out
     assert "not here: the figures are the paper's" in out
@@ -234,27 +234,30 @@ def test_table_0_describes_datasets() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("reproduce", "tabel1"), "unknown table 'tabel1'.*did you mean 'table1'"),
-        (("reproduce", "table1", "--datasets", "MUTGA"), "unknown dataset of table1 'MUTGA'.*did you mean 'MUTAG'"),
-        (("reproduce", "table1", "--datasets", ","), "--datasets ',': expected names"),
-        (("reproduce", "table1", "--models", "gnc"), "unknown model of table1 'gnc'"),
-        (("reproduce", "table1", "--select", "test"), "unknown selection 'test'"),
-        (("reproduce", "table1", "--engine", "loc", "--datasets", "MUTAG"), "unknown engine 'loc'"),
-        (("reproduce", "table1", "--gammas", "a"), "--gammas 'a': expected numbers"),
-        (("reproduce", "table3", "--gammas", "1"), "--models chooses among them"),
-        (("reproduce", "figure3", "--search-runs", "2"), "--search-runs: figure3 has no such option"),
+        (("paper", "reproduce", "tabel1"), "unknown table 'tabel1'.*did you mean 'table1'"),
         (
-            ("reproduce", "table1", "--search-runs", "2", "--select", "paper"),
+            ("paper", "reproduce", "table1", "--datasets", "MUTGA"),
+            "unknown dataset of table1 'MUTGA'.*did you mean 'MUTAG'",
+        ),
+        (("paper", "reproduce", "table1", "--datasets", ","), "--datasets ',': expected names"),
+        (("paper", "reproduce", "table1", "--models", "gnc"), "unknown model of table1 'gnc'"),
+        (("paper", "reproduce", "table1", "--select", "test"), "unknown selection 'test'"),
+        (("paper", "reproduce", "table1", "--engine", "loc", "--datasets", "MUTAG"), "unknown engine 'loc'"),
+        (("paper", "reproduce", "table1", "--gammas", "a"), "--gammas 'a': expected numbers"),
+        (("paper", "reproduce", "table3", "--gammas", "1"), "--models chooses among them"),
+        (("paper", "reproduce", "figure3", "--search-runs", "2"), "--search-runs: figure3 has no such option"),
+        (
+            ("paper", "reproduce", "table1", "--search-runs", "2", "--select", "paper"),
             "search_runs=2 with the selection 'paper'",
         ),
-        (("reproduce", "table1", "--known", "gone", "--datasets", "MUTAG"), "gone: there are no records"),
-        (("table", "table9"), "unknown table 'table9'"),
-        (("table", "table1"), "bankgcn-records: there are no records; 'bankgcn reproduce table1"),
-        (("table", "table1", "--format", "html"), "unknown format 'html'"),
-        (("table", "table0", "--runs", "3"), "table0 describes datasets"),
-        (("figure", "figure4", "--out", "f.png"), "unknown figure 'figure4'"),
-        (("figure", "figure3", "--out", "f.gif"), "f.gif: expected the name of an image"),
-        (("figure", "figure3", "--out", "-"), "-: expected the name of an image"),
+        (("paper", "reproduce", "table1", "--known", "gone", "--datasets", "MUTAG"), "gone: there are no records"),
+        (("paper", "table", "table9"), "unknown table 'table9'"),
+        (("paper", "table", "table1"), "bankgcn-records: there are no records; 'bankgcn paper reproduce table1"),
+        (("paper", "table", "table1", "--format", "html"), "unknown format 'html'"),
+        (("paper", "table", "table0", "--runs", "3"), "table0 describes datasets"),
+        (("paper", "figure", "figure4", "--out", "f.png"), "unknown figure 'figure4'"),
+        (("paper", "figure", "figure3", "--out", "f.gif"), "f.gif: expected the name of an image"),
+        (("paper", "figure", "figure3", "--out", "-"), "-: expected the name of an image"),
     ],
 )
 def test_wrong_questions_get_a_sentence(arguments: tuple[str, ...], message: str) -> None:
@@ -266,6 +269,6 @@ def test_wrong_questions_get_a_sentence(arguments: tuple[str, ...], message: str
 
 def test_records_of_other_options_are_not_mistaken(tmp_path: Path) -> None:
     keep(tmp_path / "r", TABLE_1.restricted(datasets=["MUTAG"], models=["gcn"], runs=1, max_epochs=5).configs())
-    code, _, err = run("table", "table1", "--store", "r")
+    code, _, err = run("paper", "table", "table1", "--store", "r")
     assert code == 1
     assert "none of its 3 records belongs to table1 with these options" in err

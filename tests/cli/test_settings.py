@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.settings import Settings
+from bankgcn.cli.settings import Settings, read_settings
 from bankgcn.cli.tune import TuneFolder
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.files.checked import FileError, read_toml, write_toml
@@ -104,6 +104,38 @@ def test_files_that_are_no_settings_are_named(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text("[train]\norder = 1")
     with pytest.raises(FileError, match="train is .*expected a number, a word"):
         read_toml(tmp_path / "c.toml")
+
+
+def test_settings_may_be_edited_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.toml"
+    write_toml(path, Settings.resolve({"epochs": 7}).values, "a comment")
+    assert read_settings(path)["epochs"] == 7
+    assert capsys.readouterr().err == ""
+    path.write_text(path.read_text().replace("epochs = 7", "epochs = 8"))
+    assert Settings.resolve({}, read_settings(path), str(path))["epochs"] == 8
+    assert "c.toml was changed after it was written" in " ".join(capsys.readouterr().err.split())
+
+
+def test_settings_that_are_cut_short_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    write_toml(path, Settings.resolve({}).values, "a comment")
+    lines = path.read_text().splitlines(keepends=True)
+    for kept in range(3, len(lines)):
+        path.write_text("".join(lines[:kept]))
+        with pytest.raises(FileError, match=rf"c.toml:{kept}: is cut short"):
+            read_toml(path)
+    path.write_text("".join(lines)[:-10])
+    with pytest.raises(FileError, match="c.toml: is not TOML: Unterminated string"):
+        read_toml(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"), [("ordr = 3", "unknown setting"), ("epochs = 'many'", "epochs is 'many'")]
+)
+def test_a_wrong_setting_of_a_file_is_named_with_its_line(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "c.toml").write_text(f"# mine\n\ngamma = 1\n  {line}\n")
+    with pytest.raises(ValueError, match=rf"c.toml:4: {message}"):
+        Settings.resolve({}, read_toml(tmp_path / "c.toml"), "c.toml")
 
 
 def test_embedded_atoms_are_read_raw() -> None:

@@ -10,28 +10,18 @@ from typing import Annotated
 import typer
 
 from bankgcn import __version__
-from bankgcn.cli.commands import COMMANDS, LazyGroup
+from bankgcn.cli.commands import COMMANDS, lazy_group
 
 PROGRAM = "bankgcn"
 """What messages call the program, also if it was started by ``python -m bankgcn``."""
 
-app = typer.Typer(
+app = lazy_group(
+    COMMANDS,
     name=PROGRAM,
     help="Learn a spectral filter bank for your graphs.",
-    cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=True,
     rich_markup_mode=None,  # errors as plain text, as the help is
-    pretty_exceptions_enable=False,
 )
-
-
-def _not_loaded() -> None:
-    raise AssertionError("a command is loaded before it is run")
-
-
-for name, row in COMMANDS.items():
-    app.command(name, help=row.summary)(_not_loaded)
 
 
 def _print_version(requested: bool) -> None:

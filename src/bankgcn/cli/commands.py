@@ -8,20 +8,21 @@ from __future__ import annotations
 import difflib
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from bankgcn.cli.errors import ReportingGroup
+from bankgcn.cli.errors import WRONG_COMMAND, ReportingGroup, print_error
 
 FIRST_COLUMN = 24
 """Width of the names of options; the help of a longer name starts on the next line."""
 NARROWEST = 30
 OTHERS = "Options"
+HELP_ALL = "--help-all"
 BOUNDS = [
     (re.compile(r"\s*\[((?:default: |required|x[<>]|-?\d+<=?x)[^\[\]]*)\]$"), r" (\1)"),
     (re.compile(r"\(default: \((.*)\)\)$"), r"(default: \1)"),
@@ -45,7 +46,46 @@ class Row(NamedTuple):
     summary: str
 
 
-COMMANDS: dict[str, Row] = {
+class Group(NamedTuple):
+    """Commands that start with the same word.
+
+    Args:
+        rows: The commands by their second word.
+        summary: What ``bankgcn --help`` says of them.
+    """
+
+    rows: Mapping[str, Row]
+    summary: str
+
+
+PAPER = {
+    "reproduce": Row(
+        "reproduce", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."
+    ),
+    "table": Row(
+        "reproduce",
+        "print_table",
+        "Print a table of the paper, or a comparison, from the records in the store; nothing is run.",
+    ),
+    "figure": Row(
+        "figure",
+        "draw_figure",
+        "Draw the pictures of a run, a picture of one of the paper's tables, or its Figure 3; nothing is trained.",
+    ),
+    "pack": Row(
+        "pack",
+        "pack_records",
+        "Write the records of a table or figure to one file for each dataset, such as results/table1/NCI1.jsonl.",
+    ),
+    "verify": Row(
+        "verify",
+        "verify_records",
+        "Draw recorded runs at random, run them again, and compare scores and losses on validation and test graphs.",
+    ),
+}
+
+
+COMMANDS: dict[str, Row | Group] = {
     "train": Row(
         "train", "train", "Train a model, score it once on test graphs it has not seen, and keep it in a folder."
     ),
@@ -81,29 +121,7 @@ COMMANDS: dict[str, Row] = {
     ),
     "explain": Row("explain", "explain", "Write which nodes and which frequencies decide the predictions for graphs."),
     "data": Row("data", "app", "Datasets: list, describe, fetch."),
-    "reproduce": Row(
-        "reproduce", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."
-    ),
-    "table": Row(
-        "reproduce",
-        "print_table",
-        "Print a table of the paper, or a comparison, from the records in the store; nothing is run.",
-    ),
-    "figure": Row(
-        "figure",
-        "draw_figure",
-        "Draw the pictures of a run, a picture of one of the paper's tables, or its Figure 3; nothing is trained.",
-    ),
-    "pack": Row(
-        "pack",
-        "pack_records",
-        "Write the records of a table or figure to one file for each dataset, such as results/table1/NCI1.jsonl.",
-    ),
-    "verify": Row(
-        "verify",
-        "verify_records",
-        "Draw recorded runs at random, run them again, and compare scores and losses on validation and test graphs.",
-    ),
+    "paper": Group(PAPER, "The paper: run its experiments, print tables, draw figures, pack and verify records."),
     "bench": Row(
         "bench",
         "bench",
@@ -113,7 +131,12 @@ COMMANDS: dict[str, Row] = {
 
 
 class PlainHelp:
-    """Lists options by group, and commands, with their help beside them."""
+    """Lists options by group, and commands, with their help beside them.
+
+    Options that few people change are on a second page, which ``--help-all`` shows.
+    """
+
+    advanced: Collection[str] = ()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
@@ -124,6 +147,9 @@ class PlainHelp:
         for title, rows in self._sections(ctx).items():
             with formatter.section(title):
                 formatter.write_dl(rows, col_max=FIRST_COLUMN)
+        if self.advanced and not ctx.meta.get(HELP_ALL):
+            formatter.write_paragraph()
+            formatter.write_text(f"Options that few people change: {ctx.command_path} {HELP_ALL}")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; the error of an unknown option names those that are likely meant.
@@ -155,15 +181,29 @@ class PlainHelp:
     def _sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
         """Names and help of arguments, options and commands, by the title of their group; those without one first."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], OTHERS: []}
+        left_out = () if ctx.meta.get(HELP_ALL) else self.advanced
         for parameter in self.get_params(ctx):  # type: ignore[attr-defined]
             row = parameter.get_help_record(ctx)
-            if row is not None:
+            if row is not None and parameter.name not in left_out:
                 usual = "Arguments" if parameter.param_type_name == "argument" else OTHERS
                 title = getattr(parameter, "rich_help_panel", None) or usual
                 sections.setdefault(title, []).append((row[0], _in_one_style(row[1])))
         commands: dict[str, Any] = getattr(self, "commands", {})
         sections["Commands"] = [(name, _summary(command)) for name, command in commands.items()]
         return {title: rows for title, rows in sections.items() if rows}
+
+
+def _show_all(ctx: typer.Context, requested: bool) -> None:
+    if requested:
+        ctx.meta[HELP_ALL] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool,
+    typer.Option(HELP_ALL, help="Show all options and exit.", callback=_show_all, is_eager=True),
+]
 
 
 class HelpCommand(PlainHelp, TyperCommand):
@@ -202,16 +242,36 @@ def _summary(command: Any) -> str:
 class LazyGroup(PlainHelp, ReportingGroup):
     """A group that loads a command when it is run; the list of commands needs the rows alone."""
 
+    rows: ClassVar[Mapping[str, Row | Group]] = {}
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is run, and its arguments."""
-        if args and args[0] in COMMANDS:
-            self.commands[args[0]] = load_command(args[0])
+        name = args[0] if args else ""
+        if name in self.rows:
+            self.commands[name] = load_command(self.rows[name], name)
+        elif name in PAPER and not ctx.resilient_parsing:  # the shell completes a line
+            print_error(f"error: 'bankgcn {name}' is now 'bankgcn paper {name}'")
+            raise typer.Exit(WRONG_COMMAND)
         return super().resolve_command(ctx, args)
 
 
-def load_command(name: str) -> Any:
-    """The command of that name, as the parser takes it."""
-    row = COMMANDS[name]
+def lazy_group(rows: Mapping[str, Row | Group], **options: Any) -> typer.Typer:
+    """An application with these commands, none of them loaded; the options are those of :class:`typer.Typer`."""
+    kind = type("Commands", (LazyGroup,), {"rows": rows})
+    group = typer.Typer(cls=kind, no_args_is_help=True, pretty_exceptions_enable=False, **options)
+    for name, row in rows.items():
+        group.command(name, help=row.summary)(_not_loaded)
+    return group
+
+
+def _not_loaded() -> None:
+    raise AssertionError("a command is loaded before it is run")
+
+
+def load_command(row: Row | Group, name: str) -> Any:
+    """The command of a row, as the parser takes it; of a group, the commands are not loaded yet."""
+    if isinstance(row, Group):
+        return typer.main.get_command(lazy_group(row.rows, help=row.summary, add_completion=False))
     found = getattr(import_module(f"bankgcn.cli.{row.module}"), row.name)
     if isinstance(found, typer.Typer):
         for command in found.registered_commands:
@@ -220,4 +280,17 @@ def load_command(name: str) -> Any:
         return typer.main.get_command(found)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     single.command(name, cls=HelpCommand)(found)
-    return typer.main.get_command(single)
+    single_command = typer.main.get_command(single)
+    single_command.advanced = getattr(found, "advanced", ())  # type: ignore[attr-defined]
+    return single_command
+
+
+def load_commands(rows: Mapping[str, Row | Group] = COMMANDS) -> Iterator[tuple[str, Any]]:
+    """Every command with the words that run it, such as ``data list``."""
+    for name, row in rows.items():
+        if isinstance(row, Group):
+            yield from ((f"{name} {inner}", command) for inner, command in load_commands(row.rows))
+            continue
+        command = load_command(row, name)
+        group = getattr(command, "commands", None)
+        yield from [(name, command)] if group is None else ((f"{name} {inner}", group[inner]) for inner in group)

@@ -71,7 +71,7 @@ def compare(
     """Compare models on your own graphs: shared splits, values chosen by validation, paired tests.
 
     Each run scores its test graphs once. Runs with a record in the store are not repeated: after an interruption,
-    'bankgcn compare --store DIR' resumes. 'bankgcn table comparison --store DIR' prints the table again.
+    'bankgcn compare --store DIR' resumes. 'bankgcn paper table comparison --store DIR' prints the table again.
 
     For example: bankgcn compare molecules.csv --target active --models bank,gcn,gin --runs 10 --store active
 

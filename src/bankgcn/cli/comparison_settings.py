@@ -11,11 +11,11 @@ from typing import Any
 
 from bankgcn.choices import pick
 from bankgcn.cli.paper_options import names_in, numbers_in
-from bankgcn.cli.settings import Settings, full_path
+from bankgcn.cli.settings import Settings, full_path, read_settings
 from bankgcn.cli.stored import read_records
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Design, Grid, comparison_design
-from bankgcn.files.checked import FileError, read_toml, write_toml
+from bankgcn.files.checked import write_toml
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
 from bankgcn.training.spec import DATA_ROOT, DEFAULTS, PLACES, SOURCE, RunSpec, settings_of_run, unused_settings
@@ -55,16 +55,16 @@ class ComparisonSettings:
         """The settings that a store keeps; ``None`` if it has none.
 
         Raises:
-            FileError: The file is damaged.
+            ValueError: The file is damaged.
         """
         path = store / FILE
         if not path.exists():
             return None
-        given = read_toml(path)
+        given = read_settings(path)
         for name, value in given.items():
             known = PROTOCOL | DEFAULTS
             if name not in known or name in VARIED or type(value) not in (type(known[name]), int):
-                raise FileError(f"{name} = {value!r} is no setting of a comparison", path)
+                raise ValueError(f"{given.place(name)}: {name} = {value!r} is no setting of a comparison")
         return cls(given)
 
     def write(self, store: Path) -> None:

@@ -12,38 +12,47 @@ from typer.core import TyperGroup
 
 from bankgcn.messages import Option, Spelling, spelled, spelled_error
 
-FAILED, INTERRUPTED = 1, 130
+FAILED, WRONG_COMMAND, INTERRUPTED = 1, 2, 130
 _RUNNING: ContextVar[Any] = ContextVar("_RUNNING", default=None)  # the command whose flags messages name
 
 
 class ReportingGroup(TyperGroup):
     """Commands that report errors by a sentence instead of a traceback."""
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is run, and its arguments."""
+        found = super().resolve_command(ctx, args)
+        _RUNNING.set(found[1])
+        return found
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        _RUNNING.set(self.commands.get(ctx.invoked_subcommand))
+        before = _RUNNING.set(None)
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            _print_error("interrupted")
+            print_error("interrupted")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:  # the reader of the output, such as head, has closed it
             raise
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            _print_error(f"error: {where}{error.strerror or error}")
+            print_error(f"error: {where}{error.strerror or error}")
             raise typer.Exit(FAILED) from error
         except RuntimeError as error:
             if not str(error).startswith("Symlink loop"):  # Path.resolve has no error of its own for them
                 raise
-            _print_error(f"error: {str(error).removeprefix('Symlink loop from ')}: the symbolic link leads to itself")
+            print_error(f"error: {str(error).removeprefix('Symlink loop from ')}: the symbolic link leads to itself")
             raise typer.Exit(FAILED) from error
         except (ValueError, ImportError) as error:
-            _print_error(f"error: {with_flags(error, self.commands[ctx.invoked_subcommand])}")
+            print_error(f"error: {with_flags(error)}")
             raise typer.Exit(FAILED) from error
+        finally:
+            _RUNNING.reset(before)
 
 
-def _print_error(message: str) -> None:
+def print_error(message: str) -> None:
+    """Print a line to standard error: an error, or a note on what was typed."""
     if os.environ.get("RANK", "0") != "0":
         return  # of the processes of torchrun, only the first prints
     from bankgcn.cli.output import say  # --help does not need it
@@ -51,15 +60,13 @@ def _print_error(message: str) -> None:
     say(message, stderr=True)
 
 
-def with_flags(message: str | Exception, command: Any = None) -> str:
+def with_flags(message: str | Exception) -> str:
     """A message or an error as the command line spells it: with flags, and without advice on flags that there are not.
 
     Args:
-        message: A message of the library, or any text.
-        command: The command whose flags count; by default the one that runs.
+        message: A message of the library, or any text. The flags are those of the command that runs.
     """
-    if command is None:
-        command = _RUNNING.get()
+    command = _RUNNING.get()
     flags = None if command is None else _options(command)
     spelling = Spelling(flag, has=lambda name: flags is None or f"--{name.replace('_', '-')}" in flags)
     return spelled_error(message, spelling) if isinstance(message, Exception) else spelled(message, spelling)

@@ -1,4 +1,4 @@
-"""``bankgcn figure``: pictures of a run; of the paper's tables, and its Figure 3, from records alone."""
+"""``bankgcn paper figure``: pictures of a run; of the paper's tables, and its Figure 3, from records alone."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def draw_figure(
 ) -> None:
     """Draw the pictures of a run, a picture of one of the paper's tables, or its Figure 3; nothing is trained."""
     if Path(what).is_dir():
-        require("matplotlib", "bankgcn figure")
+        require("matplotlib", "bankgcn paper figure")
         from bankgcn.cli.run_figures import draw_run  # loads PyTorch
 
         draw_run(Path(what), out, picture, data_root)
         return
     pick({"figure3": None, **PICTURES}, what, "figure")
     if out is None:
-        raise ValueError(f"name the image file: bankgcn figure {what} --out {what}.svg")
+        raise ValueError(f"name the image file: bankgcn paper figure {what} --out {what}.svg")
     form = out.suffix.lower().removeprefix(".")
     if form not in IMAGES:
         raise ValueError(f"{out}: expected the name of an image that ends in .{', .'.join(IMAGES)}")
     check_not_input(out, store=store)
-    require("matplotlib", "bankgcn figure")
+    require("matplotlib", "bankgcn paper figure")
     table, paint = PICTURES.get(what, ("figure3", None))
     experiment, records = stored_part(table, selection, store)
     if isinstance(experiment, Figure):

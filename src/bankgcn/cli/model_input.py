@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,6 +166,9 @@ def read_input(
             of the training graphs were left out before their split was drawn.
         notes: Whether to print notes.
     """
+    wanted = _Wanted(
+        {key: value for key, value in flags.items() if value is not None}, part, ignore_targets, need_targets
+    )
     if name is None and part is None:
         raise ValueError(
             "name the graphs (bankgcn predict RUN SOURCE), or choose a part of those the run was trained with "
@@ -174,42 +177,13 @@ def read_input(
     if part is not None and ignore_targets:
         raise ValueError("--part needs the targets, by which the split was drawn: leave out --ignore-targets")
     source = find_source(_training_source(ensemble) if name is None else name, data_root)
-    typed = {key: value for key, value in flags.items() if value is not None}
-    options = _options_for(source, ensemble.reader, typed)
-    if keep_unreadable is not None and part is None and "skip_unreadable" in source.options:
-        options = replace(options, skip_unreadable=keep_unreadable)
-    rows = source.table(options)
-    if rows is not None and options.id not in rows.table.header and "id" not in typed:
-        options = replace(options, id=None)  # other tables may have other ids, or none
-    required = part is not None or need_targets or "target" in typed
-    targets = [] if rows is None or ignore_targets else rows.targets(options, required)
-    expected = Expected(features=ensemble.feature_spec or {}, task=ensemble.task.kind)
-    read_targets = None
-    if part is None and not ignore_targets:
-        read_targets = source.target_reader(options, expected, need_targets or "target" in typed)
-    if ignore_targets or (part is None and (rows is not None or read_targets is not None)):
-        expected = replace(expected, has_target=False)  # targets are read apart: graphs without any stay
-    graphs, table = load_graphs(source, options, expected), None if rows is None else rows.table
-    if part is not None and ensemble.spec is not None and ensemble.spec.split.duplicates == "merge":
-        graphs = merge_duplicates(graphs)
-    if part is not None and ensemble.spec is not None and ensemble.spec.split.test is not None:
-        test = find_source(ensemble.spec.split.test, data_root)
-        graphs, table = _with_test_graphs(test, options, expected, graphs, table)
+    plan = _plan(ensemble, source, wanted, keep_unreadable if part is None else None)
+    graphs, table = _read(ensemble, plan, data_root, of_training=part is not None)
     if notes:
         _print_notes(ensemble, graphs, counted=bool(keep_unreadable) and part is None)
     if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
         say("note: these are the graphs of training; --part test selects those it did not learn from", stderr=True)
-    found = ModelInput(
-        graphs,
-        graphs.rows,
-        _columns(graphs, table),
-        dict(graphs.skipped),
-        None if table is None else clean_targets(table, targets, ensemble.task.kind, options),
-        targets,
-        options.fill_missing,
-        None if read_targets is None else partial(read_targets, graphs.rows.tolist()),
-        may_lack_graphs=options.skip_unreadable and "skip_unreadable" in source.options,
-    )
+    found = _line_up(ensemble, plan, graphs, table)
     if part is None:
         return found
     numbers, voters = ensemble.part(graphs, part)
@@ -218,6 +192,79 @@ def read_input(
             "note: the runs have different splits; each graph is predicted by those that were tested on it", stderr=True
         )
     return replace(found.take(numbers), voters=voters)
+
+
+class _Wanted(NamedTuple):
+    """What a command wants of the graphs; see :func:`read_input`."""
+
+    typed: dict[str, Any]  # the options that were typed
+    part: str | None
+    ignore_targets: bool
+    need_targets: bool
+
+    @property
+    def names_targets(self) -> bool:
+        """Whether graphs of other files must have the targets: an option names them, or the command needs them."""
+        return self.need_targets or "target" in self.typed
+
+
+class _Plan(NamedTuple):
+    """How a source is read for a model."""
+
+    source: Source
+    options: ReadOptions
+    expected: Expected
+    table: TextTable | None  # the source, if it is a table
+    targets: list[str]  # its columns of targets
+    read_targets: Callable[[Sequence[int]], tuple[list[int], Targets]] | None  # of sources that are no tables
+
+
+def _plan(ensemble: Ensemble, source: Source, wanted: _Wanted, keep_unreadable: bool | None) -> _Plan:
+    """The options of the training with those that were typed, and where the targets are."""
+    options = _options_for(source, ensemble.reader, wanted.typed)
+    if keep_unreadable is not None and "skip_unreadable" in source.options:
+        options = replace(options, skip_unreadable=keep_unreadable)
+    rows = source.table(options)
+    if rows is not None and options.id not in rows.table.header and "id" not in wanted.typed:
+        options = replace(options, id=None)  # other tables may have other ids, or none
+    targets, read_targets = [], None
+    expected = Expected(features=ensemble.feature_spec or {}, task=ensemble.task.kind)
+    if rows is not None and not wanted.ignore_targets:
+        targets = rows.targets(options, wanted.part is not None or wanted.names_targets)
+    if wanted.part is None and not wanted.ignore_targets:
+        read_targets = source.target_reader(options, expected, wanted.names_targets)
+    if wanted.ignore_targets or (wanted.part is None and (rows is not None or read_targets is not None)):
+        expected = replace(expected, has_target=False)  # targets are read apart: graphs without any stay
+    return _Plan(source, options, expected, None if rows is None else rows.table, targets, read_targets)
+
+
+def _read(
+    ensemble: Ensemble, plan: _Plan, data_root: Path | None, of_training: bool
+) -> tuple[GraphSet, TextTable | None]:
+    """The graphs and their table; those of a training as it had them, with test graphs of another source behind."""
+    graphs, table = load_graphs(plan.source, plan.options, plan.expected), plan.table
+    split = None if ensemble.spec is None or not of_training else ensemble.spec.split
+    if split is not None and split.duplicates == "merge":
+        graphs = merge_duplicates(graphs)
+    if split is not None and split.test is not None:
+        test = find_source(split.test, data_root)
+        graphs, table = _with_test_graphs(test, plan.options, plan.expected, graphs, table)
+    return graphs, table
+
+
+def _line_up(ensemble: Ensemble, plan: _Plan, graphs: GraphSet, table: TextTable | None) -> ModelInput:
+    """The graphs beside the rows of their source."""
+    return ModelInput(
+        graphs,
+        graphs.rows,
+        _columns(graphs, table),
+        dict(graphs.skipped),
+        None if table is None else clean_targets(table, plan.targets, ensemble.task.kind, plan.options),
+        plan.targets,
+        plan.options.fill_missing,
+        None if plan.read_targets is None else partial(plan.read_targets, graphs.rows.tolist()),
+        may_lack_graphs=plan.options.skip_unreadable and "skip_unreadable" in plan.source.options,
+    )
 
 
 def _with_test_graphs(

@@ -6,12 +6,14 @@ They are ``None`` unless they are typed: what is typed overrides a file, and wha
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from bankgcn.cli.commands import HelpAll
 from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
 from bankgcn.cli.settings import READING
 from bankgcn.data.catalog import CATALOG
@@ -78,20 +80,30 @@ def with_settings(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command that takes ``**flags`` an option for each of these settings.
 
+    If some settings are advanced, the command has a second page of help with all of them; the first leaves them out.
+
     Args:
         places: The settings.
         hidden: Those that the help does not list.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def typed(help_all: bool = False, **values: Any) -> None:  # the parser has shown the help
+            command(**values)
+
         own = signature(command, eval_str=True).parameters.values()
         options = [
             Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, place, name in hidden))
             for name, place in places.items()
         ]
         kept = [item for item in own if item.kind is not Parameter.VAR_KEYWORD and item.name not in places]
-        command.__signature__ = Signature([*kept, *options])  # type: ignore[attr-defined]
-        return command
+        advanced = [name for name, place in places.items() if place.setting.advanced]
+        if advanced:
+            options.append(Parameter("help_all", Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll))
+        typed.advanced = advanced  # type: ignore[attr-defined]
+        typed.__signature__ = Signature([*kept, *options])  # type: ignore[attr-defined]
+        return typed
 
     return decorate
 

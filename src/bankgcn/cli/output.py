@@ -141,7 +141,7 @@ def above_display() -> Iterator[None]:
 OR_STANDARD_OUTPUT = "'-' is standard output."
 """A sentence for the help of such options."""
 VERIFIED = "verify.json"
-"""The file of ``bankgcn verify --json`` in a packed folder; the page on the reproduction shows it."""
+"""The file of ``bankgcn paper verify --json`` in a packed folder; the page on the reproduction shows it."""
 
 
 def is_standard_output(path: Path | None) -> bool:
@@ -221,7 +221,7 @@ def _source_files(sources: Iterable[str | Path], data_root: Path | None) -> list
 
 
 def _store_files(store: Path | None) -> list[Path]:
-    """The files of records in a store or a packed folder. What ``bankgcn verify --json`` wrote there is no record."""
+    """The files of records in a store or a packed folder. What ``paper verify --json`` wrote there is no record."""
     if store is None:
         return []
     files = (file for ending in ("json", "jsonl", "toml") for file in store.rglob(f"*.{ending}"))

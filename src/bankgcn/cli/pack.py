@@ -1,4 +1,4 @@
-"""``bankgcn pack``: the records of a table or figure in a few small files, for a repository."""
+"""``bankgcn paper pack``: the records of a table or figure in a few small files, for a repository."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pack_records(
 ) -> None:
     """Write the records of a table or figure to one file for each dataset, such as results/table1/NCI1.jsonl.
 
-    'bankgcn table', 'figure' and 'verify' read the packed folder as they read a store.
+    'bankgcn paper table', 'figure' and 'verify' read the packed folder as they read a store.
     Records that the files hold already stay, unless the store has a record of the same run.
     """
     experiment, records = stored_part(what, selection, store)

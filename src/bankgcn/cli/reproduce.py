@@ -1,4 +1,4 @@
-"""``bankgcn reproduce`` and ``table``: run the paper's experiments, and print their results."""
+"""``bankgcn paper reproduce`` and ``table``: run the paper's experiments, and print their results."""
 
 from __future__ import annotations
 

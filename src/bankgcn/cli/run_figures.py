@@ -1,4 +1,4 @@
-"""The pictures of a run as image files, for ``bankgcn figure RUN``."""
+"""The pictures of a run as image files, for ``bankgcn paper figure RUN``."""
 
 from __future__ import annotations
 

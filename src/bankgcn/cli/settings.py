@@ -12,9 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from bankgcn.cli.errors import print_error
 from bankgcn.cli.reading import STANDARD_INPUT
 from bankgcn.data.catalog import catalog_name
-from bankgcn.files.checked import check_name
+from bankgcn.files.checked import TomlSettings, check_name, read_toml
 from bankgcn.settings import Plain
 from bankgcn.training.spec import (
     DATA_ROOT,
@@ -83,6 +84,14 @@ class Settings:
         words += [f"{key}={self[key]}" for key in self.differing(usual)]
         name = re.sub(r"[^\w.=-]+", "_", "-".join(words))
         return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")  # letters may have several bytes
+
+
+def read_settings(path: Path) -> TomlSettings:
+    """The settings of a file, which may be edited by hand; a note says so."""
+    settings = read_toml(path)
+    if settings.changed:
+        print_error(f"note: {path} was changed after it was written; its settings count as they are now")
+    return settings
 
 
 def full_path(path: str) -> str:

@@ -20,7 +20,9 @@ def read_records(folder: Path) -> dict[str, RunRecord]:
         ValueError: There is no such folder, or a packed record is damaged.
     """
     if not folder.is_dir():
-        raise ValueError(f"{folder}: there are no records; expected a store of 'bankgcn reproduce' or a packed folder")
+        raise ValueError(
+            f"{folder}: there are no records; expected a store of 'bankgcn paper reproduce' or a packed folder"
+        )
     if is_packed(folder):
         return read_packed(folder)
     store = Store(folder)
@@ -43,14 +45,16 @@ def stored_part(what: str, selection: TableSelection, folder: Path) -> tuple[Des
     """The selected part of a table or figure, as far as there are records of it; and all records."""
     selection.build(what)  # raises if an option is wrong, before any record is read
     if not folder.is_dir():
-        raise ValueError(f"{folder}: there are no records; 'bankgcn reproduce {what} --store {folder}' makes them")
+        raise ValueError(
+            f"{folder}: there are no records; 'bankgcn paper reproduce {what} --store {folder}' makes them"
+        )
     records = read_records(folder)
     datasets = {record.config.dataset for record in records.values()}
     experiment = selection.available(what, datasets.__contains__, others=datasets)[0].build(what)
     if not any(config.key in records for config in experiment.configs()):
         raise ValueError(
             f"{folder}: none of its {len(records):,} records belongs to {what} with these options; --epochs, "
-            "--weight-decays, --gammas and --normalize or --setting must be those of 'bankgcn reproduce'"
+            "--weight-decays, --gammas and --normalize or --setting must be those of 'bankgcn paper reproduce'"
         )
     if isinstance(experiment, Design):
         occupied = without_empty(experiment, records)

@@ -19,7 +19,7 @@ from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.run_report import choose_by_data, show_start
-from bankgcn.cli.settings import Settings
+from bankgcn.cli.settings import Settings, read_settings
 from bankgcn.data.splits import Split
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.metrics import METRICS
@@ -99,7 +99,7 @@ def _resolve(
     named = RunFolder(out) if out is not None else None
     resumed = named is not None and named.started and not overwrite
     file = config or (named.config if named is not None and resumed else None)
-    content = read_toml(file) if file else {}
+    content = read_settings(file) if file else {}
     settings = Settings.resolve(flags, content, str(file))
     free = _left_open(flags, content)
     folder = named or RunFolder(RUNS / settings.name)

@@ -15,7 +15,7 @@ from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.options import DataRoot, Source, with_settings
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import Progress
-from bankgcn.cli.settings import Settings
+from bankgcn.cli.settings import Settings, read_settings
 from bankgcn.experiments.tuning.trial import SPACE, names_of, parameters_for
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
@@ -263,7 +263,7 @@ class TuneFolder:
             if self.path.is_dir() and any(not path.name.startswith(".") for path in self.path.iterdir()):
                 raise FileError("holds something else than a search: name another folder by --out", self.path)
             return dict(typed)
-        kept = {name: value for name, value in read_toml(self.config).items() if name not in (GRAPHS, TRIALS)}
+        kept = {name: value for name, value in read_settings(self.config).items() if name not in (GRAPHS, TRIALS)}
         for row in SPACE:
             if row.name in typed and row.name not in kept:
                 raise ValueError(f"{self.path} holds a search that varies {row.name}: name another folder by --out")

@@ -1,4 +1,4 @@
-"""``bankgcn verify``: run recorded runs again, and compare."""
+"""``bankgcn paper verify``: run recorded runs again, and compare."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class StoredCheck(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """The outcome of ``bankgcn verify --json``."""
+    """The outcome of ``bankgcn paper verify --json``."""
 
     seed: int
     drawn: int  # more than there are checks, if it was interrupted
@@ -99,7 +99,7 @@ class Verification(NamedTuple):
 
 
 def read_verification(path: Path) -> Verification:
-    """Read what ``bankgcn verify --json`` wrote.
+    """Read what ``bankgcn paper verify --json`` wrote.
 
     Raises:
         FileError: The file holds something else.
@@ -118,7 +118,7 @@ def read_verification(path: Path) -> Verification:
     except FileError:
         raise
     except (ValueError, TypeError, LookupError) as error:
-        raise FileError(f"is not a file of 'bankgcn verify --json' ({error}); run it again", path) from error
+        raise FileError(f"is not a file of 'bankgcn paper verify --json' ({error}); run it again", path) from error
 
 
 def draw_sample(records: Mapping[str, RunRecord], size: int, seed: int) -> list[RunRecord]:

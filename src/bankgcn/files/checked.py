@@ -1,8 +1,8 @@
 """Reads files that may be damaged or made by somebody else: JSON, flat TOML, and the checksums that they carry.
 
 A pipe or a device is never read, and never more than a stated size. Checksums find damage, not forgery: whoever can
-write a file can write its checksum. In a TOML file the checksum stands first: a file that is cut short has lost its
-settings, or differs from its checksum.
+write a file can write its checksum. Settings in TOML may be edited by hand: that they differ from their checksum is for
+the reader to note. The checksum is their last line, so that a file that is cut short has lost it and is refused.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -200,15 +201,42 @@ def read_json(path: Path) -> Any:
 Value = str | int | float | bool
 
 
-def read_toml(path: Path) -> dict[str, Value]:
+EDITABLE = f"# edit it as you like; the last line, {SHA256}, tells whether it was changed or cut short"
+"""A line of every file of settings that :func:`write_toml` writes."""
+
+
+class TomlSettings(dict[str, Value]):
+    """The settings of a file.
+
+    Args:
+        path: The file.
+        text: Its content.
+        values: Its fields.
+    """
+
+    def __init__(self, path: Path, text: str, values: Mapping[str, Value]):
+        super().__init__({name: value for name, value in values.items() if name != SHA256})
+        self.path = path
+        self.changed = SHA256 in values and values[SHA256] != content_hash(self)
+        """Whether they differ from the checksum of the file."""
+        self._text = text
+
+    def place(self, name: str) -> str:
+        """The file and the line of a setting, for messages."""
+        found = re.search(rf"^[ \t]*[\"']?{re.escape(name)}[\"']?[ \t]*=", self._text, re.MULTILINE)
+        return f"{self.path}:{self._text.count(chr(10), 0, found.start()) + 1}" if found else str(self.path)
+
+
+def read_toml(path: Path) -> TomlSettings:
     """The settings of a file. A file that was written by hand needs no checksum.
 
     Raises:
-        FileError: The file is missing, no regular file, too large or not TOML, holds no settings, differs from its
-            checksum, or has a value that is a table or a list.
+        FileError: The file is missing, no regular file, too large, not TOML or cut short, holds no settings, or has a
+            value that is a table or a list.
     """
     try:
-        content = tomllib.loads(read_regular(path, MAX_CONFIG_BYTES).decode())
+        text = read_regular(path, MAX_CONFIG_BYTES).decode()
+        content = tomllib.loads(text)
     except FileError:
         raise
     except OSError as error:
@@ -220,20 +248,16 @@ def read_toml(path: Path) -> dict[str, Value]:
             raise FileError(f"{key} is {value!r}, expected a number, a word, true or false", path)
     if not content:
         raise FileError("holds no settings: it is empty or cut short", path)
-    try:
-        return without_checksum(content)
-    except ValueError as error:
-        raise FileError(f"{error}; if you changed it, remove its line {SHA256}", path) from error
+    if EDITABLE in text and SHA256 not in content:
+        end = len(text.splitlines())
+        raise FileError(f"is cut short: it ends without {SHA256}; {CURE}, or remove the line {EDITABLE!r}", path, end)
+    return TomlSettings(path, text, content)
 
 
 def write_toml(path: Path, settings: Mapping[str, Value], comment: str) -> None:
     """Write settings, below a comment."""
-    complete = {SHA256: content_hash(settings), **settings}
-    lines = [
-        f"# {comment}",
-        f"# {SHA256} is the checksum of the settings: remove its line to change them",
-        *(f"{key} = {_written(value)}" for key, value in complete.items()),
-    ]
+    complete = with_checksum(settings)
+    lines = [f"# {comment}", EDITABLE, *(f"{key} = {_written(value)}" for key, value in complete.items())]
     with atomic_write(path) as file:
         file.write("\n".join([*lines, ""]).encode())
 

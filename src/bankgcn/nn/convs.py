@@ -275,11 +275,13 @@ _ORDER = _option(2, "Order K of the filters: they reach K hops.", at_least=0)
 _BANK_OPTIONS = {
     "order": _ORDER,
     "num_subspaces": _option(8, "Number s of filters in a layer.", name="subspaces", at_least=1),
-    "basis": _option("chebyshev", "Basis of the polynomial filters:", choices=BASIS_NAMES),
-    "projection": _option("linear", "Projection of the signal into the subspaces:", choices=PROJECTIONS),
-    "shortcut": _option(True, "Add the projected signal to the filtered one."),
-    "bias": _option(True, "Learn a bias in the projection."),
-    "initial_alpha": _option("xavier", "Initial coefficients of the filters:", choices=INITIAL_ALPHA_NAMES),
+    "basis": _option("chebyshev", "Basis of the polynomial filters:", choices=BASIS_NAMES, advanced=True),
+    "projection": _option("linear", "Projection of the signal into the subspaces:", choices=PROJECTIONS, advanced=True),
+    "shortcut": _option(True, "Add the projected signal to the filtered one.", advanced=True),
+    "bias": _option(True, "Learn a bias in the projection.", advanced=True),
+    "initial_alpha": _option(
+        "xavier", "Initial coefficients of the filters:", choices=INITIAL_ALPHA_NAMES, advanced=True
+    ),
 }
 
 CONVS: dict[str, ConvSpec] = {
@@ -298,7 +300,7 @@ CONVS: dict[str, ConvSpec] = {
     "gat": ConvSpec(
         label="GAT",
         make=gat,
-        options={"heads": _option(8, "Number of attention heads in a layer.", at_least=1)},
+        options={"heads": _option(8, "Number of attention heads in a layer.", at_least=1, advanced=True)},
         divisor="heads",
         lowering=GAT,
     ),

@@ -95,8 +95,8 @@ def _mixed(results: Results) -> Iterator[str]:
 def _missing(results: Results) -> Iterator[str]:
     if not all(cell.complete for cell in results.cells.values()):
         yield (
-            "*: runs are missing, and the choice of hyper-parameters may change with them. 'bankgcn reproduce' with "
-            "the same options runs what is missing."
+            "*: runs are missing, and the choice of hyper-parameters may change with them. 'bankgcn paper reproduce' "
+            "with the same options runs what is missing."
         )
 
 

@@ -68,10 +68,18 @@ class TrainConfig:
     weight_decay: float = setting(0.0, "L2 penalty.", panel=TRAINING_PANEL, at_least=0)
     gamma: float = setting(0.1, "Weight of the filters' diversity, Omega (bank).", panel=TRAINING_PANEL, at_least=0)
     coherence: Literal["sum", "mean"] = setting(
-        "sum", "How Omega of the layers is combined (bank):", panel=TRAINING_PANEL, choices=REDUCTION_NAMES
+        "sum",
+        "How Omega of the layers is combined (bank):",
+        panel=TRAINING_PANEL,
+        choices=REDUCTION_NAMES,
+        advanced=True,
     )
     select: Literal["loss", "score"] = setting(
-        "loss", "Validation figure that selects the epoch:", panel=TRAINING_PANEL, choices=("loss", "score")
+        "loss",
+        "Validation figure that selects the epoch:",
+        panel=TRAINING_PANEL,
+        choices=("loss", "score"),
+        advanced=True,
     )
     metric: str = setting(
         DEFAULT_METRIC,
@@ -80,7 +88,12 @@ class TrainConfig:
         choices=METRICS,
     )
     loss: str | None = setting(
-        None, "The loss; by default the first that fits the task:", panel=TRAINING_PANEL, choices=LOSSES, none=""
+        None,
+        "The loss; by default the first that fits the task:",
+        panel=TRAINING_PANEL,
+        choices=LOSSES,
+        none="",
+        advanced=True,
     )
     class_weight: Literal["balanced"] | None = setting(
         None,
@@ -103,9 +116,12 @@ class TrainConfig:
         panel=TRAINING_PANEL,
         none=0,
         at_least=0,
+        advanced=True,
     )
-    decay_factor: float = setting(0.1, "Factor by which it falls.", panel=TRAINING_PANEL, at_least=0, below=1)
-    min_learning_rate: float = setting(1e-5, "Where it stops falling.", panel=TRAINING_PANEL, at_least=0)
+    decay_factor: float = setting(
+        0.1, "Factor by which it falls.", panel=TRAINING_PANEL, at_least=0, below=1, advanced=True
+    )
+    min_learning_rate: float = setting(1e-5, "Where it stops falling.", panel=TRAINING_PANEL, at_least=0, advanced=True)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -141,13 +157,18 @@ class ModelConfig:
     hidden_channels: int = setting(64, "Width of every layer.", panel=MODEL_PANEL, name="hidden", at_least=1)
     num_layers: int = setting(4, "Number of layers.", panel=MODEL_PANEL, name="layers", at_least=1)
     normalize: Literal["before", "after", "none"] = setting(
-        "before", "Where the normalisation stands, seen from the ReLU:", panel=MODEL_PANEL, choices=ACTIVATION_NAMES
+        "before",
+        "Where the normalisation stands, seen from the ReLU:",
+        panel=MODEL_PANEL,
+        choices=ACTIVATION_NAMES,
+        advanced=True,
     )
     norm: Literal["l2", "layer", "graph", "batch", "none"] = setting(
         "l2",
         "Kind of normalisation; batch trains by autograd, which is slower:",
         panel=MODEL_PANEL,
         choices=NORM_NAMES,
+        advanced=True,
     )
     readout: str = setting("mean_max", "From the nodes to the graph:", panel=MODEL_PANEL, choices=READOUTS)
     pooling: str | None = setting(
@@ -156,7 +177,11 @@ class ModelConfig:
     residual: bool = setting(False, "Add the input of each layer to its output.", panel=MODEL_PANEL)
     dropout: float = setting(0.0, "Probability to drop an element in training.", panel=MODEL_PANEL, at_least=0, below=1)
     head: Literal["linear", "mlp"] = setting(
-        "linear", "From the graph to the output; mlp has a hidden layer:", panel=MODEL_PANEL, choices=HEADS
+        "linear",
+        "From the graph to the output; mlp has a hidden layer:",
+        panel=MODEL_PANEL,
+        choices=HEADS,
+        advanced=True,
     )
     embedding: tuple[int, ...] | None = None
 
@@ -283,10 +308,11 @@ class SplitOptions:
         panel=SPLIT_PANEL,
         none=-1,
         at_least=0,
+        advanced=True,
     )
     test: str | None = setting(None, "Test graphs from a source of their own.", panel=SPLIT_PANEL, none="")
     split_seed: int | None = setting(
-        None, "Number of the split; by default that of the run.", panel=SPLIT_PANEL, none=-1, at_least=0
+        None, "Number of the split; by default that of the run.", panel=SPLIT_PANEL, none=-1, at_least=0, advanced=True
     )
     duplicates: str | None = setting(
         None,

@@ -19,7 +19,7 @@ from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG, catalog_name
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.data.options import DATA, ReadOptions
-from bankgcn.files.checked import canonical, content_hash
+from bankgcn.files.checked import TomlSettings, canonical, content_hash
 from bankgcn.messages import Message, Option
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain, Setting, check_settings, setting, settings_of
@@ -60,7 +60,7 @@ class RunSpec:
         None, "What to predict; by default what the targets look like:", panel=DATA, choices=TASKS, none=""
     )
     train_per_class: int | None = setting(
-        None, "Training graphs to keep of each class; 0 keeps all.", panel=DATA, none=0, at_least=1
+        None, "Training graphs to keep of each class; 0 keeps all.", panel=DATA, none=0, at_least=1, advanced=True
     )
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
@@ -219,7 +219,8 @@ def given_settings(
     Raises:
         ValueError: A setting is unknown, or of the wrong type.
     """
-    file = {key: _checked(key, value, f"{where}: ") for key, value in (file or {}).items()}
+    place = file.place if isinstance(file, TomlSettings) else lambda _: where
+    file = {key: _checked(key, value, f"{place(key)}: ") for key, value in (file or {}).items()}
     flags = {key: _checked(key, value) for key, value in flags.items()}
     if "model" in file and flags.get("model", file["model"]) != file["model"]:
         file = {key: value for key, value in file.items() if not _is_of_model(key)}

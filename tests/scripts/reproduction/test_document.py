@@ -179,11 +179,11 @@ def test_each_run_is_counted_once_in_the_cost(both: dict[str, RunRecord]) -> Non
 
 
 def test_the_outcome_of_verify_is_shown(as_paper: dict[str, RunRecord]) -> None:
-    assert "Not run yet: `bankgcn verify" in verification(Evidence(as_paper))
+    assert "Not run yet: `bankgcn paper verify" in verification(Evidence(as_paper))
     drawn = draw_sample(as_paper, 4, seed=7)
     checks = [stored_check(record, "differs" if number == 1 else "bit for bit") for number, record in enumerate(drawn)]
     text = verification(Evidence(as_paper, verified=Verification(7, 4, tuple(checks))))
-    assert "Of 4 records, drawn and run again by `bankgcn verify results --sample 4 --seed 7 --json" in text
+    assert "Of 4 records, drawn and run again by `bankgcn paper verify results --sample 4 --seed 7 --json" in text
     assert "3 agreed: 3 bit for bit and 1 differs. They are runs on ENZYMES (" in text
     assert "They were drawn" not in text
     half = Verification(7, 4, tuple(checks[:2]))  # interrupted

@@ -43,6 +43,6 @@ def test_the_options_select_the_rows_runs_and_values_of_the_page(name: str) -> N
 
 def test_every_table_and_the_figure_have_a_command() -> None:
     text = commands(SEARCH_RUNS)
-    assert all(f"bankgcn reproduce {name} " in text for name in (*TABLES, "figure3"))
-    assert "bankgcn reproduce table3 --search-runs 2 --known results\n" in text
+    assert all(f"bankgcn paper reproduce {name} " in text for name in (*TABLES, "figure3"))
+    assert "bankgcn paper reproduce table3 --search-runs 2 --known results\n" in text
     assert "--datasets CIFAR-10 --models gcn,cheb-K2,bank-K2-s16 --runs 1 --epochs 100 --weight-decays 0" in text

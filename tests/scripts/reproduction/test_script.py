@@ -31,7 +31,7 @@ def test_the_page_is_written_with_its_pictures_and_is_the_same_again(
     assert err == ""
     assert "written to docs/page.md with 0 pictures" in out
     page = Path("docs/page.md").read_bytes()
-    assert b"`bankgcn verify results --sample 1 --seed 3 --json" in page
+    assert b"`bankgcn paper verify results --sample 1 --seed 3 --json" in page
     assert b"| table1 | As the paper | ENZYMES |" in page
     main([str(packed), "--out", "docs/page.md"])
     assert Path("docs/page.md").read_bytes() == page
@@ -40,7 +40,7 @@ def test_the_page_is_written_with_its_pictures_and_is_the_same_again(
 @pytest.mark.parametrize("content", ["[]", '{"seed": 3', '{"seed": 3, "drawn": 1, "checks": [{"key": "a"}]}'])
 def test_a_damaged_outcome_of_verify_is_named(packed: Path, content: str) -> None:
     (packed / "verify.json").write_text(content)
-    with pytest.raises(SystemExit, match="^error: .*verify.json: is not a file of 'bankgcn verify --json'"):
+    with pytest.raises(SystemExit, match="^error: .*verify.json: is not a file of 'bankgcn paper verify --json'"):
         main([str(packed), "--out", "page.md"])
     assert not Path("page.md").exists()
 

@@ -1,4 +1,4 @@
-"""A chart as data: a page draws it with Plotly, ``bankgcn figure`` with Matplotlib."""
+"""A chart as data: a page draws it with Plotly, ``bankgcn paper figure`` with Matplotlib."""
 
 from __future__ import annotations
 

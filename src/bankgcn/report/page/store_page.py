@@ -30,7 +30,7 @@ def store_page(records: Iterable[RunRecord], origin: str) -> Page:
     """
     ended = [record for record in records if record.status != "failed"]
     if not ended:
-        raise ValueError("there are no finished runs to show: bankgcn reproduce or bankgcn train makes some")
+        raise ValueError("there are no finished runs to show: bankgcn paper reproduce or bankgcn train makes some")
     results = collect_found(ended)
     models, datasets = len(results.design.rows), len(results.design.columns)
     return Page(
