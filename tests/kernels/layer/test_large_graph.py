@@ -143,7 +143,7 @@ def test_a_forked_process_continues_on_one_thread() -> None:
 import os, numpy, torch
 torch.set_num_threads(2)
 from bankgcn.bench.cases import random_shift
-from bankgcn.kernels.jit.switch import available_threads
+from bankgcn.kernels.jit.threads import available_threads
 from bankgcn.spectral import chebyshev
 shift = random_shift(2_000_000)
 x, c = torch.ones(shift.num_nodes, 16), torch.ones(3, 16)
