@@ -171,3 +171,8 @@ def test_readme_leads_from_a_table_to_predictions_with_ids(folder: Path, service
     header, *rows = Path("predictions.csv").read_text().splitlines()
     assert header.startswith("id,")
     assert [row.split(",")[0] for row in rows] == ["n1", "n2"]
+
+
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md"])
+def test_the_pages_that_come_first_stay_short(name: str) -> None:
+    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= 120

@@ -73,5 +73,5 @@ def test_a_file_that_differs_is_not_written(command: Command, folder: Path, monk
 
 
 def test_the_documentation_shows_the_printed_program() -> None:
-    documented = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    documented = (Path(__file__).parents[2] / "docs" / "export.md").read_text(encoding="utf-8")
     assert f"```python\n{consumer('model.onnx')}```" in documented
