@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "settings": {"choices", "messages"},
     "metrics": set(),
     "tasks": {"choices", "messages", "metrics"},
-    "files": {"choices", "messages"},
+    "files": {"choices", "extras", "messages"},
     "kernels": {"choices"},
     "spectral": {"choices", "kernels"},
     "nn": {*BASE, "kernels", "spectral"},

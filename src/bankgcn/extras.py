@@ -1,4 +1,7 @@
-"""Optional libraries, what to install for each, and names that are loaded when they are used."""
+"""Optional libraries, what to install for each, and names of a package that are loaded when they are first used.
+
+PyTorch takes seconds to load, and ``bankgcn train --help`` does not need it. So packages import nothing heavy at first.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_one_module_prints() -> None:
             continue
         calls = [node.func for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
         names = {ast.unparse(call) for call in calls}
-        allowed = {"typer.echo"} if file.name == "__init__.py" else set()  # the version
+        allowed = {"typer.echo"} if file.name in ("__init__.py", "commands.py") else set()  # the version, the help
         assert names & {"typer.echo", "typer.secho", "print", "Text"} <= allowed, file.name
 
 

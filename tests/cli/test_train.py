@@ -172,7 +172,7 @@ def test_weights_can_be_ignored_and_a_finished_run_remembers_it(command: Command
 
 
 def test_help_documents_every_option_with_its_default(command: Command) -> None:
-    code, out, _ = command("train", "--help")
+    code, out, _ = command("train", "--help-all")
     assert code == 0
     text = " ".join(out.split())
     assert "(default: 64; 256 for CIFAR-10 and ogbg-molhiv)" in text

@@ -16,7 +16,7 @@ from bankgcn.cli.options import DataRoot, Source, with_settings
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import Progress
 from bankgcn.cli.settings import Settings, read_settings
-from bankgcn.experiments.tuning.trial import SPACE, names_of, parameters_for
+from bankgcn.experiments.tuning.space import SPACE, names_of, parameters_for
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.checked import FileError, read_toml, write_toml

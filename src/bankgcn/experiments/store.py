@@ -1,4 +1,8 @@
-"""Records of runs: a store has a file for each, a packed folder a few small files for a repository."""
+"""Records of runs: a store has a file for each, a packed folder a few small files for a repository.
+
+``results/table1/NCI1.jsonl`` holds one record per line, ordered by key. A line leaves out values that equal their
+default, and some that :func:`compact` names. The same records always give the same bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tables of every format: CSV and Parquet files and Excel workbooks as text, files of numbers, and columns to write."""
+"""Tables: CSV files with a line of column names, Parquet files and Excel workbooks, all as text; and tables of numbers.
+
+NumPy parses tables of numbers in blocks; only a block with an error is parsed line by line.
+"""
 
 from __future__ import annotations
 

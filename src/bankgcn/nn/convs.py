@@ -150,7 +150,7 @@ def _is_mlp(module: nn.Module) -> bool:
 
 
 BANK = Lowering("bankgcn.nn.bank_conv.BankConv", _bank_operator, _bank_steps)
-GCN = Lowering("bankgcn.nn.layers.GCNConv", _gcn_operator, _gcn_steps, one_hop=True)
+GCN = Lowering("bankgcn.nn.gcn_conv.GCNConv", _gcn_operator, _gcn_steps, one_hop=True)
 SAGE = Lowering("torch_geometric.nn.conv.sage_conv.SAGEConv", _sage_operator, _sage_steps, one_hop=True)
 GIN = Lowering("torch_geometric.nn.conv.gin_conv.GINConv", _gin_operator, _gin_steps, one_hop=True)
 GAT = Lowering("torch_geometric.nn.conv.gat_conv.GATConv", _gat_operator, _gat_steps)
@@ -220,7 +220,7 @@ def mlp(in_channels: int, out_channels: int) -> nn.Module:
 
 def gcn(in_channels: int, out_channels: int) -> nn.Module:
     """GCN: the renormalised first-order filter."""
-    from bankgcn.nn.layers import GCNConv
+    from bankgcn.nn.gcn_conv import GCNConv
 
     return GCNConv(in_channels, out_channels)
 

@@ -1,16 +1,20 @@
-"""Small layers: the encoder of atoms, a layer without edges, GCN's convolution, and dropout masks."""
+"""Small layers: the encoder of atoms, a layer without edges, and dropout.
+
+The masks of dropout are functions of a key and of the place of each element: nothing is drawn or stored. A generator
+with a state gives other masks on another device, or when graphs are computed in another order. Here the mask of an
+element depends on its key, stream, row and column alone. So every implementation of these few lines gives the same
+bits, a backward pass can compute the mask again, and a resumed training only needs the number of its step. The hashes
+are the finaliser of SplitMix64 for the rows, and a mixer with 32 bits for the columns of a row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-import torch_geometric.nn
 from torch import Tensor, nn
-from torch_geometric.nn.conv import gcn_conv
 
 
 class AtomEncoder(nn.Module):
@@ -94,38 +98,6 @@ def reset_parameters(module: nn.Module) -> None:
         return
     for child in module.children():
         reset_parameters(child)
-
-
-class NormalizedEdges(NamedTuple):
-    """Edges with self-loops and GCN's weights.
-
-    Args:
-        edge_index: The edges, in any form that PyG takes.
-        edge_weight: Weight of each edge; ``None`` if ``edge_index`` is a sparse matrix, which holds the weights itself.
-    """
-
-    edge_index: Tensor
-    edge_weight: Tensor | None
-
-
-class GCNConv(torch_geometric.nn.GCNConv):
-    """PyG's ``GCNConv``, which also takes the result of :meth:`prepare_edges` in place of the edges."""
-
-    def __init__(self, in_channels: int, out_channels: int):
-        super().__init__(in_channels, out_channels)
-
-    def prepare_edges(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> NormalizedEdges:
-        """Add the self-loops and normalise, as PyG's layer does in each call."""
-        edges = gcn_conv.gcn_norm(edge_index, edge_weight, x.size(0), dtype=x.dtype)
-        return NormalizedEdges(*edges) if isinstance(edges, tuple) else NormalizedEdges(edges, None)
-
-    def forward(self, x: Tensor, edge_index: Tensor | NormalizedEdges, edge_weight: Tensor | None = None) -> Tensor:
-        """Filter the signals of a graph, or of a batch of graphs."""
-        if not isinstance(edge_index, NormalizedEdges):
-            return super().forward(x, edge_index, edge_weight)
-        edges = edge_index
-        out = self.propagate(edges.edge_index, x=self.lin(x), edge_weight=edges.edge_weight)
-        return out + self.bias
 
 
 ODD = 0x9E3779B97F4A7C15 - 2**64  # 2**64 divided by the golden ratio; int64 holds it as a negative number

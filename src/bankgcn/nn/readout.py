@@ -1,4 +1,8 @@
-"""From nodes to graphs: the parts of a readout, and PyG's poolings, one row each."""
+"""From nodes to graphs: the parts of a readout, and PyG's pooling layers; one row each.
+
+Pooling layers can stand between the convolutions and make the graphs smaller. Called with ``(x, edge_index,
+edge_weight, batch)``, each returns the same four of the smaller graphs first.
+"""
 
 from __future__ import annotations
 

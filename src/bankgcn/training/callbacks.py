@@ -1,4 +1,7 @@
-"""Watch a training and end it: callbacks, and one that writes a log for TensorBoard."""
+"""Watch a training and end it: callbacks, and one that writes the figures of each epoch for TensorBoard.
+
+The log needs TensorBoard: ``pip install 'bankgcn[tensorboard]'``.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import optuna
 import pytest
 
-from bankgcn.experiments.tuning.trial import SPACE, Parameter, parameters_for
+from bankgcn.experiments.tuning.space import SPACE, Parameter, parameters_for
 from bankgcn.nn.convs import CONVS
 from bankgcn.training.spec import BANK_ONLY, PLACES, RunSpec, settings_of_run, spec_of
 

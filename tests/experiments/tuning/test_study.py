@@ -9,6 +9,7 @@ import optuna
 import pytest
 from optuna.trial import Trial, TrialState
 
+from bankgcn.experiments.tuning.space import parameters_for
 from bankgcn.experiments.tuning.study import (
     TrialResult,
     best_trial,
@@ -18,7 +19,7 @@ from bankgcn.experiments.tuning.study import (
     run_trials,
     valid_trials,
 )
-from bankgcn.experiments.tuning.trial import Search, journal_of, parameters_for
+from bankgcn.experiments.tuning.trial import Search, journal_of
 from bankgcn.metrics import METRICS
 from bankgcn.training.spec import RunSpec, settings_of_run
 

@@ -10,7 +10,8 @@ import torch
 from optuna.trial import TrialState
 
 from bankgcn.experiments.tuning import trial as module
-from bankgcn.experiments.tuning.trial import Search, Trials, parameters_for
+from bankgcn.experiments.tuning.space import parameters_for
+from bankgcn.experiments.tuning.trial import Search, Trials
 from bankgcn.training.execute import run
 from bankgcn.training.prepare import prepare
 from bankgcn.training.spec import RunSpec, settings_of_run

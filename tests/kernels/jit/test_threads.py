@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from bankgcn.kernels.jit.switch import run_on_threads
+from bankgcn.kernels.jit.threads import run_on_threads
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
@@ -64,7 +64,7 @@ def test_it_works_after_an_exception() -> None:
 
 SCRIPT = """
 import os, threading
-from bankgcn.kernels.jit.switch import available_threads, run_on_threads
+from bankgcn.kernels.jit.threads import available_threads, run_on_threads
 
 def together():
     both, taken = threading.Barrier(2, timeout=30), []

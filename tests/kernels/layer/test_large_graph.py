@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bankgcn.bench.cases import random_shift
 from bankgcn.kernels import use_kernels
-from bankgcn.kernels.jit import switch
+from bankgcn.kernels.jit import threads
 from bankgcn.kernels.layer import large_graph
 from bankgcn.kernels.layer.large_graph import CHUNK, is_large
 from bankgcn.spectral import GraphShift, chebyshev
@@ -100,7 +100,7 @@ def test_only_much_work_is_threaded_and_only_large_blocks_go_hop_by_hop() -> Non
     coefficients = np.ones((3, 256))
     for num_threads, expected in ((1, [False, True, False]), (2, [False, True, True])):
         with on_threads(num_threads):
-            if switch.available_threads() == num_threads:
+            if threads.available_threads() == num_threads:
                 found = [is_large(a, np.zeros((len(a.rowptr) - 1, 256)), coefficients) for a in (few, many, pieces)]
                 assert found == expected
     assert not is_large(many, np.zeros((40_000, 256)), coefficients[:1])  # order 0 moves nothing
@@ -112,7 +112,7 @@ def test_several_threads_are_used_if_available(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(large_graph, "_forward_hop_threaded", lambda *a: (hops.append(a), threaded(*a)))
     for num_threads in (1, 2):
         with every_graph_is_large(num_threads):
-            expected = 3 if switch.available_threads() > 1 else 0
+            expected = 3 if threads.available_threads() > 1 else 0
             filtered(random_shift(8 * several_chunks), 3, 8, 8)
         assert len(hops) == expected
 
@@ -129,11 +129,11 @@ def test_the_numbers_of_threads_are_restored() -> None:
 
 
 def test_a_second_caller_gets_one_thread() -> None:
-    with on_threads(2), switch.several_threads(switch.available_threads()) as first:
-        assert first == (switch.available_threads() > 1)
-        with switch.several_threads(2) as second:
+    with on_threads(2), threads.several_threads(threads.available_threads()) as first:
+        assert first == (threads.available_threads() > 1)
+        with threads.several_threads(2) as second:
             assert not second
-    with switch.several_threads(1) as one_thread:
+    with threads.several_threads(1) as one_thread:
         assert not one_thread
 
 
@@ -143,7 +143,7 @@ def test_a_forked_process_continues_on_one_thread() -> None:
 import os, numpy, torch
 torch.set_num_threads(2)
 from bankgcn.bench.cases import random_shift
-from bankgcn.kernels.jit.switch import available_threads
+from bankgcn.kernels.jit.threads import available_threads
 from bankgcn.spectral import chebyshev
 shift = random_shift(2_000_000)
 x, c = torch.ones(shift.num_nodes, 16), torch.ones(3, 16)

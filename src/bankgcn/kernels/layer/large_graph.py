@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.compiler import jit_cached, jit_cached_parallel
-from bankgcn.kernels.jit.switch import available_threads, several_threads
+from bankgcn.kernels.jit.threads import available_threads, several_threads
 from bankgcn.kernels.layer.shift_arrays import ShiftArrays
 
 CHUNK = 512  # nodes

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.compiler import jit_cached, jit_inner
 from bankgcn.kernels.jit.operation import call
-from bankgcn.kernels.jit.switch import run_on_threads
+from bankgcn.kernels.jit.threads import run_on_threads
 from bankgcn.kernels.jit.vector import advance, pointer_to
 from bankgcn.kernels.network.collate import MAX_BLOCK_NODES, Chunks, CollatedGraphs, block_end, divide
 from bankgcn.kernels.network.kinds import Kinds, kinds_in_batches

@@ -1,4 +1,11 @@
-"""Blocks of graphs: their table of sizes, and rows padded to whole vectors."""
+"""What operations know of a block of graphs: a table of 64-bit integers, numbers and addresses of arrays.
+
+A block is a run of whole graphs. Arrays that have a row for each node or graph hold all graphs of a call of the
+executor, so operations count from the block's first node or graph.
+
+Rows of a matrix are filled with zeros to whole vectors, and a gap follows each. The gap keeps rows from competing for
+the same places in the cache, and lets vectors reach beyond the last column.
+"""
 
 from __future__ import annotations
 
