@@ -120,3 +120,13 @@ def test_the_map_fits_on_a_screen_and_names_what_is_there() -> None:
     mapped = {part for line in tree for part in re.findall(r"(\w+)/(?= )", line)}
     for inner in PACKAGE.rglob("__init__.py"):
         assert inner.parent == PACKAGE or inner.parent.name in mapped, f"the map lacks {inner.parent.name}/"
+
+
+def test_what_contributing_finds_in_a_module_is_defined_there() -> None:
+    named = re.findall(r"`([\w.]+)` (?:in|of) `([\w/]+\.py)`", CONTRIBUTING)
+    assert len(named) >= 10
+    for name, path in named:
+        file = PACKAGE / path if (PACKAGE / path).exists() else ROOT / path
+        inner = name.rpartition(".")[2]
+        defined = rf"^ *(?:def|class) {inner}\b|^{inner}\b.* = "
+        assert re.search(defined, file.read_text(encoding="utf-8"), re.MULTILINE), f"{path} has no {name}"
