@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from torch_geometric.io import read_planetoid_data
 
 from bankgcn import BankConv
-from bankgcn.nn.layers import GCNConv
+from bankgcn.nn.gcn_conv import GCNConv
 
 MODELS = ("BankConv, low-pass start", "GCN", "BankConv, random start")
 
