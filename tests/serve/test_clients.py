@@ -45,6 +45,14 @@ def received(client: socket.socket) -> bytes:
     return b"".join(parts)
 
 
+def received_until(client: socket.socket, word: bytes) -> bytes:
+    """What the service sends up to a word; head and body of an answer may come in parts."""
+    answer = b""
+    while word not in answer and (part := client.recv(4096)):
+        answer += part
+    return answer
+
+
 def test_slow_and_broken_clients_do_not_hold_up_others(service: Service) -> None:
     expected = service.predict(graphs=[GRAPH])
     with ExitStack() as stack:
@@ -69,9 +77,7 @@ def test_a_head_that_takes_too_long_or_is_too_long_ends_the_connection(
         with connected(service) as nothing, connected(service, b"GET /health HTT") as part:
             assert received(nothing) == received(part) == b""
         with connected(service, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n") as client:
-            answer = b""
-            while b'{"status":"ok"}' not in answer:
-                answer += client.recv(4096)
+            received_until(client, b'{"status":"ok"}')
             client.sendall(b"GET /health HT")  # the second request of the connection
             assert received(client) == b""
         with connected(service, b"GET /health HTTP/1.1\r\n") as client:
@@ -141,9 +147,7 @@ def test_a_body_that_goes_on_after_the_answer_ends_the_connection(
 
 def test_a_small_body_that_comes_after_the_answer_does_no_harm(guarded: Service) -> None:
     with connected(guarded, HEAD + b"Content-Length: 2\r\n\r\n") as client:
-        answer = b""
-        while b"the token is missing" not in answer:
-            answer += client.recv(4096)
+        received_until(client, b"the token is missing")
         client.sendall(b"{}GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         assert received(client).startswith(b"HTTP/1.1 200")
 
@@ -205,7 +209,7 @@ def test_an_offer_of_http_2_is_answered_as_http_1(service: Service, version: byt
     offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
     request = HEAD.replace(b"1.1", version) + offer + LENGTH + b"\r\n" + BODY
     with connected(service, request) as client:
-        answer = client.recv(4096)
+        answer = received_until(client, b"predictions")
         assert answer.startswith(b"HTTP/1.1 200")
         assert b"predictions" in answer
     with connected(service, request[:-9]) as client:  # the body comes later
