@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_ALONE: Any = object()
-
 
 @dataclass(frozen=True)
 class Option:
@@ -25,13 +23,13 @@ class Option:
     """
 
     name: str
-    value: Any = _ALONE
+    value: Any = ...  # a constant of Python, which is the same in every process
     field: str = ""
 
     @property
     def alone(self) -> bool:
         """Whether the option is named without a value."""
-        return self.value is _ALONE
+        return self.value is ...
 
 
 @dataclass(frozen=True)

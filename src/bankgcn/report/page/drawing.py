@@ -131,14 +131,6 @@ def draw_graph(graph: GraphSet, smiles: str | None = None) -> Drawing | None:
     return Drawing(places, edges[once], **atoms)
 
 
-def is_molecule(graph: GraphSet, smiles: str) -> bool:
-    """Whether one graph has the atoms and bonds of a molecule; false without RDKit."""
-    if not is_installed("rdkit"):
-        return False
-    molecule, edges = _molecule(smiles), graph.batch().edge_index.numpy().T
-    return molecule is not None and _same(molecule, graph.largest, edges[edges[:, 0] < edges[:, 1]])
-
-
 def layout(num_nodes: int, edges: NDArray[np.int64]) -> Floats:
     """Places whose distances are near to the distances in the graph (stress majorisation), the same at every call."""
     distance = _distances(num_nodes, edges)
