@@ -139,3 +139,40 @@ def hops(a: np.ndarray, start: int) -> np.ndarray:
         for j in frontier:
             distance[j] = steps
     return distance
+
+
+def edge_weights(weights: list[float], features: np.ndarray, theta: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """Weight of each edge in each subspace, (s, edges): 2 a_e / (1 + exp(-(theta_p . f_e + b_p)))."""
+    return np.array([[2 * a / (1 + math.exp(-(t @ f + b))) for a, f in zip(weights, features, strict=True)]
+                     for t, b in zip(theta, bias, strict=True)]).reshape(len(theta), len(weights))  # fmt: skip
+
+
+def edge_sums(num_nodes: int, edges: list[tuple[int, int]], weights: list[float], features: np.ndarray) -> np.ndarray:
+    """The features of each node's edges, each times the weight of its edge, added up; self-loops do not count."""
+    total = np.zeros((num_nodes, features.shape[1]))
+    for (i, j), a, f in zip(edges, weights, features, strict=True):
+        if i != j:
+            total[i] += a * f
+    return total
+
+
+def edge_bank_conv(
+    num_nodes: int,
+    edges: list[tuple[int, int]],
+    weights: np.ndarray,
+    x: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray,
+    alpha: np.ndarray,
+) -> np.ndarray:
+    """The layer with a graph for each subspace: each one is :func:`bank_conv` with a single filter on its graph.
+
+    weights are those of the edges in each subspace, (s, edges).
+    """
+    width = len(weight) // len(alpha)
+    parts = []
+    for p in range(len(alpha)):
+        rows = slice(p * width, (p + 1) * width)
+        lap = laplacian(adjacency(num_nodes, edges, list(weights[p])))
+        parts.append(bank_conv(lap, x, weight[rows], bias[rows], alpha[p : p + 1]))
+    return np.concatenate(parts, axis=1)

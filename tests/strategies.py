@@ -65,3 +65,14 @@ def disjoint_union(edge_indices: list[torch.Tensor], sizes: list[int]) -> tuple[
     offsets = np.cumsum([0, *sizes[:-1]]).tolist()
     edges = torch.cat([edges + offset for edges, offset in zip(edge_indices, offsets, strict=True)], dim=1)
     return edges, torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+
+
+def edge_features(graph: RandomGraph, edge_dim: int, seed: int = 0, distinct: int = 3) -> torch.Tensor:
+    """Features of the edges, the same for both directions, some of them shared by several edges."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(distinct, edge_dim))
+    of_pair: dict[tuple[int, int], int] = {}
+    for i, j in graph.edges:
+        of_pair.setdefault((min(i, j), max(i, j)), int(random.integers(distinct)))
+    chosen = [of_pair[min(i, j), max(i, j)] for i, j in graph.edges]
+    return torch.from_numpy(rows[chosen].reshape(-1, edge_dim))

@@ -16,8 +16,10 @@ from bankgcn.nn.activation import shortest_length
 from bankgcn.nn.layers import reset_parameters
 from bankgcn.spectral import chebyshev
 from bankgcn.spectral.basis import Basis, Chebyshev, basis_named
+from bankgcn.spectral.featured_edges import FeaturedEdges, SubspaceShifts
 from bankgcn.spectral.shift import GraphShift
 
+EDGE_USES = {"weights": ("weights",), "input": ("input",), "both": ("weights", "input"), "none": ()}
 INITIAL_ALPHA = {"xavier": nn.init.xavier_uniform_, "zeros": nn.init.zeros_}
 
 
@@ -37,6 +39,15 @@ class BankConv(nn.Module):
 
     The graph must be undirected: ``edge_index`` contains each edge in both directions. Self-loops are ignored.
 
+    With ``edge_dim``, edges have features :math:`f_e`, and each subspace filters a graph of its own: there, an edge of
+    weight :math:`a_e` (1 without weights) has the weight
+
+    .. math:: w_{[p]}(e) = 2 a_e\, \sigma(\theta_{[p]} \cdot f_e + b_{[p]}),
+
+    and :math:`\tilde L_{[p]} = -D_{[p]}^{-1/2} W_{[p]} D_{[p]}^{-1/2}` takes the place of :math:`\tilde L`. It is
+    symmetric with its spectrum in :math:`[-1, 1]`, so responses and diversity keep their meaning. The layer starts with
+    :math:`\theta = b = 0`, and so as the layer without edge features.
+
     Args:
         in_channels: Width of the input, or -1 to infer it from the first input. With a single input channel every
             output channel is a subspace and ``num_subspaces`` is ignored (the paper's footnote 4): a one-channel signal
@@ -53,11 +64,16 @@ class BankConv(nn.Module):
         bias: Whether the projection learns a bias.
         initial_alpha: Initial coefficients of the filters: ``"xavier"``, or ``"zeros"``: the layer then starts as its
             shortcut.
+        edge_dim: Number of features of each edge; ``None`` if edges have none.
+        edges: How the features of the edges are used: as ``"weights"`` of the edges in each subspace; as ``"input"``:
+            the sum of the features of a node's edges, each times its weight, joins the signal of the node; as
+            ``"both"``; or ``"none"``, which ignores them.
 
     Shapes:
         - **input**: node signals ``(num_nodes, in_channels)``; edges as an ``edge_index`` of shape ``(2, num_edges)``,
           PyG's ``EdgeIndex``, a ``torch.sparse`` adjacency of shape ``(num_nodes, num_nodes)`` or a
-          :class:`~bankgcn.spectral.GraphShift`; edge weights ``(num_edges,)`` *(optional)*
+          :class:`~bankgcn.spectral.GraphShift`; edge weights ``(num_edges,)`` *(optional)*; edge features
+          ``(num_edges, edge_dim)``, the same in both directions of an edge, with ``edge_dim``
         - **output**: node signals ``(num_nodes, out_channels)``
 
     Example:
@@ -79,6 +95,8 @@ class BankConv(nn.Module):
         shortcut: bool = True,
         bias: bool = True,
         initial_alpha: Literal["xavier", "zeros"] = "xavier",
+        edge_dim: int | None = None,
+        edges: Literal["weights", "input", "both", "none"] = "weights",
     ):
         super().__init__()
         if in_channels < 1 and in_channels != -1:
@@ -89,12 +107,17 @@ class BankConv(nn.Module):
             raise ValueError(f"order={order} is negative")
         if num_subspaces < 1:
             raise ValueError(f"num_subspaces={num_subspaces}: expected at least 1")
-        if in_channels != 1 and out_channels % num_subspaces:
+        uses = edge_uses(edge_dim, edges)
+        if uses and in_channels == -1:
+            raise ValueError("in_channels=-1: a layer with edge_dim needs the width of its input")
+        width = in_channels + (edge_dim or 0) if "input" in uses else in_channels
+        if width != 1 and out_channels % num_subspaces:
             raise _indivisible(out_channels, num_subspaces)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.order = order
-        self.num_subspaces = out_channels if in_channels == 1 else num_subspaces
+        self.num_subspaces = out_channels if width == 1 else num_subspaces
+        self.edge_dim, self.edges = (edge_dim, edges) if uses else (None, "none")
         self.basis = basis_named(basis)
         self.shortcut = shortcut
         self._draw_alpha = pick(INITIAL_ALPHA, initial_alpha, "initial_alpha")
@@ -102,25 +125,29 @@ class BankConv(nn.Module):
         # are converted to the type of alpha where they are used.
         self.chebyshev_coefficients = self.basis.to_chebyshev(order)
 
-        self.project = _projection(projection, in_channels, out_channels, bias)
+        self.project = _projection(projection, width, out_channels, bias)
         self._made_projection = not isinstance(projection, nn.Module)
         if in_channels == -1:  # the shape of alpha depends on the first input
             self.alpha: nn.Parameter | UninitializedParameter = UninitializedParameter()
             self.register_load_state_dict_pre_hook(_infer_from_state)
         else:
             self.alpha = nn.Parameter(torch.empty(self.num_subspaces, order + 1))
+        self.weigh_edges = nn.Linear(edge_dim or 0, self.num_subspaces) if "weights" in uses else None
         if not isinstance(projection, nn.Module):  # a given module may be trained or shared
             reset_parameters(self.project)
-        self._reset_alpha()
+        self._reset_filters()
 
     def reset_parameters(self) -> None:
-        """Reinitialise the projection, even a given one, and the filters."""
+        """Reinitialise the projection, even a given one, the filters, and the weights of the edges."""
         reset_parameters(self.project)
-        self._reset_alpha()
+        self._reset_filters()
 
-    def _reset_alpha(self) -> None:
+    def _reset_filters(self) -> None:
         if not is_lazy(self.alpha):
             self._draw_alpha(self.alpha)
+        if self.weigh_edges is not None:  # sigmoid(0) = 1/2: each edge has its own weight in all subspaces
+            nn.init.zeros_(self.weigh_edges.weight)
+            nn.init.zeros_(self.weigh_edges.bias)
 
     def coefficients(self) -> Tensor:
         """Chebyshev coefficients of every filter, shortcut included: shape ``(degree + 1, num_subspaces)``."""
@@ -145,17 +172,56 @@ class BankConv(nn.Module):
         bank = self._bank(shortcut and self.shortcut)
         return chebyshev.apply(lambda signal: x * signal, torch.ones_like(x), bank.T).T
 
+    def edge_weights(self, edge_attr: Tensor) -> Tensor:
+        r"""The weight :math:`2\sigma(\theta_{[p]} \cdot f_e + b_{[p]})` of each edge in each subspace, from 0 to 2.
+
+        Args:
+            edge_attr: Features of the edges, shape ``(num_edges, edge_dim)``.
+
+        Returns:
+            Shape ``(num_edges, num_subspaces)``.
+        """
+        if self.weigh_edges is None:
+            raise ValueError(f"the layer does not weigh edges: it has edge_dim={self.edge_dim}, edges={self.edges!r}")
+        return 2 * torch.sigmoid(self.weigh_edges(edge_attr))
+
     def prepare_edges(
-        self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None = None
-    ) -> GraphShift:
-        """The graph shift, which :meth:`forward` takes in place of the edges. Networks build it once for all layers."""
+        self,
+        x: Tensor,
+        edge_index: Tensor | GraphShift | FeaturedEdges,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+    ) -> GraphShift | FeaturedEdges:
+        """What :meth:`forward` takes in place of the edges: a graph shift, or with ``edge_dim`` the featured edges.
+
+        Networks build it once for all layers.
+        """
+        if self.edge_dim is not None:
+            return FeaturedEdges.of(
+                edge_index, edge_weight, edge_attr, num_nodes=x.size(0), edge_dim=self.edge_dim, dtype=x.dtype
+            )
+        if isinstance(edge_index, FeaturedEdges) or edge_attr is not None:
+            raise ValueError("the layer has no edge_dim and takes no edge features: edge_attr must be None")
         return GraphShift.of(edge_index, edge_weight, num_nodes=x.size(0), dtype=x.dtype)
 
-    def forward(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor | GraphShift | FeaturedEdges,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+    ) -> Tensor:
         """Filter the signals of a graph, or of a batch of graphs."""
         self._check_signal(x)
-        shift = self.prepare_edges(x, edge_index, edge_weight)
+        edges = self.prepare_edges(x, edge_index, edge_weight, edge_attr)
         self._check_precision(x)
+        shift: GraphShift | SubspaceShifts
+        if isinstance(edges, GraphShift):
+            shift = edges
+        else:
+            if self.edges in ("input", "both"):
+                x = torch.cat([x, edges.sums()], dim=1)
+            shift = edges.shifts(self.edge_weights(edges.features)) if self.weigh_edges is not None else edges.shift()
         r = self.project(x)  # (n, s * c)  Eq. 12
         if r.shape != (x.size(0), self.out_channels):
             raise ValueError(
@@ -209,6 +275,14 @@ class BankConv(nn.Module):
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, order={self.order}, "
             f"num_subspaces={self.num_subspaces}, basis={self.basis})"
         )
+
+
+def edge_uses(edge_dim: int | None, edges: str) -> tuple[str, ...]:
+    """The ways in which a layer or a network uses the features of edges, ``"weights"`` or ``"input"`` or both."""
+    uses = pick(EDGE_USES, edges, "edges")
+    if edge_dim is not None and edge_dim < 1:
+        raise ValueError(f"edge_dim={edge_dim}: expected at least 1, or None if edges have no features")
+    return () if edge_dim is None else uses
 
 
 def _indivisible(out_channels: int, num_subspaces: int) -> ValueError:

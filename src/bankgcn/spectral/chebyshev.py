@@ -37,7 +37,8 @@ def apply(shift: GraphShift | Callable[[Tensor], Tensor], x: Tensor, coefficient
     if coefficients.dim() == 1:
         coefficients = coefficients.unsqueeze(-1)
     if not isinstance(shift, GraphShift):
-        return _combine(shift, x, coefficients)
+        blocks = x.dim() == 2 and x.size(1) % coefficients.size(1) == 0  # else one signal for all filters
+        return _combine(shift, x, _per_channel(coefficients, x.size(1)) if blocks else coefficients)
     if x.dim() != 2 or x.size(0) != shift.num_nodes:
         raise ValueError(f"x has shape {tuple(x.shape)}, expected one row for each of num_nodes={shift.num_nodes}")
     if x.size(1) % coefficients.size(1):

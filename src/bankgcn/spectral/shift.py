@@ -70,7 +70,7 @@ class GraphShift:
             if edge_weight is not None:
                 raise ValueError("a GraphShift already contains its weights: edge_weight must be None")
             return edge_index if dtype is None else edge_index.to(dtype)
-        edge_index, edge_weight = _edge_list(edge_index, edge_weight, num_nodes)
+        edge_index, edge_weight = edge_list(edge_index, edge_weight, num_nodes)
         return cls.from_edges(edge_index, edge_weight, num_nodes=num_nodes, dtype=dtype)
 
     @classmethod
@@ -216,7 +216,7 @@ def normalize(row: Tensor, col: Tensor, weight: Tensor, degree: Tensor) -> Tenso
     return -inv_sqrt[row] * weight * inv_sqrt[col]  # diag(L - I) = 0, hence no self-loops
 
 
-def _edge_list(edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int) -> tuple[Tensor, Tensor | None]:
+def edge_list(edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int) -> tuple[Tensor, Tensor | None]:
     """Edge list and weights of an ``EdgeIndex``, a sparse adjacency, or an edge list itself."""
     if hasattr(edge_index, "as_tensor"):  # PyG's EdgeIndex, without importing PyG
         return edge_index.as_tensor(), edge_weight
