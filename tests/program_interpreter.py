@@ -76,6 +76,8 @@ class State:
         self.kind_rows: dict[int, Tensor] = {}
         self.node_gradients: dict[int, Tensor] = {}
         row = torch.from_numpy(np.repeat(np.arange(self.num_nodes), np.diff(graphs.rowptr)))
+        self.edge_row, self.edge_col, self.weight = row, torch.from_numpy(graphs.col), torch.from_numpy(graphs.weight)
+        self.edge_features = torch.from_numpy(graphs.edge_features[graphs.edge_kind])
         self.matrix, self.transposed = (
             torch.zeros(self.num_nodes, self.num_nodes, dtype=self.dtype).index_put(
                 (row, torch.from_numpy(graphs.col)), torch.from_numpy(weight), accumulate=True
@@ -239,6 +241,78 @@ def filter_bank_adjoint(s: State, grad, signal, c, order, hops: Buffer, out) -> 
 
 
 _hops = hops
+
+
+def entries(s: State, subspaces: int) -> Callable[[Tensor, Tensor], Tensor]:
+    """The entries of the shifts from the parameters: -w / sqrt(d_i d_j), (edges, subspaces)."""
+
+    def function(theta: Tensor, bias: Tensor) -> Tensor:
+        w = 2 * s.weight.unsqueeze(1) * torch.sigmoid(s.edge_features @ theta + bias)
+        degree = w.new_zeros(s.num_nodes, subspaces).index_add(0, s.edge_row, w)
+        return -w / (degree[s.edge_row] * degree[s.edge_col]).sqrt()
+
+    return function
+
+
+def edge_shifts(s: State, theta, bias, slope, scale, out) -> None:
+    features, subspaces = s.edge_features.size(1), out.columns
+    s[out] = entries(s, subspaces)(s.slot(theta)[:features, :subspaces], s.slot(bias)[0, :subspaces])
+
+
+def edge_shifts_adjoint(s: State, grad, shift, slope, scale, theta, bias, sums) -> None:
+    features, subspaces = s.edge_features.size(1), shift.columns
+    rows = s.slot(theta)[:features, :subspaces].clone().requires_grad_()
+    first = s.slot(bias)[0, :subspaces].clone().requires_grad_()
+    with torch.enable_grad():
+        result = entries(s, subspaces)(rows, first)
+    # An entry stands for those of all nodes of its row.
+    grad_rows, grad_first = torch.autograd.grad(result, (rows, first), s.nodes[s.edge_row] * s[grad])
+    s.grad(theta)[:features, :subspaces] += grad_rows
+    s.grad(bias)[0, :subspaces] += grad_first
+
+
+def by_subspace(s: State, shift: Buffer, x: Tensor) -> Tensor:
+    """The shift of each column's subspace times the column; all subspaces of a channel are side by side."""
+    subspaces = shift.columns
+    dense = x.new_zeros(s.num_nodes, s.num_nodes, subspaces).index_put((s.edge_row, s.edge_col), s[shift], accumulate=True)
+    return torch.einsum("ijp,jcp->icp", dense, x.view(len(x), -1, subspaces)).reshape(len(x), -1)
+
+
+def edge_hops(s: State, shift: Buffer, x: Tensor, order: int, first: float) -> list[Tensor]:
+    """Chebyshev polynomials of the first kind (``first`` is 1) or the second (2) of the shifts, applied to x."""
+    terms = [x, first * by_subspace(s, shift, x)]
+    while len(terms) <= order:
+        terms.append(2 * by_subspace(s, shift, terms[-1]) - terms[-2])
+    return terms[: order + 1]
+
+
+def coefficient(s: State, c: Slot, k: int, subspaces: int, columns: int) -> Tensor:
+    return s.slot(c)[k, :subspaces].repeat(columns // subspaces)
+
+
+def edge_filter_bank(s: State, x, c, order, shift: Buffer, hops: Buffer, out) -> None:
+    terms = edge_hops(s, shift, s[x], order, 1)
+    s[out] = sum(coefficient(s, c, k, shift.columns, out.columns) * term for k, term in enumerate(terms))
+
+
+def edge_filter_bank_adjoint(
+    s: State, grad, x, c, order, shift: Buffer, hops: Buffer, adjoints, grad_shift: Buffer, out
+) -> None:
+    subspaces, columns = shift.columns, out.columns
+    factors = [coefficient(s, c, k, subspaces, columns) for k in range(order + 1)]
+    first, second = (edge_hops(s, shift, s[grad], order, kind) for kind in (1, 2))
+    s[out] = sum(factor * term for factor, term in zip(factors, first, strict=True))
+    terms = edge_hops(s, shift, s[x], order, 1)
+    for k, term in enumerate(terms):
+        products = (s.nodes * term * s[grad]).view(s.num_nodes, -1, subspaces)
+        s.grad(c)[k, :subspaces] += products.sum((0, 1))
+    # d T_k(S) = sum over j < k of (2 - [j = 0]) U_{k-1-j}(S) dS T_j(S)
+    s[grad_shift] = s[shift].new_zeros(s[shift].shape)
+    for k in range(1, order + 1):
+        for j in range(k):
+            left, right = factors[k] * second[k - 1 - j], terms[j]
+            products = (left[s.edge_row] * right[s.edge_col]).view(len(s.edge_row), -1, subspaces).sum(1)
+            s[grad_shift] += (1 if j == 0 else 2) * products
 
 
 def propagate(s: State, x, factor, adjoint, bias, plus, minus, out) -> None:

@@ -47,11 +47,17 @@ class RandomSet:
         return np.random.default_rng(self.seed).integers(0, 3 if self.signals else 1, size=(self.num_nodes.sum(), 2))
 
     @property
+    def edge_kinds(self) -> np.ndarray:
+        """A kind of each edge, the same for both directions and all duplicates."""
+        low, high = np.sort(self.edge_index, axis=0).astype(np.int64)
+        return (low * 31 + high * 17 + self.seed) % (3 if self.signals else 1)
+
+    @property
     def y(self) -> np.ndarray:
         return np.random.default_rng(self.seed).integers(0, 2, size=len(self.singles))
 
-    def build(self, shuffle: bool = False) -> GraphSet:
-        """The set, with its edges in order or all mixed up."""
+    def build(self, shuffle: bool = False, edge_features: bool = False) -> GraphSet:
+        """The set, with its edges in order or all mixed up, and with or without features of them."""
         order = np.arange(self.edge_index.shape[1])
         if shuffle:
             np.random.default_rng(self.seed).shuffle(order)
@@ -62,6 +68,9 @@ class RandomSet:
             attributes=self.attributes,
             labels=self.labels,
             label_widths=(3, 4),
+            edge_labels=self.edge_kinds[order] if edge_features else None,
+            edge_label_widths=3 if edge_features else None,
+            edge_attributes=np.array([0.5, -1.25, 2.0])[self.edge_kinds[order]] if edge_features else None,
             y=self.y,
             classes=("no", "yes"),
         )

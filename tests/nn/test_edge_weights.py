@@ -1,6 +1,8 @@
-"""Layers whose subspaces weigh edges by their features: their equations, gradients and symmetries; bad features raise."""
+"""Subspaces that weigh edges by their features: equations, gradients and symmetries; bad features raise."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
@@ -47,7 +49,7 @@ def test_sums_over_the_edges_of_a_node_join_its_signal(edges: str, graph: Random
     conv, x, features = with_edges(edges), signals(graph.num_nodes, 4), edge_features(graph, 2, seed)
     out = conv(x, graph.edge_index, graph.edge_weight, features)
     sums = oracles.edge_sums(graph.num_nodes, graph.edges, graph.weights, features.numpy())
-    wide = np.concatenate([x.numpy(), sums], axis=1)
+    wide = np.concatenate([sums, x.numpy()], axis=1)
     if edges == "both":
         theta, b = (p.detach().numpy() for p in (conv.weigh_edges.weight, conv.weigh_edges.bias))
         weights = oracles.edge_weights(graph.weights, features.numpy(), theta, b)
@@ -154,9 +156,8 @@ def test_equal_edges_are_one_with_the_sum_of_their_weights() -> None:
     ],
 )
 def test_bad_features_are_named(features: torch.Tensor | None, named: list[str]) -> None:
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=".*".join(map(re.escape, named))):
         with_edges()(signals(3, 4), TRIANGLE, edge_attr=features)
-    assert all(part in str(error.value) for part in named)
 
 
 @pytest.mark.parametrize(
@@ -170,9 +171,8 @@ def test_bad_features_are_named(features: torch.Tensor | None, named: list[str])
 )
 def test_bad_edges_are_named(edge_index: torch.Tensor, weight: torch.Tensor | None, named: list[str]) -> None:
     features = torch.ones(edge_index.size(1), 2)
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=".*".join(map(re.escape, named))):
         with_edges()(signals(3, 4), edge_index, weight, features)
-    assert all(part in str(error.value) for part in named)
 
 
 def test_a_layer_without_edge_dim_refuses_features() -> None:
@@ -181,13 +181,16 @@ def test_a_layer_without_edge_dim_refuses_features() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"edge_dim": 0}, {"edge_dim": 2, "edges": "all"}, {"edge_dim": 2, "in_channels": -1}]
+    ("options", "named"),
+    [
+        ({"edge_dim": 0}, "edge_dim=0"),
+        ({"edge_dim": 2, "edges": "all"}, "'all'"),
+        ({"edge_dim": 2, "in_channels": -1}, "in_channels=-1"),
+    ],
 )
-def test_bad_options_are_named(options: dict) -> None:
-    with pytest.raises(ValueError) as error:
+def test_bad_options_are_named(options: dict, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
         BankConv(**{"in_channels": 4, "out_channels": 6, "num_subspaces": 3} | options)
-    name, value = list(options.items())[-1]
-    assert f"{name}={value!r}" in str(error.value) or repr(value) in str(error.value)
 
 
 def test_ignored_features_need_no_parameters() -> None:

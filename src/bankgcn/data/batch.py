@@ -94,7 +94,7 @@ class GraphBatch:
         """
         from bankgcn.kernels.network.collate import collate
 
-        arrays = self.source.quotient if merged else self.source.flat
+        arrays = self.source.arrays(operator, merged)
         graphs = collate(arrays, self.indices, operator)
         if not by_kinds:
             return graphs
@@ -139,6 +139,12 @@ class GraphBatch:
         """Weight of each edge, not normalised; ``None`` where all are 1."""
         weight = self.source.edge_weight
         return None if weight is None else self._tensor(weight[self._edges])
+
+    @cached_property
+    def edge_attr(self) -> Tensor | None:
+        """Features of each edge, shape ``(num_directed_edges, num_edge_features)``: attributes, then one-hot labels."""
+        features = self.source.num_edge_features
+        return self._tensor(self.source.edge_signals(self._edges)) if features else None
 
     @cached_property
     def edge_labels(self) -> Tensor | None:

@@ -37,21 +37,24 @@ class FlatEdges:
     shift: NDArray[np.float32]  # (E,): entry of L~
     weight: NDArray[np.float32] | None  # (E,): weight of each edge; None if all are 1
     labels: NDArray[np.unsignedinteger] | None  # (E, c)
+    attributes: NDArray[np.float32] | None  # (E, m)
     notes: tuple[str, ...]  # what was changed
 
 
 @dataclass
 class _Edges:
-    """Some edges of the list: their two nodes, numbered from 0, weights and labels."""
+    """Some edges of the list: their two nodes, numbered from 0, weights, labels and attributes."""
 
     row: NDArray[np.int64]
     col: NDArray[np.int64]
     weight: NDArray[np.float32]
     labels: NDArray[np.unsignedinteger] | None
+    attributes: NDArray[np.float32] | None
 
     def __getitem__(self, chosen: NDArray | slice) -> _Edges:
         labels = None if self.labels is None else self.labels[chosen]
-        return _Edges(self.row[chosen], self.col[chosen], self.weight[chosen], labels)
+        attributes = None if self.attributes is None else self.attributes[chosen]
+        return _Edges(self.row[chosen], self.col[chosen], self.weight[chosen], labels, attributes)
 
 
 @dataclass
@@ -62,13 +65,19 @@ class _Counts:
     duplicates: int = 0
     alone: int = 0
     unequal: int = 0
+    other_features: int = 0
+    averaged: int = 0
 
     def notes(self) -> tuple[str, ...]:
         counts = {
             f"{self.loops:,} self-loops removed": self.loops,
             f"{self.duplicates:,} duplicate edges merged by adding their weights": self.duplicates,
+            f"{self.other_features:,} of them had other features, of which the first were kept": self.other_features,
             f"symmetrised: {self.alone:,} edges had no reverse": self.alone,
             f"symmetrised: {self.unequal:,} edges weighed less than their reverse and took its weight": self.unequal,
+            f"symmetrised: {self.averaged:,} edges got the mean of their attributes and those of their reverse": (
+                self.averaged
+            ),
         }
         return tuple(note for note, count in counts.items() if count)
 
@@ -78,6 +87,7 @@ def flatten_edges(
     edge_index: NDArray[np.integer],
     weight: NDArray[np.float32] | None,
     labels: NDArray[np.unsignedinteger] | None,
+    attributes: NDArray[np.float32] | None,
     symmetrise: bool,
 ) -> FlatEdges:
     """Check, sort, merge and normalise the edges of all graphs, about ``EDGES_AT_ONCE`` at a time.
@@ -87,8 +97,9 @@ def flatten_edges(
         edge_index: Node numbers over the whole set, shape ``(2, E)``, in any order.
         weight: Weight of each edge; ``None`` means 1.
         labels: Integers of each edge, shape ``(E, c)``. Merged edges keep the labels of the first.
-        symmetrise: Whether to give both directions of an edge the larger weight of the two; else an edge whose reverse
-            is missing or differs is an error.
+        attributes: Numbers of each edge, shape ``(E, m)``. Merged edges keep those of the first.
+        symmetrise: Whether to give both directions of an edge the larger weight of the two and the mean of their
+            attributes; else an edge whose reverse is missing or has another weight is an error.
     """
     edges_per_graph, order = _group_by_graph(node_ptr, edge_index)
     counts = _Counts()
@@ -103,6 +114,7 @@ def flatten_edges(
             edge_index[1, chosen].astype(np.int64) - node_ptr[first],
             np.ones(end - first_edge, np.float32) if weight is None else weight[chosen],
             None if labels is None else labels[chosen],
+            None if attributes is None else attributes[chosen],
         )
         pieces.append(_flatten_piece(edges, node_ptr[first : last + 1], first, symmetrise, counts, neighbor_type))
         first_edge = end
@@ -182,6 +194,7 @@ def _flatten_piece(
         normalized_shift(edges.row, edges.col, edges.weight, num_nodes),
         None if (edges.weight == 1).all() else edges.weight,
         edges.labels,
+        edges.attributes,
         notes=(),
     )
 
@@ -196,8 +209,11 @@ def _merge(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
     if new.all():
         return edges
     counts.duplicates += int(np.count_nonzero(~new))
-    merged = edges[new]
-    place = torch.from_numpy(np.cumsum(new) - 1)
+    merged, number = edges[new], np.cumsum(new) - 1
+    for features, kept in ((edges.labels, merged.labels), (edges.attributes, merged.attributes)):
+        if features is not None and kept is not None:
+            counts.other_features += int(np.count_nonzero((features != kept[number]).any(1)))
+    place = torch.from_numpy(number)
     merged.weight = (
         torch.zeros(len(merged.row), dtype=torch.float32).index_add(0, place, torch.from_numpy(edges.weight)).numpy()
     )
@@ -256,6 +272,11 @@ def _symmetrise(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
     symmetric = twice[order[first]]
     own_weight = symmetric.weight
     symmetric.weight = np.maximum.reduceat(twice.weight[order], first)
+    if symmetric.attributes is not None and twice.attributes is not None:
+        both = np.add.reduceat(twice.attributes[order].astype(np.float64), first)
+        mean = (both / np.diff(np.append(first, len(key)))[:, None]).astype(np.float32)
+        counts.averaged += int(np.count_nonzero((mean != symmetric.attributes).any(1)))
+        symmetric.attributes = mean
     counts.alone += len(first) - len(edges.row)
     counts.unequal += int(np.count_nonzero(~np.isclose(own_weight, symmetric.weight, rtol=TOLERANCE, atol=0)))
     return symmetric
@@ -265,6 +286,7 @@ def _join(pieces: list[FlatEdges], notes: tuple[str, ...]) -> FlatEdges:
     """All pieces joined, integers in the smallest type that holds them."""
     degree = np.concatenate([piece.degree for piece in pieces])
     labels = [piece.labels for piece in pieces if piece.labels is not None]
+    attributes = [piece.attributes for piece in pieces if piece.attributes is not None]
     return FlatEdges(
         pointers(np.concatenate([np.diff(piece.edge_ptr) for piece in pieces])),
         degree.astype(np.min_scalar_type(degree.max(initial=0))),
@@ -272,6 +294,7 @@ def _join(pieces: list[FlatEdges], notes: tuple[str, ...]) -> FlatEdges:
         np.concatenate([piece.shift for piece in pieces]),
         _join_weights(pieces),
         np.concatenate(labels) if labels else None,
+        np.concatenate(attributes) if attributes else None,
         notes,
     )
 

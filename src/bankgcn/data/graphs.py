@@ -19,6 +19,7 @@ from bankgcn.data.batch import GraphBatch, pointers, spans
 from bankgcn.data.edges import flatten_edges
 from bankgcn.data.invariants import (
     check_attributes,
+    check_edge_attributes,
     check_edge_index,
     check_invariants,
     check_labels,
@@ -52,7 +53,9 @@ class GraphSet:
     neighbor: NDArray[np.unsignedinteger]  # (E,): neighbours of each node, numbered within their graph
     shift: NDArray[np.float32]  # (E,): entries of L~
     edge_weight: NDArray[np.float32] | None = None  # (E,): None means 1
-    edge_labels: NDArray[np.unsignedinteger] | None = None  # (E, columns)
+    edge_labels: NDArray[np.unsignedinteger] | None = None  # (E, columns): columns of one-hot blocks that are 1
+    edge_label_widths: tuple[int, ...] = ()  # width of each of these blocks; by default as wide as the labels need
+    edge_attributes: NDArray[np.float32] | None = None  # (E, columns)
     attributes: NDArray[np.float32] | None = None  # (N, columns)
     labels: NDArray[np.unsignedinteger] | None = None  # (N, columns): the column of a one-hot block that is 1
     label_widths: tuple[int, ...] = ()  # width of each one-hot block
@@ -67,6 +70,8 @@ class GraphSet:
     ids: tuple[str, ...] | None = None  # by which a user knows the graphs, where their names are something else: SMILES
 
     def __post_init__(self) -> None:
+        if self.edge_labels is not None and not self.edge_label_widths:
+            object.__setattr__(self, "edge_label_widths", check_widths(self.edge_labels, None))
         check_invariants(self)
 
     @classmethod
@@ -80,6 +85,8 @@ class GraphSet:
         label_widths: int | Sequence[int] | None = None,
         edge_weight: ArrayLike | Tensor | None = None,
         edge_labels: ArrayLike | Tensor | None = None,
+        edge_label_widths: int | Sequence[int] | None = None,
+        edge_attributes: ArrayLike | Tensor | None = None,
         y: ArrayLike | Tensor | None = None,
         classes: Sequence[str] | None = None,
         targets: Sequence[str] = (),
@@ -104,15 +111,18 @@ class GraphSet:
             label_widths: Number of categories, for each column of labels, or one for all; by default one more than the
                 largest label.
             edge_weight: Weight of each edge, shape ``(E,)``.
-            edge_labels: Integers of each edge, shape ``(E, c)`` or ``(E,)``; kept, but not used by the networks.
+            edge_labels: Categories of each edge as integers from 0, shape ``(E, c)`` or ``(E,)``.
+            edge_label_widths: Number of categories, as ``label_widths``.
+            edge_attributes: Numbers of each edge, shape ``(E, m)`` or ``(E,)``.
             y: Class of each graph as a word or an integer from 0, shape ``(G,)``; or numbers (values, or labels 0 and
                 1), shape ``(G,)`` or ``(G, T)``, in which NaN means unknown.
             classes: Names of the classes, in order of their numbers.
             targets: Names of the columns of ``y``; then integers are numbers, too, not classes.
             names: Names of the graphs.
             name: Name of the set.
-            symmetrise: Whether to give both directions of an edge the larger weight of the two, which the notes count;
-                else an edge whose reverse is missing or differs in weight is an error.
+            symmetrise: Whether to give both directions of an edge the larger weight of the two and the mean of their
+                attributes, which the notes count; else an edge whose reverse is missing or differs in weight is an
+                error.
             notes: What a user of these graphs must know.
             feature_spec: How the signals were made, if known; see :mod:`bankgcn.data.features.spec`.
             skipped: Rows of the source that have no graph, counted from 0, each with the reason.
@@ -133,8 +143,9 @@ class GraphSet:
         edges = check_edge_index(edge_index)
         weight = None if edge_weight is None else check_weights(edge_weight, edges)
         kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, edges.shape[1], "edge")
+        lengths = None if edge_attributes is None else check_edge_attributes(edge_attributes, edges)
         known, class_names = check_targets(y, classes, len(node_ptr) - 1, targets)
-        flat = flatten_edges(node_ptr, edges, weight, kinds, symmetrise)
+        flat = flatten_edges(node_ptr, edges, weight, kinds, lengths, symmetrise)
         return cls(
             node_ptr=node_ptr,
             edge_ptr=flat.edge_ptr,
@@ -143,6 +154,8 @@ class GraphSet:
             shift=flat.shift,
             edge_weight=flat.weight,
             edge_labels=flat.labels,
+            edge_label_widths=() if kinds is None else check_widths(kinds, edge_label_widths, "edge_labels", "edge"),
+            edge_attributes=flat.attributes,
             y=known,
             classes=class_names,
             targets=tuple(map(str, targets)),
@@ -236,9 +249,18 @@ class GraphSet:
 
         A small set, or a part of one, stays as it is: compiling the refinement would take longer than it saves.
         """
-        from bankgcn.kernels.network.quotient import MIN_NODES, quotient
+        return _merged(self.flat, self.node_colors)
 
-        return self.flat if len(self.node_colors.color) < MIN_NODES else quotient(self.flat, self.node_colors)
+    @cached_property
+    def featured_quotient(self) -> FlatArrays:
+        """The quotient graphs where nodes differ if their edges have different features."""
+        return _merged(self.featured, self.featured_colors)
+
+    def arrays(self, operator: Operator, merged: bool = True) -> FlatArrays:
+        """The graphs as a network with this operator takes them, by default their quotients."""
+        if operator.edges:
+            return self.featured_quotient if merged else self.featured
+        return self.quotient if merged else self.flat
 
     def kinds(self, operator: Operator) -> NDArray[np.int64] | None:
         """The kinds of the nodes of the quotient graphs; ``None`` where computing with them would not be faster.
@@ -250,7 +272,7 @@ class GraphSet:
 
         if operator not in self._kinds:
             large = len(self.degree) >= MIN_NODES
-            graphs = collate(self.quotient, np.arange(len(self)), operator) if large else None
+            graphs = collate(self.arrays(operator), np.arange(len(self)), operator) if large else None
             self._kinds[operator] = None if graphs is None else number_kinds(graphs)
         return self._kinds[operator]
 
@@ -266,8 +288,30 @@ class GraphSet:
         return NodeColors.unknown(self.node_ptr)
 
     @cached_property
+    def featured_colors(self) -> NodeColors:
+        """Colours of the nodes that differ with the features of the edges; subsets share them."""
+        from bankgcn.kernels.network.flat_arrays import NodeColors
+
+        return NodeColors.unknown(self.node_ptr)
+
+    @cached_property
+    def featured(self) -> FlatArrays:
+        """The fields that a network needs, with the features of the edges."""
+        from bankgcn.kernels.network.flat_arrays import read_only
+
+        key = np.zeros(len(self.neighbor), np.int64)  # a number for each row of features
+        if self.edge_attributes is not None:
+            key = np.unique(self.edge_attributes, axis=0, return_inverse=True)[1].reshape(-1)
+        if self.edge_labels is not None:
+            for column, width in enumerate(self.edge_label_widths):
+                key = np.unique(key * width + self.edge_labels[:, column], return_inverse=True)[1]
+        _, example, kind = np.unique(key, return_index=True, return_inverse=True)
+        rows = self.edge_signals(example)
+        return self.flat._replace(edge_kind=read_only(kind.astype(np.int32)), edge_features=read_only(rows))
+
+    @cached_property
     def flat(self) -> FlatArrays:
-        """The fields that a network needs, as arrays for the kernels."""
+        """The fields that a network needs, without features of edges, as arrays for the kernels."""
         from bankgcn.kernels.network.flat_arrays import FlatArrays, read_only
 
         nodes = len(self.degree)
@@ -282,6 +326,8 @@ class GraphSet:
             np.empty((nodes, 0), np.int32) if self.labels is None else self.labels.astype(np.int32),
             self.num_attributes + pointers(np.array(self.label_widths, np.int64)),
             empty,
+            np.empty(0, np.int32),
+            np.empty((0, 0), np.float32),
         )
         return FlatArrays(*(read_only(array) for array in fields))
 
@@ -312,6 +358,16 @@ class GraphSet:
         return self.num_attributes + sum(self.label_widths)
 
     @property
+    def num_edge_attributes(self) -> int:
+        """Number of real-valued columns of the features of edges."""
+        return 0 if self.edge_attributes is None else self.edge_attributes.shape[1]
+
+    @property
+    def num_edge_features(self) -> int:
+        """Width of the features of edges: attributes and one-hot labels."""
+        return self.num_edge_attributes + sum(self.edge_label_widths)
+
+    @property
     def num_classes(self) -> int:
         """Number of classes; 0 where the targets are numbers or unknown."""
         return len(self.classes)
@@ -332,6 +388,7 @@ class GraphSet:
             shift=self.shift[edges],
             edge_weight=None if self.edge_weight is None else self.edge_weight[edges],
             edge_labels=None if self.edge_labels is None else self.edge_labels[edges],
+            edge_attributes=None if self.edge_attributes is None else self.edge_attributes[edges],
             attributes=None if self.attributes is None else self.attributes[nodes],
             labels=None if self.labels is None else self.labels[nodes],
             y=None if self.y is None else self.y[chosen],
@@ -340,6 +397,7 @@ class GraphSet:
             skipped=(),
         )
         subset.__dict__["node_colors"] = self.node_colors.of(chosen)
+        subset.__dict__["featured_colors"] = self.featured_colors.of(chosen)
         return subset
 
     def batch(self, indices: Indices = slice(None)) -> GraphBatch:
@@ -364,23 +422,17 @@ class GraphSet:
 
     def signals(self, nodes: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float32]:
         """Signals of these nodes, numbered over the whole set: attributes, then labels expanded to one-hot columns."""
-        if self.labels is None and self.attributes is not None:
-            return self.attributes[nodes]
-        width, start = self.num_features, self.num_attributes
-        x = np.zeros((len(self.degree[nodes]), width), np.float32)
-        if self.attributes is not None:
-            x[:, :start] = self.attributes[nodes]
-        if self.labels is not None and self.label_widths:
-            labels = self.labels[nodes]
-            row = np.arange(0, x.size, width)  # where each row starts in the flat array: half the cost of two indices
-            for column, label_width in enumerate(self.label_widths):
-                x.reshape(-1)[row + start + labels[:, column]] = 1
-                start += label_width
-        return x
+        return _expand(len(self.degree[nodes]), self.attributes, self.labels, self.label_widths, nodes)
+
+    def edge_signals(self, edges: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float32]:
+        """Features of these directed edges: attributes, then labels expanded to one-hot columns."""
+        count = len(self.neighbor[edges])
+        return _expand(count, self.edge_attributes, self.edge_labels, self.edge_label_widths, edges)
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy does without what can be derived: the colours of a subset are as large as those of the whole set.
-        return {name: value for name, value in self.__dict__.items() if name not in ("node_colors", "flat")}
+        derived = ("node_colors", "featured_colors", "flat", "featured")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __repr__(self) -> str:
         parts = [self.name] if self.name else []
@@ -409,6 +461,37 @@ def _check_signals(
     }
 
 
+def _merged(arrays: FlatArrays, colors: NodeColors) -> FlatArrays:
+    """The quotient graphs; small sets stay as they are."""
+    from bankgcn.kernels.network.quotient import MIN_NODES, quotient
+
+    return arrays if len(colors.color) < MIN_NODES else quotient(arrays, colors)
+
+
+def _expand(
+    count: int,
+    attributes: NDArray[np.float32] | None,
+    labels: NDArray[np.unsignedinteger] | None,
+    widths: tuple[int, ...],
+    rows: NDArray[np.integer] | slice,
+) -> NDArray[np.float32]:
+    """Some rows of attributes, then labels expanded to one-hot columns of these widths."""
+    if labels is None and attributes is not None:
+        return attributes[rows]
+    start = 0 if attributes is None else attributes.shape[1]
+    width = start + sum(widths)
+    x = np.zeros((count, width), np.float32)
+    if attributes is not None:
+        x[:, :start] = attributes[rows]
+    if labels is not None and widths:
+        chosen = labels[rows]
+        row = np.arange(0, x.size, width)  # where each row starts in the flat array: half the cost of two indices
+        for column, label_width in enumerate(widths):
+            x.reshape(-1)[row + start + chosen[:, column]] = 1
+            start += label_width
+    return x
+
+
 def _members(ptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64] | slice:
     """Positions of the chosen graphs' values in a flat array, given where each graph starts."""
     if len(chosen) and (np.diff(chosen) == 1).all():
@@ -433,10 +516,13 @@ def fingerprint(graphs: GraphSet) -> str:
         "neighbor": graphs.neighbor,
         "edge_weight": graphs.edge_weight,
         "edge_labels": graphs.edge_labels,
+        "edge_attributes": graphs.edge_attributes,
         "attributes": graphs.attributes,
         "labels": graphs.labels,
         "y": graphs.y,
     }
+    if graphs.edge_labels is not None and graphs.edge_label_widths != check_widths(graphs.edge_labels, None):
+        digest.update(f"edge_label_widths{graphs.edge_label_widths}".encode())
     for name, array in content.items():
         if array is not None:
             digest.update(f"{name}{array.shape}{array.dtype.kind}".encode())

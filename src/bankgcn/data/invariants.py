@@ -101,6 +101,24 @@ def check_weights(edge_weight: ArrayLike | Tensor, edge_index: NDArray[np.intege
     return weight
 
 
+def check_edge_attributes(attributes: ArrayLike | Tensor, edge_index: NDArray[np.integer]) -> NDArray[np.float32]:
+    """Attributes of the edges as float32, finite, shape ``(E, m)``."""
+    values = as_array(attributes)
+    check_rows("edge_attributes", values, edge_index.shape[1], "edge")
+    if values.ndim > 2 or values.dtype.kind not in "biuf":
+        raise GraphError(
+            f"edge_attributes have shape {values.shape} and dtype {values.dtype}, expected numbers (edges, m)"
+        )
+    with np.errstate(over="ignore"):  # too large for float32 is found below
+        numbers = np.ascontiguousarray(_columns(values), dtype=np.float32)
+    for edge, column in np.argwhere(~np.isfinite(numbers))[:1]:
+        raise GraphError(
+            f"attribute {column} of edge {edge} ({edge_index[0, edge]}, {edge_index[1, edge]}) "
+            f"is {_columns(values)[edge, column]}: expected a finite float32"
+        )
+    return numbers
+
+
 def check_attributes(attributes: ArrayLike | Tensor, node_ptr: NDArray[np.int64]) -> NDArray[np.float32]:
     """Node attributes as float32, finite, shape ``(N, d)``."""
     values = as_array(attributes)
@@ -131,7 +149,9 @@ def check_labels(name: str, labels: ArrayLike | Tensor, count: int, what: str) -
     return values.astype(np.min_scalar_type(values.max(initial=0)))
 
 
-def check_widths(labels: NDArray[np.unsignedinteger], widths: int | Sequence[int] | None) -> tuple[int, ...]:
+def check_widths(
+    labels: NDArray[np.unsignedinteger], widths: int | Sequence[int] | None, name: str = "labels", what: str = "node"
+) -> tuple[int, ...]:
     """Number of values of each column of labels; by default one more than the largest."""
     columns = labels.shape[1]
     needed = tuple(int(labels[:, column].max(initial=0)) + 1 for column in range(columns))
@@ -139,12 +159,12 @@ def check_widths(labels: NDArray[np.unsignedinteger], widths: int | Sequence[int
         return needed
     wanted = (widths,) * columns if isinstance(widths, int | np.integer) else tuple(int(width) for width in widths)
     if len(wanted) != columns:
-        raise GraphError(f"there are {len(wanted)} label_widths for {columns} columns of labels")
+        raise GraphError(f"there are {len(wanted)} widths for {columns} columns of {name}")
     for column in range(columns):
         if needed[column] > wanted[column] and len(labels):
-            node = int(labels[:, column].argmax())
+            row = int(labels[:, column].argmax())
             raise GraphError(
-                f"labels: column {column} of node {node} is {needed[column] - 1}, "
+                f"{name}: column {column} of {what} {row} is {needed[column] - 1}, "
                 f"expected 0 to {wanted[column] - 1} by its width"
             )
     return wanted
@@ -254,6 +274,7 @@ def check_invariants(graphs: GraphSet) -> None:
     _check_array("shift", graphs.shift, num_directed_edges, "float32")
     _check_array("edge_weight", graphs.edge_weight, num_directed_edges, "float32")
     _check_array("edge_labels", graphs.edge_labels, num_directed_edges, "unsigned integers", dimensions=2)
+    _check_array("edge_attributes", graphs.edge_attributes, num_directed_edges, "float32", dimensions=2)
     _check_edges(graphs)
     _check_widths(graphs)
     _check_targets(graphs)
@@ -269,7 +290,7 @@ def check_values(graphs: GraphSet) -> None:
 
     Readers have checked them. A file may hold anything.
     """
-    for name in ("shift", "edge_weight", "attributes"):
+    for name in ("shift", "edge_weight", "edge_attributes", "attributes"):
         array = getattr(graphs, name)
         if array is not None and not np.isfinite(array).all():
             raise GraphError(f"{name} holds a number that is not finite")
@@ -348,10 +369,12 @@ def _per_graph(operation: np.ufunc, values: NDArray, ptr: NDArray[np.int64], dty
 
 
 def _check_widths(graphs: GraphSet) -> None:
-    widths = graphs.label_widths
-    if not isinstance(widths, tuple) or any(not isinstance(width, int) or width < 0 for width in widths):
-        raise GraphError(f"label_widths are {widths!r}, expected a tuple of integers from 0")
-    check_widths(np.empty((0, 0), np.uint8) if graphs.labels is None else graphs.labels, widths)
+    nothing = np.empty((0, 0), np.uint8)
+    for name, labels, what in (("label", graphs.labels, "node"), ("edge_label", graphs.edge_labels, "edge")):
+        widths = getattr(graphs, f"{name}_widths")
+        if not isinstance(widths, tuple) or any(not isinstance(width, int) or width < 0 for width in widths):
+            raise GraphError(f"{name}_widths are {widths!r}, expected a tuple of integers from 0")
+        check_widths(nothing if labels is None else labels, widths, f"{name}s", what)
 
 
 def _check_targets(graphs: GraphSet) -> None:

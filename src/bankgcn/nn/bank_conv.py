@@ -14,12 +14,12 @@ from bankgcn.choices import pick
 from bankgcn.messages import Message, Option
 from bankgcn.nn.activation import shortest_length
 from bankgcn.nn.layers import reset_parameters
+from bankgcn.nn.names import EDGE_USES
 from bankgcn.spectral import chebyshev
 from bankgcn.spectral.basis import Basis, Chebyshev, basis_named
 from bankgcn.spectral.featured_edges import FeaturedEdges, SubspaceShifts
 from bankgcn.spectral.shift import GraphShift
 
-EDGE_USES = {"weights": ("weights",), "input": ("input",), "both": ("weights", "input"), "none": ()}
 INITIAL_ALPHA = {"xavier": nn.init.xavier_uniform_, "zeros": nn.init.zeros_}
 
 
@@ -220,7 +220,7 @@ class BankConv(nn.Module):
             shift = edges
         else:
             if self.edges in ("input", "both"):
-                x = torch.cat([x, edges.sums()], dim=1)
+                x = torch.cat([edges.sums(), x], dim=1)
             shift = edges.shifts(self.edge_weights(edges.features)) if self.weigh_edges is not None else edges.shift()
         r = self.project(x)  # (n, s * c)  Eq. 12
         if r.shape != (x.size(0), self.out_channels):

@@ -18,12 +18,15 @@ from bankgcn.nn.names import BASIS_NAMES, INITIAL_ALPHA_NAMES, PROJECTIONS
 from bankgcn.settings import Setting
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import nn
 
     from bankgcn.kernels.network.builder import Builder, InputSignal
     from bankgcn.kernels.network.tape import Signal
 
 
+OperatorFields = tuple[str, float, tuple[str, ...]]
 PYG_LINEAR = "torch_geometric.nn.dense.linear.Linear"
 
 
@@ -38,16 +41,16 @@ class Lowering:
 
     Args:
         layer: Module and name of its class.
-        operator: Kind and loop of the operator that the layer multiplies by (see
-            :class:`bankgcn.kernels.network.program.Operator`); ``None`` if the layer has settings that the executor
-            does not support.
+        operator: What the layer multiplies by, the fields of :class:`bankgcn.kernels.network.program.Operator`: kind,
+            loop and, if the layer itself uses features of edges, ``("weights",)``; ``None`` if the layer has settings
+            that the executor does not support.
         steps: Adds the layer to a program, and returns its result.
         one_hop: Whether the result depends on no more than the neighbours of a node, each by its weight, so that as a
             first layer it may compute with kinds of nodes (:mod:`bankgcn.kernels.network.kinds`).
     """
 
     layer: str
-    operator: Callable[[Any], tuple[str, float] | None]
+    operator: Callable[[Any], OperatorFields | None]
     steps: Callable[[Builder, Any, Signal | InputSignal], Signal]
     one_hop: bool = False
 
@@ -55,11 +58,14 @@ class Lowering:
 def _bank_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
     from torch import nn
 
-    first, *rest = [conv.project] if isinstance(conv.project, nn.Linear) else [conv.project[0], conv.project[2]]
-    r = builder.linear(x, first.weight, first.bias)
-    for linear in rest:
-        r = builder.linear(builder.relu(r), linear.weight, linear.bias)
-    return builder.filter_bank(r, conv.alpha, conv.chebyshev_coefficients.numpy(), conv.shortcut)
+    *hidden, last = [conv.project] if isinstance(conv.project, nn.Linear) else [conv.project[0], conv.project[2]]
+    for linear in hidden:
+        x = builder.relu(builder.linear(x, linear.weight, linear.bias))
+    bank = conv.alpha, conv.chebyshev_coefficients.numpy(), conv.shortcut
+    if conv.weigh_edges is None:
+        return builder.filter_bank(builder.linear(x, last.weight, last.bias), *bank)
+    r = builder.linear(x, last.weight, last.bias, columns=side_by_side(conv.num_subspaces, conv.out_channels))
+    return builder.edge_filter_bank(r, *bank, conv.weigh_edges.weight, conv.weigh_edges.bias)
 
 
 def _gcn_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
@@ -77,13 +83,19 @@ def _gin_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
     return builder.linear(builder.relu(u), second.weight, second.bias)
 
 
-def _gat_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
+def side_by_side(groups: int, columns: int) -> NDArray[np.int64]:
+    """Places of columns that lie group by group, in an order channel by channel with all groups of a channel together.
+
+    See :mod:`bankgcn.kernels.ops.attention`.
+    """
     import numpy as np
 
-    column = np.arange(conv.heads * conv.out_channels)
-    # Channel by channel, all heads of a channel side by side: see bankgcn.kernels.ops.attention.
-    places = column % conv.out_channels * conv.heads + column // conv.out_channels
-    r = builder.linear(x, conv.lin.weight, columns=places)
+    column = np.arange(columns)
+    return column % (columns // groups) * groups + column // (columns // groups)
+
+
+def _gat_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
+    r = builder.linear(x, conv.lin.weight, columns=side_by_side(conv.heads, conv.heads * conv.out_channels))
     return builder.attend(r, conv.att_src, conv.att_dst, conv.bias, conv.heads)
 
 
@@ -101,40 +113,42 @@ def _mlp_steps(builder: Builder, conv: Any, x: Signal | InputSignal) -> Signal:
     return builder.linear(x, conv.weight, conv.bias)
 
 
-def _bank_operator(conv: Any) -> tuple[str, float] | None:
+def _bank_operator(conv: Any) -> OperatorFields | None:
     from torch import nn
 
     project = conv.project
     linear = type(project) is nn.Linear or _is_mlp(project)
-    return ("laplacian", 0.0) if linear and conv.in_channels != -1 else None
+    if not linear or conv.in_channels == -1 or conv.edges in ("input", "both"):  # a network has its own sums
+        return None
+    return ("laplacian", 0.0, ()) if conv.weigh_edges is None else ("sum", 0.0, ("weights",))
 
 
-def _gcn_operator(conv: Any) -> tuple[str, float] | None:
-    return ("renormalized", 0.0) if _are_linear(conv.lin) else None
+def _gcn_operator(conv: Any) -> OperatorFields | None:
+    return ("renormalized", 0.0, ()) if _are_linear(conv.lin) else None
 
 
-def _sage_operator(conv: Any) -> tuple[str, float] | None:
+def _sage_operator(conv: Any) -> OperatorFields | None:
     plain = (conv.aggr, conv.normalize, conv.project, conv.root_weight) == ("mean", False, False, True)
-    return ("mean", 0.0) if plain and _are_linear(conv.lin_l, conv.lin_r) else None
+    return ("mean", 0.0, ()) if plain and _are_linear(conv.lin_l, conv.lin_r) else None
 
 
-def _gin_operator(conv: Any) -> tuple[str, float] | None:
+def _gin_operator(conv: Any) -> OperatorFields | None:
     from torch import nn
 
     if conv.aggr != "add" or isinstance(conv.eps, nn.Parameter) or not _is_mlp(conv.nn):
         return None
-    return ("sum", 1 + conv.eps.item())
+    return ("sum", 1 + conv.eps.item(), ())
 
 
-def _gat_operator(conv: Any) -> tuple[str, float] | None:
+def _gat_operator(conv: Any) -> OperatorFields | None:
     settings = (conv.concat, conv.negative_slope, conv.dropout, conv.add_self_loops, conv.edge_dim)
     power_of_two = conv.heads & (conv.heads - 1) == 0 and conv.heads <= 32
     plain = settings == (True, 0.2, 0.0, True, None) and _are_linear(conv.lin) and conv.res is None
-    return ("sum", 1.0) if plain and power_of_two else None
+    return ("sum", 1.0, ()) if plain and power_of_two else None
 
 
-def _cheb_operator(conv: Any) -> tuple[str, float] | None:
-    return ("laplacian", 0.0) if conv.normalization == "sym" and _are_linear(*conv.lins) else None
+def _cheb_operator(conv: Any) -> OperatorFields | None:
+    return ("laplacian", 0.0, ()) if conv.normalization == "sym" and _are_linear(*conv.lins) else None
 
 
 def _are_linear(*modules: nn.Module | None) -> bool:
@@ -155,7 +169,7 @@ SAGE = Lowering("torch_geometric.nn.conv.sage_conv.SAGEConv", _sage_operator, _s
 GIN = Lowering("torch_geometric.nn.conv.gin_conv.GINConv", _gin_operator, _gin_steps, one_hop=True)
 GAT = Lowering("torch_geometric.nn.conv.gat_conv.GATConv", _gat_operator, _gat_steps)
 CHEB = Lowering("torch_geometric.nn.conv.cheb_conv.ChebConv", _cheb_operator, _cheb_steps)
-MLP = Lowering("bankgcn.nn.layers.NodewiseLinear", lambda conv: ("sum", 0.0), _mlp_steps, one_hop=True)
+MLP = Lowering("bankgcn.nn.layers.NodewiseLinear", lambda conv: ("sum", 0.0, ()), _mlp_steps, one_hop=True)
 
 
 ConvFactory = Callable[..., "nn.Module"]
@@ -174,6 +188,9 @@ class ConvSpec:
         options: The keyword arguments of ``make`` that users can set. The defaults are the paper's values.
         divisor: The option whose value must divide the width; empty if any width is possible.
         takes_weights: Whether the layer takes edge weights.
+        takes_features: Whether the layer itself takes features of edges: :attr:`make` then has a parameter
+            ``edge_dim``. Other layers get their sums at each node, as a part of the first input.
+        needs_features: Whether the layer does nothing without them.
         needs_pyg: Whether the layer needs PyTorch Geometric.
         faster_sparse: Whether the layer takes a sparse adjacency matrix in place of the edges and is faster with it.
         lowering: How the layer becomes part of a program; without it, networks of this layer train by autograd.
@@ -184,6 +201,8 @@ class ConvSpec:
     options: Mapping[str, Setting] = field(default_factory=dict)
     divisor: str = ""
     takes_weights: bool = False
+    takes_features: bool = False
+    needs_features: bool = False
     needs_pyg: bool = True
     faster_sparse: bool = False
     lowering: Lowering | None = None
@@ -241,7 +260,18 @@ def gin(in_channels: int, out_channels: int) -> nn.Module:
     return GINConv(layers)
 
 
-def gat(in_channels: int, out_channels: int, heads: int = 8) -> nn.Module:
+def gine(in_channels: int, out_channels: int, edge_dim: int | None = None) -> nn.Module:
+    """GINE: GIN, where a linear map of the features of an edge is added to the signal that comes along it."""
+    from torch import nn
+    from torch_geometric.nn import GINEConv
+
+    if edge_dim is None:
+        raise ValueError("GINE needs features of edges, edge_dim=...: without them it is GIN")
+    layers = nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
+    return GINEConv(layers, edge_dim=edge_dim)
+
+
+def gat(in_channels: int, out_channels: int, heads: int = 8, edge_dim: int | None = None) -> nn.Module:
     """GAT; ``out_channels`` is the width of all heads together."""
     from torch_geometric.nn import GATConv
 
@@ -250,7 +280,7 @@ def gat(in_channels: int, out_channels: int, heads: int = 8) -> nn.Module:
     if out_channels % heads:
         width = Option("hidden", out_channels, field="out_channels")
         raise ValueError(Message("{width} does not divide into {heads}", width=width, heads=Option("heads", heads)))
-    return GATConv(in_channels, out_channels // heads, heads=heads)
+    return GATConv(in_channels, out_channels // heads, heads=heads, edge_dim=edge_dim)
 
 
 def cheb(in_channels: int, out_channels: int, order: int = 2) -> nn.Module:
@@ -291,17 +321,20 @@ CONVS: dict[str, ConvSpec] = {
         options=MappingProxyType(_BANK_OPTIONS),
         divisor="num_subspaces",
         takes_weights=True,
+        takes_features=True,
         needs_pyg=False,
         lowering=BANK,
     ),
     "gcn": ConvSpec(label="GCN", make=gcn, takes_weights=True, lowering=GCN),
     "sage": ConvSpec(label="GraphSAGE", make=sage, faster_sparse=True, lowering=SAGE),
     "gin": ConvSpec(label="GIN", make=gin, lowering=GIN),
+    "gine": ConvSpec(label="GINE", make=gine, takes_features=True, needs_features=True),
     "gat": ConvSpec(
         label="GAT",
         make=gat,
         options={"heads": _option(8, "Number of attention heads in a layer.", at_least=1, advanced=True)},
         divisor="heads",
+        takes_features=True,
         lowering=GAT,
     ),
     "cheb": ConvSpec(label="ChebNet", make=cheb, options={"order": _ORDER}, takes_weights=True, lowering=CHEB),

@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from bankgcn.kernels import fused_for
 from bankgcn.nn.activation import GraphNorm
-from bankgcn.nn.convs import CONVS, Lowering, class_name, lambda_max_hook
+from bankgcn.nn.convs import CONVS, Lowering, OperatorFields, class_name, lambda_max_hook
 from bankgcn.nn.layers import AtomEncoder
 from bankgcn.nn.network import BankGCN, GraphNetwork
 
@@ -29,9 +29,11 @@ LOWERINGS: dict[str, Lowering] = {row.lowering.layer: row.lowering for row in CO
 def lower(net: GraphNetwork, loss: str | None = None, *, by_kinds: bool = False) -> Program | None:
     """The program of a network; ``None`` if the executor does not support it or kernels are switched off.
 
-    Supported are all convolutions of :data:`~bankgcn.nn.CONVS` with any options, without pooling, batch normalisation,
-    encoders other than :class:`AtomEncoder`, hooks and replaced ``forward`` methods, which would not be called, and
-    parts that are of another class than those that the network makes.
+    Supported are all convolutions of :data:`~bankgcn.nn.CONVS` with a lowering and any options, without pooling, batch
+    normalisation, encoders other than :class:`AtomEncoder` (and that one without sums over edges), hooks and replaced
+    ``forward`` methods, which would not be called, and parts that are of another class than those that the network
+    makes. GAT takes features of edges by autograd alone, and so does a filter bank whose number of subspaces is not a
+    power of two up to 32.
 
     Args:
         net: The network.
@@ -56,13 +58,13 @@ def lower(net: GraphNetwork, loss: str | None = None, *, by_kinds: bool = False)
     rows = [LOWERINGS[name] for name in names]
     operators = {row.operator(conv) for row, conv in zip(rows, net.convs, strict=True)}
     operator = operators.pop()
-    if operator is None or operators:
+    if operator is None or operators or (net.sums_edges and net.encoder is not None):
         return None
     return _program(net, rows, operator, loss, by_kinds and rows[0].one_hop)
 
 
 def _program(
-    net: GraphNetwork, rows: list[Lowering], operator: tuple[str, float], loss: str | None, by_kinds: bool
+    net: GraphNetwork, rows: list[Lowering], fields: OperatorFields, loss: str | None, by_kinds: bool
 ) -> Program | None:
     from bankgcn.kernels.network.builder import Builder
     from bankgcn.kernels.network.program import Operator
@@ -70,7 +72,9 @@ def _program(
 
     shapes: dict[Hashable, tuple[int, ...]] = {parameter: tuple(parameter.shape) for parameter in net.parameters()}
     dtype = np.dtype(str(net.predict.weight.dtype).removeprefix("torch."))
-    builder = Builder(shapes, dtype, Operator(*operator), loss, by_kinds)
+    operator = Operator(*fields)
+    operator = operator._replace(edges=operator.edges + net.sums_edges * ("input",))
+    builder = Builder(shapes, dtype, operator, loss, by_kinds)
     try:
         return builder.finish(_steps(builder, net, rows))
     except Unsupported:

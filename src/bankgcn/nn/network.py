@@ -14,13 +14,15 @@ from torch.nn.parameter import is_lazy
 
 from bankgcn.choices import pick
 from bankgcn.kernels import use_kernels
+from bankgcn.messages import Message, Option
 from bankgcn.nn.activation import ACTIVATIONS, NORMS, activate_and_read
-from bankgcn.nn.bank_conv import BankConv, mutual_coherence
+from bankgcn.nn.bank_conv import BankConv, edge_uses, mutual_coherence
 from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
 from bankgcn.nn.layers import drop, reset_parameters
 from bankgcn.nn.names import HEADS
 from bankgcn.nn.readout import POOLINGS, READOUT_PARTS, readout_parts
 from bankgcn.spectral.basis import Basis
+from bankgcn.spectral.featured_edges import FeaturedEdges
 from bankgcn.spectral.shift import GraphShift
 
 REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"sum": torch.sum, "mean": torch.mean}
@@ -68,6 +70,11 @@ class GraphNetwork(nn.Module):
         dropout: Probability to drop an element, in training mode: of the activated signals of each layer, of the graph
             representations, and of the hidden layer of the head.
         head: ``"linear"``, or ``"mlp"``: a hidden layer of ``hidden_channels`` with a ReLU before the linear layer.
+        edge_dim: Number of features of each edge; ``None`` if edges have none.
+        edges: How the features of the edges are used. ``"weights"``: by each convolution, which must have a parameter
+            ``edge_dim``: filter banks weigh the edges in each subspace, GAT and GINE do as their definition says.
+            ``"input"``: the sum of the features of a node's edges, each times its weight, comes before the signal of
+            the node in the first layer, whatever the convolution. ``"both"``, or ``"none"``.
     """
 
     def __init__(
@@ -87,6 +94,8 @@ class GraphNetwork(nn.Module):
         residual: bool = False,
         dropout: float = 0.0,
         head: Literal["linear", "mlp"] = "linear",
+        edge_dim: int | None = None,
+        edges: Literal["weights", "input", "both", "none"] = "weights",
     ):
         super().__init__()
         if num_layers < 1:
@@ -97,18 +106,40 @@ class GraphNetwork(nn.Module):
             pick(dict.fromkeys(table), name, kind)
         make_conv = pick(CONVS, conv, "convolution") if isinstance(conv, str) else conv
         self.encoder = encoder
-        widths = [in_channels] + [hidden_channels] * num_layers
-        self.convs = nn.ModuleList(
-            make_conv(width, next_width, **(conv_options or {})) for width, next_width in pairwise(widths)
-        )
+        uses = edge_uses(edge_dim, edges)
+        self.edge_dim, self.sums_edges = (edge_dim if uses else None), "input" in uses
+        first = in_channels + (edge_dim or 0) if self.sums_edges else in_channels
+        options = dict(conv_options or {})
+        if "weights" in uses:
+            if isinstance(make_conv, ConvSpec) and not make_conv.takes_features:
+                raise ValueError(
+                    Message(
+                        "{edges}: {label} uses features of edges only as a part of its {first}",
+                        edges=Option("edges", edges),
+                        label=make_conv.label,
+                        first=Option("edges", "input"),
+                    )
+                )
+            options["edge_dim"] = edge_dim
+        self.weighs_edges = "weights" in uses
+        widths = [first] + [hidden_channels] * num_layers
+        self.convs = nn.ModuleList(make_conv(width, next_width, **options) for width, next_width in pairwise(widths))
         self.pools = nn.ModuleList()
+        if pooling is not None and "weights" in uses:
+            raise ValueError(
+                Message(
+                    "{pooling} makes new edges, which have no features: {edges} is possible",
+                    pooling=Option("pooling", pooling),
+                    edges=Option("edges", "input"),
+                )
+            )
         if pooling is not None:
             make_pool = pick(POOLINGS, pooling, "pooling") if isinstance(pooling, str) else pooling
             self.pools.extend(make_pool(hidden_channels) for _ in range(num_layers - 1))
         relu_alone = "none" in (norm, normalize)
         self.norm, self.normalize = ("none", "none") if relu_alone else (norm, normalize)
         self.norms = NORMS[self.norm].modules(hidden_channels, num_layers)
-        self.residual = _first_residual(in_channels, hidden_channels) if residual else None
+        self.residual = _first_residual(first, hidden_channels) if residual else None
         self.dropout = dropout
         self.readout = readout_parts(readout)
         embedding_channels = num_layers * len(self.readout) * hidden_channels
@@ -125,24 +156,28 @@ class GraphNetwork(nn.Module):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor | GraphShift,
+        edge_index: Tensor | GraphShift | FeaturedEdges,
         batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
         *,
         batch_size: int | None = None,
         dropout_key: int | Tensor | None = None,
     ) -> Tensor:
         """Logits of each graph: shape ``(num_graphs, out_channels)``; see :meth:`graph_embedding`."""
         key = self._dropout_key(dropout_key)
-        embedding = self.graph_embedding(x, edge_index, batch, edge_weight, batch_size=batch_size, dropout_key=key)
+        embedding = self.graph_embedding(
+            x, edge_index, batch, edge_weight, edge_attr, batch_size=batch_size, dropout_key=key
+        )
         return self.predict_from(embedding, key)
 
     def graph_embedding(
         self,
         x: Tensor,
-        edge_index: Tensor | GraphShift,
+        edge_index: Tensor | GraphShift | FeaturedEdges,
         batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
         *,
         batch_size: int | None = None,
         dropout_key: int | Tensor | None = None,
@@ -154,6 +189,8 @@ class GraphNetwork(nn.Module):
             edge_index: The edges, in any form that the convolution takes; many graphs form one disconnected graph.
             batch: Graph of each node, shape ``(num_nodes,)``. ``None`` means a single graph.
             edge_weight: Weight of each edge, shape ``(num_edges,)``, if the convolution takes weights.
+            edge_attr: Features of each edge, the same in both directions, shape ``(num_edges, edge_dim)``, if the
+                network has an ``edge_dim``.
             batch_size: Number of graphs; by default one more than the largest number in ``batch``.
             dropout_key: Decides what is dropped in training mode; see :func:`~bankgcn.nn.layers.dropout_key`. By
                 default, torch's global generator draws it.
@@ -170,7 +207,14 @@ class GraphNetwork(nn.Module):
             batch_size = _num_graphs(batch)
         if self.encoder is not None:
             x = self.encoder(x)
-        edges = self._edges(x, edge_index, edge_weight)
+        edges = self._edges(x, edge_index, edge_weight, edge_attr)
+        if self.sums_edges:
+            featured = edge_index if isinstance(edge_index, FeaturedEdges) else edges[0]
+            if not isinstance(featured, FeaturedEdges):
+                featured = FeaturedEdges.of(
+                    edge_index, edge_weight, edge_attr, num_nodes=len(x), edge_dim=self.edge_dim or 0, dtype=x.dtype
+                )
+            x = torch.cat([featured.sums(), x], dim=1)
         key = self._dropout_key(dropout_key)
 
         layers = []
@@ -179,7 +223,7 @@ class GraphNetwork(nn.Module):
             layers += read
             if number < len(self.pools):
                 x, edge_index, edge_weight, batch = self.pools[number](x, edge_index, edge_weight, batch)[:4]
-                edges = self._edges(x, edge_index, edge_weight)
+                edges = self._prepared(x, edge_index, edge_weight)
         return torch.cat(layers, dim=1)
 
     def predict_from(self, embedding: Tensor, dropout_key: int | Tensor | None = None) -> Tensor:
@@ -198,12 +242,12 @@ class GraphNetwork(nn.Module):
     @property
     def takes_shift(self) -> bool:
         """Whether a :class:`GraphShift` may be passed for the edges: for filter banks without pooling."""
-        return isinstance(self.convs[0], BankConv) and not self.pools
+        return isinstance(self.convs[0], BankConv) and not self.pools and self.edge_dim is None
 
     @property
     def takes_adjacency(self) -> bool:
         """Whether an unweighted ``torch.sparse`` adjacency in CSR form is faster than the edges."""
-        return self._faster_sparse and not self.pools
+        return self._faster_sparse and not self.pools and self.edge_dim is None
 
     def coherence(self, reduction: Literal["sum", "mean"] = "sum") -> Tensor:
         r""":math:`\Omega` over the layers, for the objective (Eq. 20); 0 if no layer has a filter bank."""
@@ -242,19 +286,41 @@ class GraphNetwork(nn.Module):
     def _drop(self, x: Tensor, key: int | Tensor | None, stream: int) -> Tensor:
         return x if key is None else drop(x, self.dropout, key, stream)
 
-    def _edges(self, x: Tensor, edge_index: Tensor | GraphShift, edge_weight: Tensor | None) -> tuple:
-        """What the convolutions take besides the signal; prepared once for all layers, if the convolution can do so."""
+    def _edges(
+        self,
+        x: Tensor,
+        edge_index: Tensor | GraphShift | FeaturedEdges,
+        edge_weight: Tensor | None,
+        edge_attr: Tensor | None,
+    ) -> tuple:
+        """What the first convolution takes besides the signal; if nothing is pooled, so do all others."""
+        if isinstance(edge_index, FeaturedEdges) and self.edge_dim is not None:
+            return (edge_index if self.weighs_edges else edge_index.shift(),)
+        if (edge_attr is None) != (self.edge_dim is None):
+            given = "needs edge_attr" if edge_attr is None else "takes no edge_attr"
+            raise ValueError(f"the network has edge_dim={self.edge_dim}: it {given}")
+        return self._prepared(x, edge_index, edge_weight, edge_attr if self.weighs_edges else None)
+
+    def _prepared(
+        self,
+        x: Tensor,
+        edge_index: Tensor | GraphShift | FeaturedEdges,
+        edge_weight: Tensor | None,
+        edge_attr: Tensor | None = None,
+    ) -> tuple:
+        """The edges in the form of the convolutions, prepared once for all layers if the convolution can do so."""
         first: Any = self.convs[0]
+        features = () if edge_attr is None else (edge_attr,)
         if isinstance(edge_index, GraphShift):
             if self.pools:
                 raise ValueError("pooling makes new graphs from the edges: pass edge_index, not a GraphShift")
             if not isinstance(first, BankConv):
                 raise ValueError(f"{type(first).__name__} takes edge_index, not a GraphShift")
-        elif self.takes_adjacency and edge_index.layout == torch.sparse_csr:
+        elif self.takes_adjacency and isinstance(edge_index, Tensor) and edge_index.layout == torch.sparse_csr:
             edge_index = edge_index.to(x.dtype)
         if hasattr(first, "prepare_edges"):
-            return (first.prepare_edges(x, edge_index, edge_weight),)
-        return (edge_index,) if edge_weight is None else (edge_index, edge_weight)
+            return (first.prepare_edges(x, edge_index, edge_weight, *features),)
+        return (edge_index, *features) if edge_weight is None else (edge_index, edge_weight)
 
 
 class BankGCN(GraphNetwork):
@@ -280,6 +346,8 @@ class BankGCN(GraphNetwork):
         residual: Whether each layer adds its input; see :class:`GraphNetwork`.
         dropout: Probability to drop an element in training; see :class:`GraphNetwork`.
         head: ``"linear"`` or ``"mlp"``; see :class:`GraphNetwork`.
+        edge_dim: Number of features of each edge; see :class:`BankConv`.
+        edges: How the features of the edges are used; see :class:`GraphNetwork`.
 
     Example:
         >>> net = BankGCN(in_channels=3, out_channels=2)
@@ -310,6 +378,8 @@ class BankGCN(GraphNetwork):
         residual: bool = False,
         dropout: float = 0.0,
         head: Literal["linear", "mlp"] = "linear",
+        edge_dim: int | None = None,
+        edges: Literal["weights", "input", "both", "none"] = "weights",
     ):
         super().__init__(
             in_channels,
@@ -334,6 +404,8 @@ class BankGCN(GraphNetwork):
             residual=residual,
             dropout=dropout,
             head=head,
+            edge_dim=edge_dim,
+            edges=edges,
         )
 
 
@@ -381,7 +453,7 @@ class LayerTrace:
 def trace(
     net: GraphNetwork,
     x: Tensor,
-    edge_index: Tensor | GraphShift,
+    edge_index: Tensor | GraphShift | FeaturedEdges,
     batch: Tensor,
     edge_weight: Tensor | None = None,
     *,

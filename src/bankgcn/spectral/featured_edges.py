@@ -1,7 +1,7 @@
 r"""Graphs whose edges carry features, and the shift of each subspace of signals on them.
 
-A filter bank that weighs edges by their features filters each subspace :math:`p` on a graph of its own: with the weights
-:math:`W_{[p]}` of the edges there, and the degrees :math:`D_{[p]}` that follow, its shift is
+A filter bank that weighs edges by their features filters each subspace :math:`p` on a graph of its own: with the
+weights :math:`W_{[p]}` of the edges there, and the degrees :math:`D_{[p]}` that follow, its shift is
 
 .. math:: \tilde L_{[p]} = -D_{[p]}^{-1/2}\, W_{[p]}\, D_{[p]}^{-1/2}.
 
@@ -154,7 +154,7 @@ class FeaturedEdges:
         return SubspaceShifts(self.row, self.col, normalize(self.row, self.col, weighted, degree), self.num_nodes)
 
     def sums(self) -> Tensor:
-        """The sum of the features of each node's edges, each times the weight of the edge: ``(num_nodes, edge_dim)``."""
+        """The sum of the features of each node's edges, each times its weight, shape ``(num_nodes, edge_dim)``."""
         terms = self.weight.unsqueeze(-1) * self.features
         return terms.new_zeros(self.num_nodes, terms.size(1)).index_add(0, self.row, terms)
 

@@ -25,6 +25,7 @@ from bankgcn.kernels.network.program import Program
 from bankgcn.kernels.ops.parameters import Adam
 from bankgcn.nn import CONVS, AtomEncoder, BankGCN, GraphNetwork
 from bankgcn.nn.lowering import lower
+from bankgcn.spectral.featured_edges import FeaturedEdges
 from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import LOSSES
 from program_interpreter import interpret
@@ -75,17 +76,19 @@ class Case:
         net.zero_grad()
         edge_index, *weight = self.edges if edges is None else edges
         arguments = (edge_index, self.batch.batch, *(each.to(dtype) for each in weight))
+        features = self.batch.edge_attr if net.edge_dim and not isinstance(edge_index, FeaturedEdges) else None
         with use_kernels(False):
             options = {"batch_size": self.batch.num_graphs, "dropout_key": KEY}
+            options["edge_attr"] = None if features is None else features.to(dtype)
             outputs = net(self.batch.x.to(dtype), *arguments, **options)
             targets = self.targets if self.loss == "cross_entropy" else self.targets.to(dtype)
             loss = LOSSES[self.loss](outputs, targets)
             loss.backward()
             with torch.no_grad():
                 embedding = net.eval().graph_embedding(
-                    self.batch.x.to(dtype), *arguments, batch_size=options["batch_size"]
+                    self.batch.x.to(dtype), *arguments, edge_attr=options["edge_attr"], batch_size=options["batch_size"]
                 )
-        return Outcome(embedding, loss.detach(), torch.cat([p.grad.reshape(-1) for p in net.parameters()]))
+        return Outcome(embedding, loss.detach(), gradients(net))
 
     @property
     def edges(self) -> tuple[torch.Tensor, ...]:
@@ -96,6 +99,17 @@ class Case:
     def rounding(self) -> Rounding:
         self.net.float()  # both precisions compute with the same parameters
         edges: tuple[torch.Tensor | GraphShift, ...] = self.edges
+        if self.net.edge_dim is not None:
+            edges = (
+                FeaturedEdges.of(
+                    self.batch.edge_index,
+                    self.batch.edge_weight,
+                    self.batch.edge_attr,
+                    num_nodes=self.batch.num_nodes,
+                    edge_dim=self.net.edge_dim,
+                    dtype=torch.float64,
+                ),
+            )
         if self.net.takes_shift:  # whose checks refuse the errors that are added: the two directions would differ
             edges = (GraphShift.from_edges(*self.edges, num_nodes=self.batch.num_nodes, dtype=torch.float64),)
         return measure(lambda: vars(self.by_modules(torch.float64, edges)))
@@ -108,7 +122,7 @@ class Case:
         return targets_of(self.targets.numpy())
 
     def collated(self, program: Program, dtype: torch.dtype, merged: bool) -> CollatedGraphs:
-        source = self.batch.source.quotient if merged else self.batch.source.flat
+        source = self.batch.source.arrays(program.operator, merged)
         graphs = collate(source, self.batch.indices, program.operator, np.dtype(DTYPES[dtype]))
         if program.kinds_forward:
             kinds = number_kinds(graphs)
@@ -156,6 +170,12 @@ def agree(found: Outcome, expected: Outcome, tolerance: Mapping[str, float]) -> 
     for name, value in vars(found).items():
         apart = distance(value, getattr(expected, name))
         assert apart <= tolerance[name], f"{name}: {apart:.2g} apart, {tolerance[name]:.2g} allowed"
+
+
+def gradients(net: GraphNetwork) -> torch.Tensor:
+    """The gradients of all parameters; filters of order 0 have none of the weights of edges, which they do not use."""
+    given = ((torch.zeros_like(p) if p.grad is None else p.grad) for p in net.parameters())
+    return torch.cat([gradient.reshape(-1) for gradient in given])
 
 
 def targets_of(y: np.ndarray) -> Targets:
@@ -262,6 +282,31 @@ def test_modules_interpreter_and_compiled_code_agree(
     conv: str, graphs: RandomSet, options: dict, loss: str, merged: bool, conv_options: dict, seed: int
 ) -> None:
     case = random_case(conv, graphs, options, loss, seed, conv_options.get(conv))
+    assume(case.well_conditioned)
+    case.check(merged)
+
+
+@pytest.mark.parametrize(("conv", "edges"), [("bank", "weights"), ("bank", "both"), ("gcn", "input"), ("gin", "input")])
+@settings(max_examples=settings().max_examples // 3)
+@given(
+    graphs=graph_sets(min_graphs=1, max_graphs=5),
+    options=NETWORK_OPTIONS,
+    loss=st.sampled_from(list(LOSSES)),
+    merged=st.booleans(),
+    order=st.integers(0, 4),
+    seed=st.integers(0, 9),
+)
+def test_features_of_edges_agree_in_modules_interpreter_and_compiled_code(
+    conv: str, edges: str, graphs: RandomSet, options: dict, loss: str, merged: bool, order: int, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    built = graphs.build(edge_features=True)
+    built = built if CONVS[conv].takes_weights else without_weights(built)
+    conv_options = {"order": order} if conv == "bank" else {}
+    options = options_for(graphs, options) | {"edge_dim": built.num_edge_features, "edges": edges}
+    case = Case(
+        perturbed(GraphNetwork(9, 2, conv=conv, conv_options=conv_options, **options)), built.batch(), loss, seed
+    )
     assume(case.well_conditioned)
     case.check(merged)
 

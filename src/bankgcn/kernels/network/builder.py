@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,6 +25,12 @@ from bankgcn.kernels.network.program import (
 from bankgcn.kernels.network.tape import Signal, Slots, Tape, Unsupported
 from bankgcn.kernels.ops.attention import attend, attend_adjoint
 from bankgcn.kernels.ops.blocks import BATCH_GRAPH, BATCH_ROW, GRAPHS, ROWS, padded_width, row_stride
+from bankgcn.kernels.ops.edge_filter import (
+    edge_filter_bank,
+    edge_filter_bank_adjoint,
+    edge_shifts,
+    edge_shifts_adjoint,
+)
 from bankgcn.kernels.ops.input_rows import add_label_rows, label_rows_gradient, load_attributes
 from bankgcn.kernels.ops.linear import add_multiple, bias_gradient, dropout, linear, relu, relu_adjoint, weight_gradient
 from bankgcn.kernels.ops.losses import LOSSES
@@ -113,16 +119,8 @@ class Steps:
 
     def filter_bank(self, r: Signal, alpha: Hashable, basis: NDArray[np.floating], shortcut: bool) -> Signal:
         """Filter each subspace of ``r`` by its own polynomial; ``alpha`` are coefficients in the basis."""
-        r = self._levels.nodes(r)
-        start, (filters, terms) = self._slots.weights(alpha)
-        degree, hidden = basis.shape[1] - 1, len(r.columns)
-        place = sum(map(len, self._bases))
-        self._bases.append(np.ascontiguousarray(basis, self.dtype).reshape(-1))
-        self._slots.use(alpha)
-        slot = self._slots.new(degree + 1, hidden)
-        bank = {"alpha": start, "filters": filters, "terms": terms, "basis": place, "degree": degree}
-        bank |= {"channels": hidden // filters, "c": slot}
-        self._prologue.append(Instruction(expand_filters, bank | {"shortcut": shortcut}))
+        r, degree = self._levels.nodes(r), basis.shape[1] - 1
+        slot, add_gradients = self._coefficients(alpha, basis, shortcut, len(r.columns))
         hops = Buffer("node", 8 * REGISTER_BYTES // self.dtype.itemsize, hop_rows(degree), padding="none")
         out = r.like()
         options = {"c": slot, "order": degree, "hops": hops}
@@ -132,13 +130,90 @@ class Steps:
             grad = self._tape.gradients.pop(out)
             signal = self._tape.weighted_by_nodes(r.buffer)
             self._tape.give_result_of(r, filter_bank_adjoint, grad=grad, signal=signal, **options)
+            add_gradients()
+
+        self._tape.steps.append(backward)
+        return out
+
+    def edge_filter_bank(
+        self,
+        r: Signal,
+        alpha: Hashable,
+        basis: NDArray[np.floating],
+        shortcut: bool,
+        weight: Hashable,
+        bias: Hashable,
+    ) -> Signal:
+        """Filter each subspace of ``r`` on a graph of its own, in which features of the edges decide their weights.
+
+        Args:
+            r: The signal, its columns as :mod:`bankgcn.kernels.ops.edge_filter` orders them.
+            alpha: Coefficients of the filters in the basis.
+            basis: Chebyshev coefficients of the basis polynomials.
+            shortcut: Whether to add the signal.
+            weight: What a subspace's weights take of each feature, one row for each subspace.
+            bias: And of no feature.
+        """
+        r, degree = self._levels.nodes(r), basis.shape[1] - 1
+        subspaces, features = self._slots.weights(weight).shape
+        if subspaces & (subspaces - 1) or subspaces > 32:
+            raise Unsupported(f"{subspaces} subspaces that weigh edges: no power of two up to 32")
+        slot, add_gradients = self._coefficients(alpha, basis, shortcut, subspaces, padding="none")
+        theta, start = (
+            self._slots.new(features, subspaces, padding="none"),
+            self._slots.new(1, subspaces, padding="none"),
+        )
+        self._slots.place(weight, theta, np.arange(features) * theta.stride + np.arange(subspaces)[:, None])
+        self._slots.place(bias, start, np.arange(subspaces))
+
+        def of_edges() -> Buffer:
+            return Buffer("edge", subspaces, padding="none")
+
+        gates: dict[str, Any] = {"theta": theta, "bias": start, "slope": of_edges()}
+        gates |= {"scale": Buffer("node", subspaces, padding="none")}
+        shift, out = of_edges(), r.like()
+        self._tape.emit(edge_shifts(subspaces), out=shift, **gates)
+        options = {"x": r.buffer, "c": slot, "order": degree, "shift": shift}
+        options |= {"hops": Buffer("node", r.buffer.columns, degree)}
+        self._tape.emit(edge_filter_bank(subspaces), out=out.buffer, **options)
+
+        def backward() -> None:
+            of_shift = {"adjoints": Buffer("node", r.buffer.columns, degree), "grad_shift": of_edges()}
+            grad = self._tape.gradients.pop(out)
+            self._tape.give_result_of(r, edge_filter_bank_adjoint(subspaces), grad=grad, **options, **of_shift)
+            sums = Buffer("node", subspaces, padding="none")
+            given = {"grad": of_shift["grad_shift"], "shift": shift, "sums": sums}
+            self._tape.emit_back(edge_shifts_adjoint(subspaces), **given, **gates)
+            add_gradients()
+
+        self._tape.steps.append(backward)
+        return out
+
+    def _coefficients(
+        self,
+        alpha: Hashable,
+        basis: NDArray[np.floating],
+        shortcut: bool,
+        columns: int,
+        padding: Padding = "wide",
+    ) -> tuple[Slot, Callable[[], None]]:
+        """A slot with the Chebyshev coefficients of each column's filter, and a function that adds their gradients."""
+        start, (filters, terms) = self._slots.weights(alpha)
+        degree, place = basis.shape[1] - 1, sum(map(len, self._bases))
+        self._bases.append(np.ascontiguousarray(basis, self.dtype).reshape(-1))
+        self._slots.use(alpha)
+        slot = self._slots.new(degree + 1, columns, padding=padding)
+        bank = {"alpha": start, "filters": filters, "terms": terms, "basis": place, "degree": degree}
+        bank |= {"channels": columns // filters, "c": slot}
+        self._prologue.append(Instruction(expand_filters, bank | {"shortcut": shortcut}))
+
+        def add_gradients() -> None:
             self._epilogue.append(Instruction(filters_gradient, bank))
             unit = Buffer("block", terms + 1, filters, padding="none")
             chosen = {"alpha": start, "filters": filters, "terms": terms, "unit": unit}
             self._epilogue.append(Instruction(coherence_gradient, chosen))
 
-        self._tape.steps.append(backward)
-        return out
+        return slot, add_gradients
 
     def attend(self, x: Signal, source: Hashable, target: Hashable, bias: Hashable | None, heads: int) -> Signal:
         """Attention of each node to itself and its neighbours; columns as :mod:`..ops.attention` orders them."""

@@ -24,7 +24,7 @@ OPERATORS = {
 }
 
 
-NO_KINDS = np.empty(0, np.int64)
+NO_KINDS, NO_FEATURES = np.empty(0, np.int64), np.empty((0, 0))
 
 
 class CollatedGraphs(NamedTuple):
@@ -43,6 +43,8 @@ class CollatedGraphs(NamedTuple):
     labels: NDArray[np.int64]  # (N, labels): column of the signal that is 1, counted with the attributes
     multiplicity: NDArray[np.floating]  # (N,): nodes that each one represents
     kinds: NDArray[np.int64] = NO_KINDS  # (N,): see bankgcn.kernels.network.kinds; empty if they are not used
+    edge_kind: NDArray[np.int64] = NO_KINDS  # (E,): row of the features of each edge; empty if they are not used
+    edge_features: NDArray[np.floating] = NO_FEATURES  # (F, edge features)
 
 
 def collate(
@@ -59,8 +61,9 @@ def collate(
     indices = np.ascontiguousarray(indices, np.int64)
     nodes = int((arrays.node_ptr[indices + 1] - arrays.node_ptr[indices]).sum())
     edges = int((arrays.edge_ptr[indices + 1] - arrays.edge_ptr[indices]).sum())
-    kind = OPERATORS[operator.kind]
-    weight = np.empty(edges, dtype)
+    kind, features = OPERATORS[operator.kind], arrays.edge_features.astype(dtype, copy=False)
+    weight, summed = np.empty(edges, dtype), features.shape[1] if "input" in operator.edges else 0
+    weighs = "weights" in operator.edges
     graphs = CollatedGraphs(
         node_ptr=np.zeros(len(indices) + 1, np.int64),
         rowptr=np.zeros(nodes + 1, np.int64),
@@ -68,12 +71,14 @@ def collate(
         weight=weight,
         adjoint_weight=np.empty(edges, dtype) if kind == MEAN else weight,
         diagonal=np.empty(nodes, dtype),
-        attributes=np.empty((nodes, arrays.attributes.shape[1]), dtype),
+        attributes=np.zeros((nodes, summed + arrays.attributes.shape[1]), dtype),
         labels=np.empty((nodes, arrays.labels.shape[1]), np.int64),
         multiplicity=np.ones(nodes, dtype),
+        edge_kind=np.empty(edges if weighs else 0, np.int64),
+        edge_features=features if weighs else np.empty((0, 0), dtype),
     )
     largest = int((arrays.node_ptr[indices + 1] - arrays.node_ptr[indices]).max(initial=0))
-    _collate(arrays, indices, kind, float(operator.loop), np.empty(largest), graphs)
+    _collate(arrays, indices, kind, float(operator.loop), summed, np.empty(largest), graphs)
     return graphs
 
 
@@ -99,8 +104,11 @@ def look_up_attributes(graphs: CollatedGraphs, num_values: tuple[int, ...]) -> C
 
 
 @jit_cached
-def _collate(arrays, indices, kind, loop, factor, graphs):
-    """Write the graphs. ``factor`` is workspace: a number for each node of a graph."""
+def _collate(arrays, indices, kind, loop, summed, factor, graphs):
+    """Write the graphs. The first ``summed`` attributes are sums over the edges of a node.
+
+    ``factor`` is workspace: a number for each node of a graph.
+    """
     rowptr, col, weight, adjoint_weight = graphs.rowptr, graphs.col, graphs.weight, graphs.adjoint_weight
     neighbor, given, degrees, diagonal = arrays.neighbor, arrays.weight, arrays.degree, graphs.diagonal
     node = edge = 0
@@ -119,12 +127,20 @@ def _collate(arrays, indices, kind, loop, factor, graphs):
                 for k in range(count):
                     weight[edge + k] = 1
                 degree = float(count)
+            if len(graphs.edge_kind):
+                for k in range(count):
+                    graphs.edge_kind[edge + k] = arrays.edge_kind[e + k]
+            if summed:
+                for k in range(count):
+                    own = weight[edge + k]
+                    for column in range(summed):
+                        graphs.attributes[node, column] += own * arrays.edge_features[arrays.edge_kind[e + k], column]
             e += count
             edge += count
             for k in range(arrays.attributes.shape[1]):
-                graphs.attributes[node, k] = arrays.attributes[i, k]
+                graphs.attributes[node, summed + k] = arrays.attributes[i, k]
             for k in range(arrays.labels.shape[1]):
-                graphs.labels[node, k] = arrays.label_start[k] + arrays.labels[i, k]
+                graphs.labels[node, k] = summed + arrays.label_start[k] + arrays.labels[i, k]
             if len(arrays.multiplicity):
                 graphs.multiplicity[node] = arrays.multiplicity[i]
             diagonal[node] = 0

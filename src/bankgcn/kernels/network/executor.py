@@ -140,6 +140,8 @@ class _Call:
             entry.ATTRIBUTES: graphs.attributes,
             entry.LABELS: graphs.labels,
             entry.MULTIPLICITY: graphs.multiplicity,
+            entry.EDGE_KIND: graphs.edge_kind,
+            entry.EDGE_FEATURES: graphs.edge_features,
             entry.CLASSES: self.targets.classes,
             entry.TARGETS: self.targets.values,
             entry.SHARE: _share(self.targets),
@@ -164,6 +166,7 @@ class _Call:
             self.table[place] = array.ctypes.data
         self.table[entry.NUM_ATTRIBUTES] = graphs.attributes.shape[1]
         self.table[entry.NUM_LABELS] = graphs.labels.shape[1]
+        self.table[entry.NUM_EDGE_FEATURES] = graphs.edge_features.shape[1]
         self.table[entry.NUM_PARAMETERS] = program.num_parameters
         self.table[entry.ADAM_STEP] = 0 if adam is None else adam.step
         self.table[entry.KIND_COLUMNS] = program.kind_columns

@@ -24,6 +24,8 @@ class FlatArrays(NamedTuple):
     labels: NDArray[np.int32]  # (N, labels)
     label_start: NDArray[np.int64]  # (labels + 1,): first column of each one-hot block
     multiplicity: NDArray[np.float32]  # (N,): nodes that each one represents; empty if that is 1 for all
+    edge_kind: NDArray[np.int32]  # (E,): row of the features of each edge; empty if edges have none
+    edge_features: NDArray[np.float32]  # (F, edge features): rows that differ from each other
 
 
 class NodeColors(NamedTuple):

@@ -84,10 +84,13 @@ class Operator(NamedTuple):
     Args:
         kind: A name in ``bankgcn.kernels.network.collate.OPERATORS``.
         loop: Weight of the node itself, if the kind leaves it open.
+        edges: What becomes of the features of edges, names of :data:`bankgcn.nn.names.EDGE_USES`: ``"weights"`` keeps
+            them for the convolutions, ``"input"`` adds those of a node's edges to the attributes of the node.
     """
 
     kind: str
     loop: float = 0.0
+    edges: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ by the order of summation only. The quotients of NCI1 have about a sixth fewer n
 Nodes of a colour have the same signal and, toward the nodes of each colour, the same sum of edge weights: the colours
 are an *equitable partition*. So they have the same degree, and the partition is equitable for every operator that
 follows from weights and degrees. A network computes the same values and the same gradients for all nodes of a colour.
+Where edges have features, the sums are equal for each kind of edge, and the quotient has an edge for each kind.
 
 Each round of the refinement looks one hop further. A graph that needs more than ``MAX_ROUNDS`` rounds keeps all its
 nodes, so that the time is linear in the size of a graph: a chain of equal nodes needs half as many rounds as it has
@@ -24,6 +25,7 @@ from bankgcn.kernels.jit.compiler import ODD, jit_cached, jit_inner, mix
 from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors, read_only
 
 MAX_ROUNDS = 128  # the graphs of NCI1 need at most 28, those of ogbg-molhiv 38
+MAX_DEGREE = 256  # of nodes whose kinds of edges are compared, each with each
 WORK_PER_CALL = 2**24  # nodes and edges that one call visits, about 0.1 s: compiled code cannot be interrupted
 _LOCK = threading.Lock()  # subsets share colours, which are not final before all rounds of a graph are done
 
@@ -59,7 +61,7 @@ def _color(arrays, attribute_bits, weight_bits, graph, colors):
             rowptr[i + 1] = rowptr[i] + arrays.degree[first + i]
             values[0, i] = _hash_signal(arrays.labels, attribute_bits, first + i)
         own = colors.color[colors.node_ptr[number] : colors.node_ptr[number + 1]]
-        distinct, rounds = _refine(values, nodes, rowptr, arrays.neighbor, weight_bits, own, slots)
+        distinct, rounds = _refine(values, nodes, rowptr, arrays.neighbor, weight_bits, arrays.edge_kind, own, slots)
         if distinct < nodes and not _is_equitable(arrays, first, rowptr, own, representative[:distinct], sums):
             distinct = nodes  # too few rounds, equal hashes of different nodes, or sums that differ by rounding
             for i in range(nodes):
@@ -70,13 +72,13 @@ def _color(arrays, attribute_bits, weight_bits, graph, colors):
 
 
 @jit_inner
-def _refine(values, nodes, rowptr, neighbor, weight_bits, colors, slots):
+def _refine(values, nodes, rowptr, neighbor, weight_bits, edge_kind, colors, slots):
     """Refine the colours, starting from the first row of values; return the number of colours and of rounds."""
     before, distinct, rounds = 0, _number_distinct(values[0], nodes, colors, slots), 0
     while before < distinct < nodes and rounds < MAX_ROUNDS:
         now, following = values[rounds % 2], values[(rounds + 1) % 2]
         for i in range(nodes):
-            following[i] = _hash_neighborhood(now, i, rowptr, neighbor, weight_bits)
+            following[i] = _hash_neighborhood(now, i, rowptr, neighbor, weight_bits, edge_kind)
         rounds += 1
         before, distinct = distinct, _number_distinct(following, nodes, colors, slots)
     return distinct, rounds
@@ -94,11 +96,14 @@ def _hash_signal(labels, attribute_bits, node):
 
 
 @jit_inner
-def _hash_neighborhood(colors, node, rowptr, neighbor, weight_bits):
-    """A hash of a node's colour and of its neighbours' colours, independent of their order."""
+def _hash_neighborhood(colors, node, rowptr, neighbor, weight_bits, edge_kind):
+    """A hash of a node's colour and of its edges and neighbours' colours, independent of their order."""
     value = np.uint64(0)
     for e in range(rowptr[node], rowptr[node + 1]):
-        value += mix(colors[neighbor[e]] + ODD * np.uint64(weight_bits[e] if len(weight_bits) else 1))
+        edge = np.uint64(weight_bits[e] if len(weight_bits) else 1)
+        if len(edge_kind):
+            edge = mix(edge + ODD * np.uint64(edge_kind[e] + 1))
+        value += mix(colors[neighbor[e]] + ODD * edge)
     return mix(colors[node] * ODD + value)
 
 
@@ -152,8 +157,27 @@ def _is_equitable(arrays, first, rowptr, colors, representative, sums):
                 color = colors[arrays.neighbor[e]]
                 same = same and sums[color] == 0
                 sums[color] = 0
-        if not same:
+        if not same or (len(arrays.edge_kind) and not _have_equal_edges(arrays, rowptr, colors, i, other)):
             return False
+    return True
+
+
+@jit_inner
+def _have_equal_edges(arrays, rowptr, colors, i, other):
+    """Whether two nodes have equal sums of weights toward each colour for each kind of edge."""
+    if rowptr[i + 1] - rowptr[i] > MAX_DEGREE or rowptr[other + 1] - rowptr[other] > MAX_DEGREE:
+        return False
+    for node in (i, other):
+        for edge in range(rowptr[node], rowptr[node + 1]):
+            color, kind, difference = colors[arrays.neighbor[edge]], arrays.edge_kind[edge], 0.0
+            for e in range(rowptr[i], rowptr[i + 1]):
+                if colors[arrays.neighbor[e]] == color and arrays.edge_kind[e] == kind:
+                    difference += arrays.weight[e] if len(arrays.weight) else 1
+            for e in range(rowptr[other], rowptr[other + 1]):
+                if colors[arrays.neighbor[e]] == color and arrays.edge_kind[e] == kind:
+                    difference -= arrays.weight[e] if len(arrays.weight) else 1
+            if difference != 0:
+                return False
     return True
 
 
@@ -184,17 +208,23 @@ def quotient(arrays: FlatArrays, colors: NodeColors | None = None) -> FlatArrays
         labels=np.empty((nodes, arrays.labels.shape[1]), arrays.labels.dtype),
         label_start=arrays.label_start,
         multiplicity=np.zeros(nodes, np.float32),
+        edge_kind=np.empty_like(arrays.edge_kind),
+        edge_features=arrays.edge_features,
     )
-    edges = _merge(arrays, colors, np.full(num_colors.max(), -1), merged)
-    used = merged._replace(neighbor=merged.neighbor[:edges].copy(), weight=merged.weight[:edges].copy())
+    edges = _merge(arrays, colors, np.full(num_colors.max(), -1), np.empty_like(arrays.edge_kind), merged)
+    used = merged._replace(
+        neighbor=merged.neighbor[:edges].copy(),
+        weight=merged.weight[:edges].copy(),
+        edge_kind=merged.edge_kind[:edges].copy(),
+    )
     return FlatArrays(*(read_only(array) for array in used))
 
 
 @jit_cached
-def _merge(arrays, colors, place, merged):
+def _merge(arrays, colors, place, before, merged):
     """Write the quotient of each graph, with the first node of each colour; return the number of edges.
 
-    ``place`` is workspace, see :func:`_merge_edges`.
+    ``place`` and ``before`` are workspace, see :func:`_merge_edges`.
     """
     edges = np.int64(0)
     for graph in range(len(arrays.node_ptr) - 1):
@@ -212,7 +242,7 @@ def _merge(arrays, colors, place, merged):
                 merged.attributes[node, k] = arrays.attributes[i, k]
             for k in range(arrays.labels.shape[1]):
                 merged.labels[node, k] = arrays.labels[i, k]
-            end = _merge_edges(arrays, row, e, own, place, edges, merged)
+            end = _merge_edges(arrays, row, e, own, place, before, edges, merged)
             merged.degree[node] = end - edges
             edges = end
             node += 1
@@ -221,19 +251,26 @@ def _merge(arrays, colors, place, merged):
 
 
 @jit_inner
-def _merge_edges(arrays, row, row_end, colors, place, edges, merged):
-    """Write the edges of one node, one edge to each colour, from ``edges`` on; return their end.
+def _merge_edges(arrays, row, row_end, colors, place, before, edges, merged):
+    """Write the edges of one node, one edge of each kind to each colour, from ``edges`` on; return their end.
 
-    ``place`` holds the position of the last edge written to each colour.
+    ``place`` holds the position of the last edge written to each colour, ``before`` that of the one before it.
     """
-    begin = edges
+    begin, has_kinds = edges, len(arrays.edge_kind) > 0
     for e in range(row, row_end):
         color, weight = colors[arrays.neighbor[e]], arrays.weight[e] if len(arrays.weight) else 1
-        if place[color] < begin:
-            place[color] = edges
-            merged.neighbor[edges] = color
-            merged.weight[edges] = weight
-            edges += 1
-        else:
-            merged.weight[place[color]] += weight
+        at = place[color]
+        if has_kinds:
+            while at >= begin and merged.edge_kind[at] != arrays.edge_kind[e]:
+                at = before[at]
+        if at >= begin:
+            merged.weight[at] += weight
+            continue
+        if has_kinds:
+            merged.edge_kind[edges] = arrays.edge_kind[e]
+            before[edges] = place[color]
+        place[color] = edges
+        merged.neighbor[edges] = color
+        merged.weight[edges] = weight
+        edges += 1
     return edges

@@ -62,7 +62,12 @@ MEMBERS = 38  # int64 (N,): nodes of each kind, counted within their batch
 KIND_ROWS = 39  # float (kinds of a batch, KIND_COLUMNS)
 NODE_GRADIENTS = 40  # float (nodes of a batch, KIND_COLUMNS): gradients of what each node read
 
-SIZE = 41
+# Features of the edges; F different rows of them.
+EDGE_KIND = 41  # int64 (E,): row of the features of each edge
+EDGE_FEATURES = 42  # float (F, edge features)
+NUM_EDGE_FEATURES = 43  # columns of the features
+
+SIZE = 44
 
 
 GAP_BYTES = 192  # an odd number of cache lines, and as much as a vector may reach beyond the last column
