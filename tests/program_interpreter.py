@@ -274,7 +274,8 @@ def edge_shifts_adjoint(s: State, grad, shift, slope, scale, theta, bias, sums) 
 def by_subspace(s: State, shift: Buffer, x: Tensor) -> Tensor:
     """The shift of each column's subspace times the column; all subspaces of a channel are side by side."""
     subspaces = shift.columns
-    dense = x.new_zeros(s.num_nodes, s.num_nodes, subspaces).index_put((s.edge_row, s.edge_col), s[shift], accumulate=True)
+    dense = x.new_zeros(s.num_nodes, s.num_nodes, subspaces)
+    dense = dense.index_put((s.edge_row, s.edge_col), s[shift], accumulate=True)
     return torch.einsum("ijp,jcp->icp", dense, x.view(len(x), -1, subspaces)).reshape(len(x), -1)
 
 

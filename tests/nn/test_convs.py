@@ -15,7 +15,7 @@ from torch_geometric.nn import ChebConv, GCNConv
 
 import oracles
 from bankgcn.data import GraphSet
-from bankgcn.nn import CONVS, BankConv, GraphNetwork, layer_parameters, width_for_budget
+from bankgcn.nn import CONVS, PLAIN_CONVS, BankConv, GraphNetwork, layer_parameters, width_for_budget
 from bankgcn.training.stepper import embedding_of
 from strategies import disjoint_union, ring, signals
 
@@ -129,7 +129,7 @@ def test_prepared_edges_give_the_same_logits_and_gradients(conv: str, weighted: 
         torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_preparing_the_edges_does_not_change_the_initial_weights(conv: str) -> None:
     one, other = (net.state_dict() for net in pair_of_networks(conv))
     assert list(one) == list(other)
@@ -179,7 +179,7 @@ def test_batches_pass_the_adjacency_to_networks_that_are_faster_with_it(monkeypa
     assert taken == [torch.sparse_csr, torch.strided, torch.strided]
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 @pytest.mark.parametrize("budget", [16_500, 65_800])
 def test_the_width_is_the_nearest_to_the_budget(conv: str, budget: int) -> None:
     best = width_for_budget(conv, budget)
@@ -228,7 +228,10 @@ def test_options_are_the_arguments_of_the_factory_with_their_defaults(conv: str)
     spec = CONVS[conv]
     factory = BankConv if conv == "bank" else spec.make  # the row of the filter bank loads its layer when it makes one
     parameters = list(inspect.signature(factory).parameters.values())[2:]
-    assert {parameter.name: parameter.default for parameter in parameters} == spec.defaults
+    given = {parameter.name: parameter.default for parameter in parameters}
+    assert (given.pop("edge_dim", 0) is None) == spec.takes_features  # which a network knows
+    given.pop("edges", None)
+    assert given == spec.defaults
     for name, option in spec.options.items():
         option.check(name, option.default)
         assert isinstance(option.default, option.kind)
@@ -259,7 +262,7 @@ def test_a_gcn_network_can_be_copied_and_its_hooks_fire(copy_of: Callable[[Graph
     assert shapes == [(5, 64)] * 4
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_without_pyg_a_baseline_says_what_to_install(monkeypatch: pytest.MonkeyPatch, conv: str) -> None:
     monkeypatch.setitem(sys.modules, "torch_geometric", None)
     spec = CONVS[conv]

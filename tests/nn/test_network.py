@@ -13,7 +13,7 @@ from torch import nn
 
 from bankgcn import BankConv, BankGCN, GraphShift, mutual_coherence
 from bankgcn.kernels import use_kernels
-from bankgcn.nn import CONVS, POOLINGS, READOUTS, GraphNetwork, check_available
+from bankgcn.nn import PLAIN_CONVS, POOLINGS, READOUTS, GraphNetwork, check_available
 from strategies import RandomGraph, disjoint_union, graphs, ring, signals
 
 NO_EDGES = torch.empty(2, 0, dtype=torch.long)
@@ -52,7 +52,7 @@ def test_network_equals_its_layers_one_by_one(normalize: str, readout: str) -> N
     torch.testing.assert_close(net(signals(5, 3), ring(5)), expected.unsqueeze(0))
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_every_convolution_learns_in_every_layer(conv: str) -> None:
     net = GraphNetwork(3, 2, hidden_channels=16, conv=conv)
     x, edges, batch = small_batch()
@@ -73,7 +73,7 @@ def test_a_permutation_of_the_nodes_changes_nothing(graph: RandomGraph, seed: in
     torch.testing.assert_close(net(x[permutation], permuted), net(x, graph.edge_index))
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_a_batch_equals_its_graphs_one_by_one(conv: str) -> None:
     net = GraphNetwork(3, 2, hidden_channels=16, conv=conv)
     x, edges, batch = small_batch()
@@ -104,7 +104,7 @@ def test_batch_size_keeps_trailing_graphs_without_nodes() -> None:
     assert net(signals(5, 3), ring(5), torch.zeros(5, dtype=torch.long), batch_size=3).shape == (3, 2)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_every_convolution_takes_a_batch_without_nodes(conv: str) -> None:
     net, no_graphs = GraphNetwork(3, 2, conv=conv), torch.empty(0, dtype=torch.long)
     assert net(torch.empty(0, 3), NO_EDGES, no_graphs).shape == (0, 2)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from bankgcn import BankGCN
 from bankgcn.kernels import use_kernels
-from bankgcn.nn import CONVS, NORMS, POOLINGS, GraphNetwork
+from bankgcn.nn import NORMS, PLAIN_CONVS, POOLINGS, GraphNetwork
 from bankgcn.nn.layers import drop
 from bankgcn.nn.readout import READOUT_PARTS
 from strategies import disjoint_union, ring, signals
@@ -171,7 +171,7 @@ def test_the_representation_is_without_the_dropout_of_the_head() -> None:
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_every_option_takes_a_batch_without_nodes(conv: str, norm: str) -> None:
     net = GraphNetwork(3, 2, hidden_channels=8, conv=conv, norm=norm, residual=True, dropout=0.5, head="mlp")
     no_nodes = (torch.empty(0, 3), NO_EDGES, torch.empty(0, dtype=torch.long))

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from bankgcn.nn.activation import NORMS, GraphNorm
     from bankgcn.nn.bank_conv import BankConv, mutual_coherence
     from bankgcn.nn.budget import layer_parameters, width_for_budget
-    from bankgcn.nn.convs import CONVS, ConvSpec
+    from bankgcn.nn.convs import CONVS, PLAIN_CONVS, ConvSpec
     from bankgcn.nn.layers import AtomEncoder
     from bankgcn.nn.names import READOUTS
     from bankgcn.nn.network import BankGCN, GraphNetwork, check_available
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONVS",
     "NORMS",
+    "PLAIN_CONVS",
     "POOLINGS",
     "READOUTS",
     "READOUT_PARTS",
@@ -38,7 +39,7 @@ __getattr__ = lazy_names(
         "activation": ("GraphNorm", "NORMS"),
         "bank_conv": ("BankConv", "mutual_coherence"),
         "budget": ("layer_parameters", "width_for_budget"),
-        "convs": ("CONVS", "ConvSpec"),
+        "convs": ("CONVS", "PLAIN_CONVS", "ConvSpec"),
         "layers": ("AtomEncoder",),
         "names": ("READOUTS",),
         "network": ("BankGCN", "GraphNetwork", "check_available"),

@@ -342,3 +342,6 @@ CONVS: dict[str, ConvSpec] = {
         label="MLP", make=mlp, takes_weights=True, needs_pyg=False, lowering=MLP
     ),
 }
+
+PLAIN_CONVS = tuple(name for name, row in CONVS.items() if not row.needs_features)
+"""The convolutions that graphs without features of edges can go through."""

@@ -23,7 +23,7 @@ from bankgcn.kernels.network.executor import Targets, readouts, train
 from bankgcn.kernels.network.kinds import number_kinds
 from bankgcn.kernels.network.program import Program
 from bankgcn.kernels.ops.parameters import Adam
-from bankgcn.nn import CONVS, AtomEncoder, BankGCN, GraphNetwork
+from bankgcn.nn import CONVS, PLAIN_CONVS, AtomEncoder, BankGCN, GraphNetwork
 from bankgcn.nn.lowering import lower
 from bankgcn.spectral.featured_edges import FeaturedEdges
 from bankgcn.spectral.shift import GraphShift
@@ -267,7 +267,7 @@ def random_case(
     return Case(net, (built if CONVS[conv].takes_weights else without_weights(built)).batch(), loss, seed)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 @settings(max_examples=settings().max_examples // 3)
 @given(
     graphs=graph_sets(min_graphs=1, max_graphs=5),
@@ -351,7 +351,7 @@ def test_kinds_of_nodes_change_nothing(
     case.check(merged)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_kinds_take_the_first_layer_up_to_the_second_hop(conv: str) -> None:
     program = lower(GraphNetwork(5, 2, conv=conv), "cross_entropy", by_kinds=True)
     products = [instruction for instruction in program.kinds_forward if instruction.operation.name == "linear"]
@@ -362,7 +362,7 @@ def test_kinds_take_the_first_layer_up_to_the_second_hop(conv: str) -> None:
     assert not [instruction for instruction in dropped.kinds_forward if instruction.operation.name == "linear"][1:]
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_integers_are_looked_up(conv: str) -> None:
     torch.manual_seed(0)
     random = np.random.default_rng(0)
@@ -397,7 +397,7 @@ def mixed_sizes() -> GraphSet:
 
 
 @pytest.mark.usefixtures("kinds_of_one_node")
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_graphs_larger_than_a_block_and_many_smaller_ones(conv: str) -> None:
     torch.manual_seed(0)
     net = perturbed(GraphNetwork(3, 5, hidden_channels=40, num_layers=2, conv=conv))
@@ -408,7 +408,7 @@ def test_graphs_larger_than_a_block_and_many_smaller_ones(conv: str) -> None:
 
 
 @pytest.mark.usefixtures("kinds_of_one_node")
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 @pytest.mark.parametrize("options", [{"dropout": 0.2, "norm": "graph"}, {}])
 def test_any_number_of_threads_gives_the_same_bits(conv: str, options: dict) -> None:
     torch.manual_seed(0)
@@ -548,7 +548,7 @@ def test_nan_spreads_as_in_the_plain_operations(sign: float, normalize: str) -> 
     assert compiled.gradient[plain.gradient.isnan()].isnan().all()
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_a_graph_without_nodes_reads_zero(conv: str) -> None:
     graphs = GraphSet.from_edges([2, 0], [[0, 1], [1, 0]], labels=[0, 1], y=[0, 1], classes=("a", "b"))
     case = Case(GraphNetwork(2, 2, 8, 2, conv=conv), graphs.batch())

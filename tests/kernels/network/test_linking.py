@@ -13,7 +13,7 @@ import torch
 from bankgcn.kernels.network.linking import BlockSize, LinkedProgram, link
 from bankgcn.kernels.network.program import Buffer, Instruction, NumColumns, Program, Slot, stride_of, width_of
 from bankgcn.kernels.ops.blocks import TILE_ROWS, round_up
-from bankgcn.nn import CONVS, GraphNetwork
+from bankgcn.nn import PLAIN_CONVS, GraphNetwork
 from bankgcn.nn.lowering import lower
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -88,7 +88,7 @@ def places_of(program: Program, linked: LinkedProgram, size: BlockSize) -> dict[
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("loss", [None, "cross_entropy"])
 @pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_buffers_that_are_needed_at_once_have_memory_of_their_own(
     conv: str, options: str, loss: str | None, size: BlockSize
 ) -> None:
@@ -110,7 +110,7 @@ def test_buffers_that_are_needed_at_once_have_memory_of_their_own(
     assert linked.readout[0] == places[program.readout].begin
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_most_buffers_of_an_evaluation_share_memory(conv: str) -> None:
     program = program_of(conv, "plain", None)
     size = SIZES[0]
@@ -119,7 +119,7 @@ def test_most_buffers_of_an_evaluation_share_memory(conv: str) -> None:
     assert linked.work_size < 0.7 * sum(place.end - place.begin for place in places.values())
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_instructions_hold_address_slots_and_numbers(conv: str) -> None:
     program, size = program_of(conv, "all options", "cross_entropy"), SIZES[0]
     for instruction, row in linked_instructions(program, link(program, size)):
