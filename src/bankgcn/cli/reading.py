@@ -8,7 +8,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from bankgcn.data.cache import cache_folder
+from bankgcn.data.catalog import cache_folder
 from bankgcn.files.archives import LARGEST
 from bankgcn.files.atomic import atomic_write
 

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import bankgcn
 from bankgcn.choices import pick
 from bankgcn.data.builtin import BUILTIN
-from bankgcn.data.cache import cached, data_roots, download_root
-from bankgcn.data.catalog import CATALOG, Dataset, catalog_name, find_in_catalog
+from bankgcn.data.catalog import (
+    CATALOG,
+    USUAL_FOLDERS,
+    DataFolders,
+    Dataset,
+    cache_folder,
+    catalog_name,
+    find_in_catalog,
+)
 from bankgcn.data.combine import without_weights
 from bankgcn.data.edges import is_edge_note, warn_of_edge_data
 from bankgcn.data.features.spec import conform, refit, scale_numbers
@@ -24,10 +37,14 @@ from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
 from bankgcn.data.targets import GraphTable
 from bankgcn.files.archives import UNSUPPORTED, Archive, check_archive, plain_stem, unpack
+from bankgcn.files.atomic import SHARED_AGE, remove_unfinished
 from bankgcn.files.checked import FileError
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.messages import Message, Option
+
+READERS_VERSION = 7  # raise it when a reader gives other graphs for the same file
+SETTLED = 2.0  # seconds; on some file systems two writes within this time leave the same time stamp
 
 FOR_ALL = ("ignore_weights", "scale")
 """Options that no reader heeds: what they change comes after reading."""
@@ -213,25 +230,25 @@ def load_source(
     for name in options:  # numbers of nodes are scaled by those of training graphs, which are not known yet
         pick(dict.fromkeys(known), name, "option")
     expected = Expected(task=task, has_target=not ignore_targets)
-    graphs = find_source(source, data_root).load(ReadOptions(**options), expected)
+    graphs = find_source(source, DataFolders(data_root)).load(ReadOptions(**options), expected)
     warn_of_edge_data(graphs, stacklevel=2)
     return graphs
 
 
-def find_source(source: str | Path, data_root: str | Path | None = None) -> Source:
+def find_source(source: str | Path, folders: DataFolders = USUAL_FOLDERS) -> Source:
     """Find a dataset of the catalogue by its name, or else a path.
 
     A path with the name of a dataset is written ``./NAME``. A ``Path`` is never the name of a dataset.
 
     Args:
         source: Name or path.
-        data_root: Where to look for datasets first.
+        folders: Where to look for datasets.
 
     Raises:
         ValueError: There is no such dataset or path, or no reader recognises the path.
     """
     if isinstance(source, str) and catalog_name(source) is not None:
-        return find_dataset(source, data_root)
+        return find_dataset(source, folders)
     if source == "":  # its path would be the current folder
         raise ValueError(f"the name of the graphs is empty: expected a dataset's name, {_accepted()}")
     path = Path(source).expanduser()
@@ -246,7 +263,7 @@ def find_source(source: str | Path, data_root: str | Path | None = None) -> Sour
     return Source(plain_stem(path.resolve()), _reader_of(path), path)
 
 
-def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
+def find_dataset(name: str, folders: DataFolders = USUAL_FOLDERS) -> Source:
     """Find a dataset of the catalogue, and its files.
 
     Raises:
@@ -255,37 +272,18 @@ def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
     entry = find_in_catalog(name)
     if not entry.places:
         return Source(entry.name, entry.reader, entry=entry)
-    path = locate(entry, data_root)
+    path = folders.locate(entry)
     if path is None:
-        raise ValueError(f"{entry.name} is not here: {how_to_get(entry, data_root)}")
+        raise ValueError(f"{entry.name} is not here: {folders.how_to_get(entry)}")
     return Source(entry.name, entry.reader, path, entry)
 
 
-def locate(entry: Dataset, data_root: str | Path | None = None) -> Path | None:
-    """Path of a dataset under the first data root that has it; ``None`` if none has it."""
-    candidates = (root / place for root in data_roots(data_root) for place in entry.places)
-    return next((path for path in candidates if path.exists()), None)
-
-
-def how_to_get(entry: Dataset, data_root: str | Path | None = None) -> str:
-    """How to get a dataset whose files are missing."""
-    target = download_root(data_root) / entry.places[0]
-    searched = ", ".join(str(root) for root in data_roots(data_root))
-    if entry.url is None:
-        return f"no {entry.places[0]} under {searched}, and it has no address to download it from"
-    by_hand = f"from {entry.url}" if target.suffix else f"unpack {entry.url}, and move its folder"
-    return (
-        f"no {entry.places[0]} under {searched}; download it by 'bankgcn data fetch {entry.name}', "
-        f"or by hand: {by_hand} to {target}"
-    )
-
-
-def fetch_dataset(name: str, data_root: str | Path | None = None, progress: DownloadProgress | None = None) -> Path:
+def fetch_dataset(name: str, folders: DataFolders = USUAL_FOLDERS, progress: DownloadProgress | None = None) -> Path:
     """Download a dataset from its official address, unless its files are there already.
 
     Args:
         name: Its name in the catalogue.
-        data_root: Where to put it; by default the user's cache folder.
+        folders: Where it may be, and where to put it.
         progress: Called with the number of bytes so far and in all.
 
     Returns:
@@ -297,13 +295,13 @@ def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Down
     entry = find_in_catalog(name)
     if not entry.places:
         raise ValueError(f"{entry.name} comes with the package and needs no download")
-    root = download_root(data_root)
+    root = folders.downloads
     root.mkdir(parents=True, exist_ok=True)
-    present = locate(entry, data_root)
+    present = folders.locate(entry)
     if present is not None:
         return present
     if entry.url is None:
-        raise ValueError(f"{entry.name} cannot be downloaded: {how_to_get(entry, data_root)}")
+        raise ValueError(f"{entry.name} cannot be downloaded: {folders.how_to_get(entry)}")
     target = root / entry.places[0]
     if target.suffix:
         return fetch(entry.url, target, sha256=entry.sha256, check=check_archive, progress=progress)
@@ -328,3 +326,55 @@ def _reader_of(path: Path) -> str:
 def _accepted() -> str:
     *accepted, last = (reader.accepts for reader in READERS.values() if reader.accepts)
     return f"{', '.join(accepted)}, or {last}"
+
+
+def cached(name: str, read: Callable[[], GraphSet], files: Sequence[Path], options: Mapping[str, object]) -> GraphSet:
+    """The graphs that ``read`` returns; from the cache if the same files were read with the same options before.
+
+    The name of a cache file depends on the paths, sizes and modification times of the files, on the options, and on the
+    version of the readers. A new cache file replaces older ones of the same files, and the parts of files that killed
+    processes left are removed. If the cache cannot be written, the files are read each time.
+
+    Args:
+        name: Start of the name of the cache file, for people who look into the folder.
+        read: Reads the files.
+        files: The files that it reads.
+        options: Its options. Different options must have a different ``repr``.
+    """
+    cache_file = _cache_file(name, files, options)
+    if cache_file is None:
+        return read()
+    with contextlib.suppress(FileError, OSError):
+        return GraphSet.load(cache_file, verify=False)  # we wrote it, and large sets are opened often
+    graphs = read()
+    settled = time.time() - max(file.stat().st_mtime for file in files) > SETTLED
+    if settled and _cache_file(name, files, options) == cache_file:  # else a file may have changed while it was read
+        _store(graphs, cache_file)
+    return graphs
+
+
+def _cache_file(name: str, files: Sequence[Path], options: Mapping[str, object]) -> Path | None:
+    """The cache file for these files in their present state; ``None`` if the state of a file is unknown."""
+    try:
+        places = [str(file.resolve()) for file in files]
+        states = [(file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    except OSError:
+        return None
+    source = _hash([places, {option: repr(value) for option, value in sorted(options.items())}])
+    state = _hash([states, READERS_VERSION, bankgcn.__version__])
+    stem = re.sub(r"[^\w.-]", "_", name)[:40]
+    return cache_folder() / "sets" / f"{stem}-{source}-{state}.graphs"
+
+
+def _store(graphs: GraphSet, cache_file: Path) -> None:
+    same_source = cache_file.name.rpartition("-")[0]
+    with contextlib.suppress(OSError):
+        remove_unfinished(cache_file.parent, SHARED_AGE)
+        graphs.save(cache_file)
+        for older in cache_file.parent.glob(f"{same_source}-*.graphs"):
+            if older != cache_file:
+                older.unlink(missing_ok=True)
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
