@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.combine import without_weights
-from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.options import Expected, ReadOptions

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from bankgcn.choices import pick
+from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
 from bankgcn.data.edges import edge_note
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeError, NodeSchema, as_numbers
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.invariants import as_array, check_edge_index, check_rows

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bankgcn.data import GraphError
 from bankgcn.data.combine import join
 from bankgcn.data.convert import from_networkx, from_pyg
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.choices import pick
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURES
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.signals import UNSEEN, CategoryBlock, TUSignals, signal_arrays, structural_signals

@@ -30,8 +30,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS, ATOM_FEATURES, atom_signals
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions

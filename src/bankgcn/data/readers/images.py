@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
-from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.reader import Progress, Reader, Skipped

@@ -17,8 +17,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.edges import edge_note
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import MissingEntry, NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions

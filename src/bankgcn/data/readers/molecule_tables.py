@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.molecules import (

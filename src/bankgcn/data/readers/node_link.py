@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.invariants import check_text
 from bankgcn.data.target_values import Target, TargetWords
 from bankgcn.data.targets import target_of_document
