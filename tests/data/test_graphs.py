@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import oracles
 from bankgcn import GraphShift
 from bankgcn.data import GraphError, GraphSet, edges
-from bankgcn.data.storage import KIND
+from bankgcn.data.graphs import KIND
 from bankgcn.files.tensors import read_arrays, write_arrays
 from random_sets import RandomSet, graph_sets
 
