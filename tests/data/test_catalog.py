@@ -9,8 +9,7 @@ import pytest
 
 from bankgcn.data.builtin import BUILTIN
 from bankgcn.data.catalog import CATALOG, DataFolders, Statistics, cache_folder, find_in_catalog
-from bankgcn.data.readers import READERS
-from bankgcn.data.sources import find_dataset
+from bankgcn.data.sources import READERS, find_dataset
 from bankgcn.files.checked import FileError
 
 # Files that are rebuilt, and so differ a little from the published ones, on purpose and in a note.

@@ -24,7 +24,7 @@ from bankgcn.data.duplicates import merge_duplicates
 from bankgcn.data.edges import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.reader import LEFT_OUT
+from bankgcn.data.readers import LEFT_OUT
 from bankgcn.data.sources import FOR_ALL, Source, find_source
 from bankgcn.data.target_values import Targets
 from bankgcn.data.targets import clean_targets

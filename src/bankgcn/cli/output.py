@@ -209,8 +209,7 @@ def _run_files(run: Path | None) -> list[Path]:
 
 def _source_files(sources: Iterable[str | Path], folders: DataFolders) -> list[Path]:
     """The files that the readers of sources read; a source that cannot be found is reported when it is read."""
-    from bankgcn.data.readers import READERS
-    from bankgcn.data.sources import find_source
+    from bankgcn.data.sources import READERS, find_source
 
     files: list[Path] = []
     for name in sources:

@@ -112,7 +112,7 @@ class Dataset:
     Args:
         name: Its name on the command line.
         summary: What the graphs are, and what is predicted.
-        reader: The reader that reads it; see :data:`bankgcn.data.readers.READERS`.
+        reader: The reader that reads it; see :data:`bankgcn.data.sources.READERS`.
         features: The node features: a choice for the TU reader, or a sentence.
         split: ``"stratified"`` (8:1:1, drawn by seed) or ``"official"`` (fixed by the authors of the dataset).
         protocol: Settings that the paper changes for this dataset, by the names of their fields.

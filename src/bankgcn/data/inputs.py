@@ -13,8 +13,8 @@ from bankgcn.data.convert import from_networkx, from_pyg
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers import READERS
 from bankgcn.data.readers.molecules import atom_kind, from_smiles
+from bankgcn.data.sources import READERS
 
 SHOWN = 5  # names of columns in a message
 

@@ -31,8 +31,17 @@ from bankgcn.data.edges import is_edge_note, warn_of_edge_data
 from bankgcn.data.features.spec import conform, refit, scale_numbers
 from bankgcn.data.graphs import GraphSet, Indices
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers import READERS
-from bankgcn.data.readers.reader import Progress, Reader
+from bankgcn.data.readers import (
+    SAVED,
+    Progress,
+    Reader,
+    benchmark_sets,
+    graph_files,
+    images,
+    json_graphs,
+    molecule_tables,
+    tu,
+)
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
 from bankgcn.data.targets import GraphTable
@@ -43,6 +52,21 @@ from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.messages import Message, Option
 
+READERS: dict[str, Reader] = {
+    "saved": SAVED,
+    "tu": tu.READER,
+    "edges": graph_files.EDGE_TABLES,
+    "smiles": molecule_tables.SMILES_TABLE,
+    "smi": molecule_tables.SMILES_FILE,
+    "sdf": molecule_tables.SD_FILE,
+    "jsonlines": json_graphs.JSON_LINES,
+    "json": json_graphs.JSON_FILES,
+    "graphml": graph_files.GRAPH_FILES,
+    "images": images.READER,
+    "molhiv": benchmark_sets.MOLHIV,
+    "cifar10": benchmark_sets.CIFAR10,
+}
+"""Readers by name. The first one that recognises a path reads it."""
 READERS_VERSION = 7  # raise it when a reader gives other graphs for the same file
 SETTLED = 2.0  # seconds; on some file systems two writes within this time leave the same time stamp
 

@@ -35,9 +35,9 @@ from bankgcn.data.batch import pointers
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS, ATOM_FEATURES, atom_signals
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers import Reader
 from bankgcn.data.readers.images import undirected_edges
 from bankgcn.data.readers.molecules import atom_kind
-from bankgcn.data.readers.reader import Reader
 from bankgcn.data.splits import Split
 from bankgcn.files.archives import Archive
 from bankgcn.files.checked import FileError

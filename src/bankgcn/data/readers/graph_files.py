@@ -21,9 +21,9 @@ from xml.etree.ElementTree import ParseError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers import Reader
 from bankgcn.data.readers.json_graphs import HEEDS, OPTIONS, expected_schema, graph_set, known_targets, targets_of
 from bankgcn.data.readers.node_link import Entry
-from bankgcn.data.readers.reader import Reader
 from bankgcn.data.target_values import Targets, scalar, with_decimal_points
 from bankgcn.data.targets import clean_targets, target_columns
 from bankgcn.extras import require

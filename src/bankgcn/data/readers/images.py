@@ -18,7 +18,7 @@ from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.reader import Progress, Reader, Skipped
+from bankgcn.data.readers import Progress, Reader, Skipped
 from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
 from bankgcn.files.atomic import files_of, visible

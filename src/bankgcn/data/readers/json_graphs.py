@@ -22,6 +22,7 @@ from bankgcn.data.edges import edge_note
 from bankgcn.data.features.node_schema import MissingEntry, NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers import KnownTargets, Reader, Skipped
 from bankgcn.data.readers.node_link import (
     Entry,
     NodeLinkGraph,
@@ -31,7 +32,6 @@ from bankgcn.data.readers.node_link import (
     entries_of_lines,
     json_files,
 )
-from bankgcn.data.readers.reader import KnownTargets, Reader, Skipped
 from bankgcn.data.target_values import TargetError, Targets, encode_targets, is_unknown, scalar
 from bankgcn.data.targets import READ_NO_TARGETS
 from bankgcn.files.archives import plain_stem

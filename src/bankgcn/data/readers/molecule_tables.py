@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from bankgcn.data import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers import Reader
 from bankgcn.data.readers.molecules import (
     Molecules,
     atom_kind,
@@ -32,7 +33,6 @@ from bankgcn.data.readers.molecules import (
     parse_smiles,
     too_large,
 )
-from bankgcn.data.readers.reader import Reader
 from bankgcn.data.target_values import Targets
 from bankgcn.data.targets import (
     GraphTable,

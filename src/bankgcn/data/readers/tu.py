@@ -27,7 +27,7 @@ from bankgcn.data.features.signals import (
 )
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.reader import Reader
+from bankgcn.data.readers import Reader
 from bankgcn.data.target_values import TargetError, Targets, encode_targets
 from bankgcn.files.archives import Archive, Files, Folder
 from bankgcn.files.checked import FileError
