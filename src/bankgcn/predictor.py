@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bankgcn.data import GraphError
 from bankgcn.data.combine import without_weights
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.sources import as_graph_set
 from bankgcn.data.target_values import scalar
 from bankgcn.messages import WITHOUT_ADVICE, message_of, spelled
 from bankgcn.tasks import Task

@@ -26,8 +26,8 @@ from bankgcn.data.edges import warn_of_edge_data
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import refit, scale_numbers
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.sources import as_graph_set
 from bankgcn.data.splits import PARTS, Split
 from bankgcn.estimator.targets import validation_split
 from bankgcn.files.checked import FileError, write_toml
