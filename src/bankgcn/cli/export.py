@@ -12,7 +12,7 @@ from bankgcn.cli.errors import with_flags
 from bankgcn.cli.options import Folders
 from bankgcn.cli.output import check_ending, check_not_input, say
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
-from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checked import atomic_write
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
     from bankgcn.data.graphs import GraphSet

@@ -22,7 +22,7 @@ from bankgcn.cli.stored import stored_part
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.experiments.design import Figure
 from bankgcn.extras import require
-from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checked import atomic_write
 from bankgcn.report.curves import CURVES, draw_curve
 from bankgcn.report.plots import IMAGES, draw_dots, draw_filters, draw_ranks
 from bankgcn.report.results import Results, collect

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.extras import require
-from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checked import atomic_write
 from bankgcn.files.tables import Cell, Columns, write_csv
 
 if TYPE_CHECKING:

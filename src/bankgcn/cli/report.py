@@ -13,7 +13,7 @@ from bankgcn.cli.options import APPLYING, Folders, LabelOption, Part, Threads, w
 from bankgcn.cli.output import check_ending, check_not_input, say
 from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
-from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checked import atomic_write
 from bankgcn.report.page.page import Page, check_available, write_html
 
 PAGE = "report.html"

@@ -19,8 +19,7 @@ from bankgcn.cli.settings import Settings, read_settings
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.experiments.tuning.space import SPACE, names_of, parameters_for
 from bankgcn.extras import require
-from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checked import FileError, read_toml, write_toml
+from bankgcn.files.checked import FileError, atomic_write, read_toml, write_toml
 from bankgcn.files.locks import lock_folder
 from bankgcn.files.tables import Columns, write_csv
 from bankgcn.metrics import Metric

@@ -51,8 +51,7 @@ from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
 from bankgcn.data.targets import GraphTable
 from bankgcn.files.archives import UNSUPPORTED, Archive, check_archive, plain_stem, unpack
-from bankgcn.files.atomic import SHARED_AGE, remove_unfinished
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import SHARED_AGE, FileError, remove_unfinished
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.messages import Message, Option

@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from bankgcn.data import GraphError
 from bankgcn.data.invariants import as_array
 from bankgcn.extras import require
-from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checked import CURE, FileError, read_json, with_checksum, without_checksum
+from bankgcn.files.checked import CURE, FileError, atomic_write, read_json, with_checksum, without_checksum
 
 PARTS = ("train", "valid", "test")
 FORMAT = "bankgcn split 1"

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import bankgcn
-from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, atomic_write
 
 Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all if the server says
 

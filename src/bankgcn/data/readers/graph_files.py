@@ -28,8 +28,7 @@ from bankgcn.data.target_values import Targets, scalar, with_decimal_points
 from bankgcn.data.targets import clean_targets, target_columns
 from bankgcn.extras import require
 from bankgcn.files.archives import beginning, open_plain, plain_ending, plain_stem
-from bankgcn.files.atomic import files_of
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, files_of
 from bankgcn.files.tables import DELIMITERS, TABLE_FORMATS, TextTable, open_table
 
 LABEL = "label"  # of a node in GML: its category, or merely its name

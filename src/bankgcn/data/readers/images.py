@@ -21,8 +21,7 @@ from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import Progress, Reader, Skipped
 from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
-from bankgcn.files.atomic import files_of, visible
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, files_of, visible
 from bankgcn.messages import Message, advise
 
 if TYPE_CHECKING:

@@ -35,8 +35,7 @@ from bankgcn.data.readers.node_link import (
 from bankgcn.data.target_values import TargetError, Targets, encode_targets, is_unknown, scalar
 from bankgcn.data.targets import READ_NO_TARGETS
 from bankgcn.files.archives import plain_stem
-from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, atomic_write
 from bankgcn.messages import Message, Option, advise, message_of
 
 Entries = Callable[[Path], Sequence[Entry]]

@@ -30,8 +30,7 @@ from bankgcn.data.invariants import check_text
 from bankgcn.data.target_values import Target, TargetWords
 from bankgcn.data.targets import target_of_document
 from bankgcn.files.archives import open_plain
-from bankgcn.files.atomic import files_of
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, files_of
 from bankgcn.messages import Message
 
 Edge = tuple[int, int, float]  # the numbers of two nodes, and the weight
