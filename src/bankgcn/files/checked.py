@@ -1,9 +1,9 @@
 """Files that are complete or absent when written, and checked when read: JSON, flat TOML, and their checksums.
 
-What is read may be damaged or made by somebody else.
-A pipe or a device is never read, and never more than a stated size. Checksums find damage, not forgery: whoever can
-write a file can write its checksum. Settings in TOML may be edited by hand: that they differ from their checksum is for
-the reader to note. The checksum is their last line, so that a file that is cut short has lost it and is refused.
+What is read may be damaged or made by somebody else. A pipe or a device is never read, and never more than a stated
+size. Checksums find damage, not forgery: whoever can write a file can write its checksum. Settings in TOML may be
+edited by hand: that they differ from their checksum is for the reader to note. The checksum is their last line, so that
+a file that is cut short has lost it and is refused.
 """
 
 from __future__ import annotations

@@ -421,7 +421,7 @@ def _check_tu(spec: FeatureSpec) -> None:
 
 
 def _check_named(spec: FeatureSpec) -> None:
-    numbers, words, unseen = (_named(spec, name) for name in ("numbers", "words", "unseen"))
+    numbers, words, unseen = (_mapping(spec, name) for name in ("numbers", "words", "unseen"))
     for key, width in numbers.items():
         if not _is_whole(width) or width < 0:
             raise ValueError(f"numbers of the signals has {width!r} for {key!r}, expected a whole number")
@@ -499,7 +499,7 @@ def _list(spec: FeatureSpec, name: str) -> list[Any]:
     return spec[name]
 
 
-def _named(spec: FeatureSpec, name: str) -> Mapping[str, Any]:
+def _mapping(spec: FeatureSpec, name: str) -> Mapping[str, Any]:
     value = spec.get(name, {} if name == "unseen" else None)
     if not isinstance(value, Mapping):
         raise ValueError(f"{name} of the signals is {value!r}, expected names with values")
