@@ -281,8 +281,8 @@ def _networkx_targets(graphs: Sequence[nx.Graph]) -> Targets:
     values = [graph.graph.get("y") for graph in graphs]
     if any(isinstance(value, list | tuple | Mapping) for value in values):
         return encode_targets(values, "values")
-    own = _join("y", values, lambda value: None if value is None else np.asarray([value]), [1] * len(values), "graph")
-    return Targets(own)
+    array = _join("y", values, lambda value: None if value is None else np.asarray([value]), [1] * len(values), "graph")
+    return Targets(array)
 
 
 def _networkx_edges(

@@ -138,7 +138,7 @@ class GraphSet:
         edges = check_edge_index(edge_index)
         weight = None if edge_weight is None else check_weights(edge_weight, edges)
         kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, edges.shape[1], "edge")
-        known, class_names = check_targets(y, classes, len(node_ptr) - 1, targets)
+        target_array, class_names = check_targets(y, classes, len(node_ptr) - 1, targets)
         flat = flatten_edges(node_ptr, edges, weight, kinds, symmetrise)
         return cls(
             node_ptr=node_ptr,
@@ -148,7 +148,7 @@ class GraphSet:
             shift=flat.shift,
             edge_weight=flat.weight,
             edge_labels=flat.labels,
-            y=known,
+            y=target_array,
             classes=class_names,
             targets=tuple(map(str, targets)),
             names=None if names is None else tuple(map(str, names)),

@@ -188,12 +188,12 @@ class Source:
         graphs = (
             cached(self.name, read, reader.files(path), {"reader": self.reader, **key}) if reader.cached else read()
         )
-        own = graphs.notes
+        reader_notes = graphs.notes
         if self.entry is not None:  # which is learned as published, and its records keep their notes
-            own = tuple(note for note in own if not is_edge_note(note))
+            reader_notes = tuple(note for note in reader_notes if not is_edge_note(note))
         elif "ignore_case" in reader.options and expected.classes is None:
-            own += class_name_notes(graphs.classes)
-        return replace(graphs, notes=(*notes, *own)) if (*notes, *own) != graphs.notes else graphs
+            reader_notes += class_name_notes(graphs.classes)
+        return replace(graphs, notes=(*notes, *reader_notes)) if (*notes, *reader_notes) != graphs.notes else graphs
 
     def _notes(self, reader: Reader, path: Path) -> tuple[str, ...]:
         """What the catalogue notes on a set of this name, and whether the folder could be read in another way.
@@ -255,9 +255,9 @@ def load_source(
     Raises:
         ValueError: There is no such source, it cannot be read, or an option has no meaning for it.
     """
-    known = [item.name for item in fields(ReadOptions) if item.name not in ("scale", *IN_LISTS)]
+    names = [item.name for item in fields(ReadOptions) if item.name not in ("scale", *IN_LISTS)]
     for name in options:  # numbers of nodes are scaled by those of training graphs, which are not known yet
-        pick(dict.fromkeys(known), name, "option")
+        pick(dict.fromkeys(names), name, "option")
     expected = Expected(task=task, has_target=not ignore_targets)
     graphs = find_source(source, DataFolders(data_root)).load(ReadOptions(**options), expected)
     warn_of_edge_data(graphs, stacklevel=2)

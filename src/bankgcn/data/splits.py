@@ -323,11 +323,11 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
     from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
     from rdkit.rdBase import BlockLogs
 
-    found = []
+    keys = []
     with BlockLogs():
         for number, text in enumerate(smiles):
             try:
-                found.append(MurckoScaffoldSmiles(text))
+                keys.append(MurckoScaffoldSmiles(text))
             except (ValueError, RuntimeError) as error:
                 raise GraphError(f"graph {number}, {text!r}, has no scaffold: it is not a molecule") from error
-    return found
+    return keys

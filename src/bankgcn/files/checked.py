@@ -239,8 +239,8 @@ class TomlSettings(dict[str, Value]):
 
     def place(self, name: str) -> str:
         """The file and the line of a setting, for messages."""
-        found = re.search(rf"^[ \t]*[\"']?{re.escape(name)}[\"']?[ \t]*=", self._text, re.MULTILINE)
-        return f"{self.path}:{self._text.count(chr(10), 0, found.start()) + 1}" if found else str(self.path)
+        match = re.search(rf"^[ \t]*[\"']?{re.escape(name)}[\"']?[ \t]*=", self._text, re.MULTILINE)
+        return f"{self.path}:{self._text.count(chr(10), 0, match.start()) + 1}" if match else str(self.path)
 
 
 def read_toml(path: Path) -> TomlSettings:

@@ -145,13 +145,13 @@ def scale_numbers(graphs: GraphSet, train: Indices, kind: str) -> GraphSet:
 
 def with_scale(graphs: GraphSet, scale: Mapping[str, Any] | None) -> GraphSet:
     """The graphs with this scale instead of their own; ``None`` is the scale of the numbers as they were read."""
-    own = graphs.feature_spec.get(SCALE)
-    if own == scale or graphs.attributes is None:
+    present = graphs.feature_spec.get(SCALE)
+    if present == scale or graphs.attributes is None:
         return graphs
     numbers, others = np.split(graphs.attributes, [_num_columns(graphs)], axis=1)
     numbers = numbers.astype(np.float64)
-    if own is not None:
-        numbers = numbers * own["width"] + own["center"]
+    if present is not None:
+        numbers = numbers * present["width"] + present["center"]
     if scale is not None:
         numbers = (numbers - np.asarray(scale["center"])) / np.asarray(scale["width"])
     spec = without_scale(graphs.feature_spec)
@@ -415,9 +415,9 @@ def _check_tu(spec: FeatureSpec) -> None:
     for low, width, others in zip(first, widths, unseen, strict=True):
         if not isinstance(others, list) or not all(_is_whole(label) for label in others):
             raise ValueError(f"unseen of the signals has {others!r}, expected whole numbers")
-        known = [low, low + width - 1, *others]
-        if width < 1 or max(known) - min(known) >= MAX_LABEL_RANGE:
-            raise ValueError(f"labels of the signals from {min(known)} to {max(known)} cannot be one-hot columns")
+        ends = [low, low + width - 1, *others]
+        if width < 1 or max(ends) - min(ends) >= MAX_LABEL_RANGE:
+            raise ValueError(f"labels of the signals from {min(ends)} to {max(ends)} cannot be one-hot columns")
 
 
 def _check_named(spec: FeatureSpec) -> None:

@@ -128,8 +128,8 @@ def _edges(path: Path, num_nodes: NDArray[np.int64], neighbors: NDArray[np.unsig
             f"{num_nodes[image[node]]} superpixels",
             path,
         )
-    own = (np.arange(total) - pointers(num_nodes)[image]).astype(np.min_scalar_type(num_nodes.max(initial=0)))
-    return undirected_edges(num_nodes, num_nodes * degree, np.repeat(own, degree), neighbors.ravel())
+    position = (np.arange(total) - pointers(num_nodes)[image]).astype(np.min_scalar_type(num_nodes.max(initial=0)))
+    return undirected_edges(num_nodes, num_nodes * degree, np.repeat(position, degree), neighbors.ravel())
 
 
 FILE = "CIFAR10_v2.pt"

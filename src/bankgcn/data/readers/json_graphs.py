@@ -220,10 +220,10 @@ def known_targets(
     target = options.target
     graphs = [PlacedGraph(row, entries[row], entries[row].parsed(target, null_is_missing=True)) for row in rows]
     graphs = [one.with_words(options.words) for one in graphs]
-    known = [one for one in graphs if not is_unknown(one.graph.target)]
-    if required and target is not None and graphs and not known:
+    labelled = [one for one in graphs if not is_unknown(one.graph.target)]
+    if required and target is not None and graphs and not labelled:
         raise _no_target(graphs, target)
-    return [one.row for one in known], _encode(known, target, expected)
+    return [one.row for one in labelled], _encode(labelled, target, expected)
 
 
 def _with_target(

@@ -146,17 +146,17 @@ def _with_smiles(table: TextTable, column: str, others: tuple[str, ...] = ()) ->
 def smiles_column(table: TextTable) -> str:
     """The only column with the first of the usual names that occurs, or the only one with "smiles" in its name."""
     for usual in SMILES_NAMES:
-        found = [name for name in table.header if _is_smiles_name(name, usual)]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        columns = [name for name in table.header if _is_smiles_name(name, usual)]
+        if len(columns) == 1:
+            return columns[0]
+        if columns:
             break
     else:
-        found = [name for name in table.header if "smiles" in name.lower()]
-        if len(found) == 1:
-            return found[0]
+        columns = [name for name in table.header if "smiles" in name.lower()]
+        if len(columns) == 1:
+            return columns[0]
         usual = "smiles"
-    count = f"more than one column is called {usual!r}" if found else "no column is called 'smiles'"
+    count = f"more than one column is called {usual!r}" if columns else "no column is called 'smiles'"
     wanted = "{count}: name the column of the molecules by {smiles}: {listed}"
     raise FileError(Message(wanted, count=count, smiles=Option("smiles", "NAME"), listed=table.listed()), table.path)
 
