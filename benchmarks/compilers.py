@@ -31,7 +31,7 @@ from torch import Tensor
 from bankgcn import BankConv, GraphShift
 from bankgcn.bench import case_named
 from bankgcn.data.batch import GraphBatch
-from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checked import atomic_write
 from bankgcn.kernels import use_kernels
 from bankgcn.spectral import chebyshev
 from bankgcn.training.fitting import reuse_memory

@@ -15,7 +15,7 @@ from bankgcn.cli.output import VERIFIED, check_not_input, say
 from bankgcn.cli.stored import read_records
 from bankgcn.experiments.verify import read_verification
 from bankgcn.extras import require
-from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checked import atomic_write
 from reproduction.evidence import SEARCH_RUNS
 from reproduction.markdown import FOLDER
 from reproduction.page import write_document

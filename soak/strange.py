@@ -20,7 +20,7 @@ from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 from bankgcn.cli import app
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.graphs import GraphSet
 
 TRAIN = ("--epochs", "2", "--hidden", "8", "--layers", "2")

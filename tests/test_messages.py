@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.files.checked import FileError
 from bankgcn.messages import WITHOUT_ADVICE, Message, Option, Spelling, advise, parameter, spelled_error
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankgcn.data.cache import cache_folder, data_roots
+from bankgcn.data.catalog import USUAL_FOLDERS, cache_folder
 
 
 def draws() -> list[tuple[int, float, str]]:
@@ -41,13 +41,13 @@ def test_draws_do_not_depend_on_the_modules_that_are_loaded(tmp_path: Path, monk
 
 def test_tests_that_do_not_ask_for_the_datasets_see_none() -> None:
     assert "BANKGCN_DATA" not in os.environ
-    assert data_roots() == (cache_folder() / "data",)
-    assert not data_roots()[0].exists()
+    assert USUAL_FOLDERS.searched == (cache_folder() / "data",)
+    assert not USUAL_FOLDERS.searched[0].exists()
 
 
 @pytest.mark.datasets("TU/MUTAG.zip")
 def test_tests_that_ask_for_the_datasets_see_them(data_root: Path) -> None:
-    assert data_roots()[0] == data_root
+    assert USUAL_FOLDERS.searched[0] == data_root
 
 
 @pytest.mark.datasets("TU/no such {name}.zip")

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.combine import without_weights
-from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.sources import as_graph_set
 from bankgcn.data.target_values import scalar
 from bankgcn.messages import WITHOUT_ADVICE, message_of, spelled
 from bankgcn.tasks import Task

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bankgcn.cli import app
+from bankgcn.data.catalog import DataFolders
 
 FILES = {"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n2\n", "graph_labels": "0\n1\n", "node_labels": "0\n1\n1\n"}
 
@@ -149,7 +150,8 @@ def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_fetch_tells_where_the_file_is(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fake(name: str, data_root: Path | None, progress: object) -> Path:
+    def fake(name: str, folders: DataFolders, progress: object) -> Path:
+        assert folders == DataFolders(root)
         assert callable(progress)
         progress(10, None)
         progress(20, 20)

@@ -1,4 +1,4 @@
-"""Where data is looked for, and what is remembered of it."""
+"""The cache of sets that were read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.data import cache
-from bankgcn.data.cache import cache_folder, cached, data_roots
+from bankgcn.data import sources
+from bankgcn.data.catalog import cache_folder
 from bankgcn.data.graphs import GraphSet
-from bankgcn.files.checked import FileError
+from bankgcn.data.sources import cached
 
 LONG_AGO = time.time() - 1000
 
@@ -96,7 +96,7 @@ def test_other_options_and_other_places_are_other_entries(reads: Reads, tmp_path
 
 def test_another_version_reads_again(reads: Reads, monkeypatch: pytest.MonkeyPatch) -> None:
     cached("my set", reads, [reads.file], {})
-    monkeypatch.setattr(cache, "READERS_VERSION", cache.READERS_VERSION + 1)
+    monkeypatch.setattr(sources, "READERS_VERSION", sources.READERS_VERSION + 1)
     cached("my set", reads, [reads.file], {})
     assert reads.count == 2
     assert len(entries()) == 1
@@ -142,30 +142,3 @@ def test_where_the_cache_cannot_be_written_files_are_read_each_time(
     monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "in the way"))
     assert value(cached("my set", reads, [reads.file], {})) == value(cached("my set", reads, [reads.file], {})) == 1
     assert reads.count == 2
-
-
-def test_data_is_looked_for_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("BANKGCN_DATA", str(tmp_path))
-    (tmp_path / "asked").mkdir()
-    assert data_roots(tmp_path / "asked") == (tmp_path / "asked", tmp_path, tmp_path / "cache" / "data")
-    monkeypatch.delenv("BANKGCN_DATA")
-    assert data_roots() == (tmp_path / "cache" / "data",)
-
-
-def test_a_root_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BANKGCN_DATA", raising=False)
-    with pytest.raises(FileError, match="nowhere: the data root is no folder"):
-        data_roots(tmp_path / "nowhere")
-    monkeypatch.setenv("BANKGCN_DATA", str(tmp_path / "gone"))
-    with pytest.raises(FileError, match=r"gone: \$BANKGCN_DATA is no folder"):
-        data_roots()
-
-
-@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="about the folders of other systems")
-def test_the_cache_folder_is_where_the_system_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BANKGCN_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert cache_folder() == Path("/somewhere/bankgcn")
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative is to be ignored")
-    assert cache_folder() == Path.home() / ".cache" / "bankgcn"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from bankgcn.data.builtin import BUILTIN
-from bankgcn.data.catalog import CATALOG, Statistics, find_in_catalog
-from bankgcn.data.readers import READERS
-from bankgcn.data.sources import find_dataset, locate
+from bankgcn.data.catalog import CATALOG, DataFolders, Statistics, cache_folder, find_in_catalog
+from bankgcn.data.sources import READERS, find_dataset
+from bankgcn.files.checked import FileError
 
 # Files that are rebuilt, and so differ a little from the published ones, on purpose and in a note.
 KNOWN_DIFFERENCES = {"CIFAR-10": ["edges"]}
@@ -28,9 +29,9 @@ def test_published_statistics_to_two_decimals(
 ) -> None:
     monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path))  # so that files are read, not remembered
     entry = CATALOG[name]
-    if locate(entry, data_root) is None:
+    if DataFolders(data_root).locate(entry) is None:
         pytest.skip(f"{name} is not under BANKGCN_DATA")
-    graphs = find_dataset(name, data_root).load()
+    graphs = find_dataset(name, DataFolders(data_root)).load()
     assert entry.published is not None
     assert Statistics.of(graphs).differing(entry.published) == KNOWN_DIFFERENCES.get(name, [])
     if name in KNOWN_DIFFERENCES:
@@ -42,10 +43,10 @@ def test_published_statistics_to_two_decimals(
 def test_the_stand_in_says_that_it_is_one(data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path))
     entry = CATALOG["FRANKENSTEIN-rebuilt"]
-    path = locate(entry, data_root)
+    path = DataFolders(data_root).locate(entry)
     if path is None:
         pytest.skip("FRANKENSTEIN-rebuilt is not under BANKGCN_DATA")
-    graphs = find_dataset("FRANKENSTEIN-rebuilt", data_root).load()
+    graphs = find_dataset("FRANKENSTEIN-rebuilt", DataFolders(data_root)).load()
     assert Statistics.of(graphs) == Statistics(graphs=4337, nodes=16.90, edges=17.79, features=780, classes=2)
     assert "a stand-in for FRANKENSTEIN" in graphs.notes[0]
 
@@ -90,3 +91,30 @@ def test_the_protocol_of_the_paper_differs_on_the_large_datasets_alone() -> None
     large = {"batch_size": 256, "patience": 50, "decay_patience": 20}
     protocols = {name: dict(dataset.protocol) for name, dataset in CATALOG.items() if dataset.protocol}
     assert protocols == {"CIFAR-10": large, "ogbg-molhiv": {**large, "metric": "roc_auc", "readout": "mean"}}
+
+
+def test_data_is_looked_for_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("BANKGCN_DATA", str(tmp_path))
+    (tmp_path / "asked").mkdir()
+    assert DataFolders(tmp_path / "asked").searched == (tmp_path / "asked", tmp_path, tmp_path / "cache" / "data")
+    monkeypatch.delenv("BANKGCN_DATA")
+    assert DataFolders().searched == (tmp_path / "cache" / "data",)
+
+
+def test_a_root_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BANKGCN_DATA", raising=False)
+    with pytest.raises(FileError, match="nowhere: the data root is no folder"):
+        _ = DataFolders(tmp_path / "nowhere").searched
+    monkeypatch.setenv("BANKGCN_DATA", str(tmp_path / "gone"))
+    with pytest.raises(FileError, match=r"gone: \$BANKGCN_DATA is no folder"):
+        _ = DataFolders().searched
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="about the folders of other systems")
+def test_the_cache_folder_is_where_the_system_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BANKGCN_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache_folder() == Path("/somewhere/bankgcn")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative is to be ignored")
+    assert cache_folder() == Path.home() / ".cache" / "bankgcn"

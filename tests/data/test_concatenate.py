@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bankgcn.data import GraphError
 from bankgcn.data.builtin import mutag
 from bankgcn.data.combine import concatenate
-from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 
 

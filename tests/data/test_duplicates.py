@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.data import GraphSet
+from bankgcn.data import GraphError, GraphSet
 from bankgcn.data.duplicates import Duplicates, graph_hashes, merge_duplicates, seen_notes
-from bankgcn.data.errors import GraphError
 from bankgcn.data.splits import Split
 
 Graph = tuple[list[int], list[tuple[int, int]]]  # label of each node, and edges

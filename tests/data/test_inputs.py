@@ -12,8 +12,8 @@ import torch
 from torch_geometric.data import Data
 
 from bankgcn.data import GraphError, GraphSet
-from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.sources import as_graph_set
 
 DATA = Data(x=torch.ones(2, 3), edge_index=torch.tensor([[0, 1], [1, 0]]))
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from bankgcn.data import GraphError, GraphSet
-from bankgcn.data.storage import KIND
+from bankgcn.data.graphs import KIND
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import read_arrays, write_arrays
 from random_sets import RandomSet, graph_sets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.splits import scaffolds
 
 

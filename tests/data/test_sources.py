@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bankgcn.data import sources
-from bankgcn.data.catalog import CATALOG
+from bankgcn.data.catalog import CATALOG, DataFolders
 from bankgcn.data.edges import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_graphs import write_jsonlines
@@ -75,7 +75,7 @@ def test_roots_are_searched_in_order(root: Path, tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("BANKGCN_DATA", str(tmp_path / "told"))
     assert find_dataset("NCI1").path == told
     given = write_zip(root / "TU" / "NCI1.zip", "NCI1")
-    assert find_dataset("NCI1", root).path == given
+    assert find_dataset("NCI1", DataFolders(root)).path == given
 
 
 def test_a_dataset_that_is_not_here_says_how_to_get_it(root: Path) -> None:
@@ -207,8 +207,8 @@ def test_a_download_goes_to_its_place_and_is_then_found(root: Path, monkeypatch:
         return write_zip(target, "DD")
 
     monkeypatch.setattr(sources, "fetch", fake)
-    assert fetch_dataset("dd", root) == root / "TU" / "DD.zip"
-    assert fetch_dataset("dd", root) == root / "TU" / "DD.zip"
+    assert fetch_dataset("dd", DataFolders(root)) == root / "TU" / "DD.zip"
+    assert fetch_dataset("dd", DataFolders(root)) == root / "TU" / "DD.zip"
     assert asked == [("https://www.chrsmrrs.com/graphkerneldatasets/DD.zip", None)]
     assert len(load_source("DD", root)) == 2
 
@@ -226,7 +226,7 @@ def test_what_must_be_unpacked_is(root: Path, monkeypatch: pytest.MonkeyPatch) -
         return target
 
     monkeypatch.setattr(sources, "fetch", fake)
-    folder = fetch_dataset("ogbg-molhiv", root)
+    folder = fetch_dataset("ogbg-molhiv", DataFolders(root))
     assert (folder / "raw" / "edge.csv.gz").read_bytes() == b"1"
     assert (folder / "split" / "scaffold" / "test.csv.gz").read_bytes() == b"2"
     assert [path.name for path in root.iterdir()] == ["ogbg_molhiv"]
@@ -234,16 +234,16 @@ def test_what_must_be_unpacked_is(root: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_has_no_address_cannot_be_downloaded(root: Path) -> None:
     with pytest.raises(ValueError, match="MUTAG comes with the package and needs no download"):
-        fetch_dataset("MUTAG", root)
+        fetch_dataset("MUTAG", DataFolders(root))
     with pytest.raises(ValueError, match="FRANKENSTEIN-rebuilt cannot be downloaded"):
-        fetch_dataset("FRANKENSTEIN-rebuilt", root)
+        fetch_dataset("FRANKENSTEIN-rebuilt", DataFolders(root))
 
 
 def test_a_page_instead_of_a_zip_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = b"<html>log in"
     monkeypatch.setattr("bankgcn.files.downloads._download", lambda url, partial, *_: partial.stream.write(page))
     with pytest.raises(FetchError, match=r"what came is no such file: not a readable zip file"):
-        fetch_dataset("DD", root)
+        fetch_dataset("DD", DataFolders(root))
     assert not list((root / "TU").iterdir())
 
 
@@ -254,7 +254,7 @@ def test_a_damaged_download_leaves_nothing_behind(root: Path, monkeypatch: pytes
     damaged = content.getvalue().replace(b"bonds", b"bones")
     monkeypatch.setattr("bankgcn.files.downloads._download", lambda url, partial, *_: partial.stream.write(damaged))
     with pytest.raises(FetchError, match=r"what came is no such file: cannot be unpacked: Bad CRC-32"):
-        fetch_dataset("ogbg-molhiv", root)
+        fetch_dataset("ogbg-molhiv", DataFolders(root))
     assert not list(root.iterdir())
 
 

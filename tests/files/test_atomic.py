@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.files.atomic import atomic_write, files_of, remove_unfinished, visible
+from bankgcn.files.checked import atomic_write, files_of, remove_unfinished, visible
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders, and links need a privilege")
 

@@ -15,8 +15,7 @@ from safetensors.numpy import save_file
 
 from bankgcn.data import GraphSet
 from bankgcn.files import tensors
-from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, atomic_write
 from random_sets import RandomSet, graph_sets
 
 EDGE_ARRAYS = ["edge_ptr", "neighbor", "shift", "edge_weight", "edge_labels"]

@@ -174,7 +174,7 @@ def test_an_eps_of_gin_that_is_not_learned_is_part_of_the_operator() -> None:
     from torch_geometric.nn import GINConv
 
     net = GraphNetwork(64, 2, 64, 2, conv=lambda *_: GINConv(next(mlps), eps=0.25))
-    assert lower(net).operator == ("sum", 1.25)
+    assert lower(net).operator == ("sum", 1.25, ())
 
 
 def test_a_program_uses_the_parameters_of_the_moment() -> None:

@@ -18,10 +18,9 @@ import torch
 from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import save_file
 
-from bankgcn.data.graphs import GraphSet
+from bankgcn.data.graphs import KIND, GraphSet
 from bankgcn.data.sources import load_source
 from bankgcn.data.splits import Split
-from bankgcn.data.storage import KIND
 from bankgcn.files.checked import FileError, hash_of_parts
 from bankgcn.files.tensors import load_tensors, save_tensors, write_arrays
 from bankgcn.training.model import TrainedModel

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
 
 from bankgcn.choices import pick
-from bankgcn.data.catalog import CATALOG, Statistics
+from bankgcn.data.catalog import CATALOG, USUAL_FOLDERS, DataFolders, Statistics
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.sources import find_dataset, locate
+from bankgcn.data.sources import find_dataset
 from bankgcn.spectral import GraphShift
 
 
@@ -31,11 +30,11 @@ class Case:
     batch_size: int
     first: int = 0
 
-    def load(self, data_root: str | Path | None = None) -> GraphSet:
+    def load(self, folders: DataFolders = USUAL_FOLDERS) -> GraphSet:
         """The graphs. Generated ones have the name of the dataset that they replace, and a note."""
         entry = CATALOG[self.dataset]
-        if locate(entry, data_root) is not None:
-            return find_dataset(self.dataset, data_root).load()[self.first : self.first + self.graphs]
+        if folders.locate(entry) is not None:
+            return find_dataset(self.dataset, folders).load()[self.first : self.first + self.graphs]
         published = self._published
         return random_graphs(
             self.graphs, published.nodes, published.edges, published.features, published.classes, name=self.dataset

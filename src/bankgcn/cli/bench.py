@@ -16,10 +16,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bankgcn.choices import pick
-from bankgcn.cli.options import DataRoot
+from bankgcn.cli.options import Folders
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, above_display, is_standard_output, named, open_output, terminal_text
 from bankgcn.cli.paper_options import names_in
 from bankgcn.cli.progress import Progress, percent
+from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.extras import require
 from bankgcn.nn.convs import CONVS
 
@@ -48,7 +49,7 @@ def bench(
     json_file: Annotated[
         Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")
     ] = None,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
 ) -> None:
     """Time a training epoch of each model on one thread: ours, plain PyG, and the model's matrix products alone.
 
@@ -66,7 +67,7 @@ def bench(
     # No other thread runs while something is timed.
     with Progress("bench", protocol.estimate(), count=percent, skip_first=True, refreshes=0) as progress:
         for name in protocol.cases:
-            results["cases"].append(_bench_case(console, progress, name, protocol, data_root))
+            results["cases"].append(_bench_case(console, progress, name, protocol, folders))
     if json_file is not None:
         with open_output(json_file) as file:
             file.write(json.dumps(results, indent=1).encode() + b"\n")
@@ -89,7 +90,7 @@ def _protocol(cases: str | None, models: str | None, quick: bool, numbers: dict[
 
 
 def _bench_case(
-    console: Console, progress: Progress, name: str, protocol: Protocol, data_root: Path | None
+    console: Console, progress: Progress, name: str, protocol: Protocol, folders: DataFolders
 ) -> dict[str, Any]:
     from bankgcn.bench import batching_seconds, case_named, measure_case
 
@@ -99,7 +100,7 @@ def _bench_case(
         progress.step(f"{name}: {turn}", protocol.estimate_turn(case))
 
     started = time.perf_counter()
-    graphs = case.load(data_root)
+    graphs = case.load(folders)
     loading = time.perf_counter() - started
     graphs = protocol.graphs_of_epoch(graphs, case.batch_size)
     result = measure_case(name, graphs, case.batch_size, protocol, show)

@@ -10,11 +10,12 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import FILE, GRAPHS, OFFERED, PROTOCOL, ComparisonSettings, stored_comparison
-from bankgcn.cli.options import DataRoot, Source, with_settings
+from bankgcn.cli.options import Folders, Source, with_settings
 from bankgcn.cli.output import check_not_input, print_text, say
 from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
 from bankgcn.cli.stored import check_store
 from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
+from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.store import Store
 from bankgcn.extras import require
@@ -65,7 +66,7 @@ def compare(
     form: Format = "text",
     notes: Notes = False,
     out: Out = Path("-"),
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
     **flags: Any,
 ) -> None:
     """Compare models on your own graphs: shared splits, values chosen by validation, paired tests.
@@ -80,16 +81,16 @@ def compare(
     from bankgcn.nn.network import check_available  # with PyTorch, which --help does not need
 
     pick(WRITERS, form, "format")
-    check_not_input(out, sources=(source, flags.get("test")), store=store, data_root=data_root)
+    check_not_input(out, sources=(source, flags.get("test")), store=store, folders=folders)
     if engine == "ray":
         require("ray", "--engine ray")
-    flags |= {SOURCE: source, DATA_ROOT: None if data_root is None else str(data_root), "models": models}
+    flags |= {SOURCE: source, DATA_ROOT: folders.given, "models": models}
     flags |= {"runs": runs, "search_runs": search_runs, "weight_decays": weight_decays, "gammas": gammas}
     typed = {name: value for name, value in flags.items() if value is not None}
     settings, folder = _resolve(typed, store)
     for model in settings.specs:
         check_available(model)
-    runner = make_engine(engine, workers=workers, data_root=settings.data_root, address=address, checkpoints=folder)
+    runner = make_engine(engine, workers=workers, data_root=settings.folders.given, address=address, checkpoints=folder)
     settings = _checked_by_data(settings, folder)
     settings.write(folder)
     outcome = run_missing(settings.design, folder, runner)
@@ -143,7 +144,7 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
     from bankgcn.training.prepare import Loader, prepare
 
     _check_records(settings, folder)
-    load = Loader(settings.data_root, load_graphs)
+    load = Loader(settings.folders, load_graphs)
     prepared = [prepare(spec, load) for spec in settings.specs.values()]
     run = prepared[0]
     free = [] if settings[GRAPHS] else [name for name in ("metric", "threshold") if name not in settings.given]

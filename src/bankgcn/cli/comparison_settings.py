@@ -13,6 +13,7 @@ from bankgcn.choices import pick
 from bankgcn.cli.paper_options import names_in, numbers_in
 from bankgcn.cli.settings import Settings, full_path, read_settings
 from bankgcn.cli.stored import read_records
+from bankgcn.data.catalog import DataFolders
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Design, Grid, comparison_design
 from bankgcn.files.checked import write_toml
@@ -70,8 +71,8 @@ class ComparisonSettings:
     def write(self, store: Path) -> None:
         """Keep the settings in a store, with full paths: they mean the same wherever they are read again."""
         paths = {name: self.data[name] for name in (SOURCE, "test") if self.data[name]}
-        if self.data_root is not None:
-            paths[DATA_ROOT] = full_path(self.data_root)
+        if self[DATA_ROOT]:
+            paths[DATA_ROOT] = full_path(self[DATA_ROOT])
         write_toml(store / FILE, {**self.given, **paths}, "bankgcn compare --store FOLDER resumes this comparison")
 
     def with_(self, **given: Plain) -> ComparisonSettings:
@@ -100,9 +101,9 @@ class ComparisonSettings:
         return self.given.get(name, PROTOCOL.get(name, DEFAULTS.get(name)))
 
     @property
-    def data_root(self) -> str | None:
-        """Where to look for datasets first."""
-        return self[DATA_ROOT] or None
+    def folders(self) -> DataFolders:
+        """Where to look for datasets."""
+        return DataFolders(self[DATA_ROOT] or None)
 
     @cached_property
     def specs(self) -> dict[str, RunSpec]:

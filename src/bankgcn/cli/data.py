@@ -12,13 +12,12 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
+from bankgcn.cli.options import Folders, IgnoreTargets, with_settings
 from bankgcn.cli.output import terminal_text
 from bankgcn.cli.progress import Progress, megabytes
 from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
 from bankgcn.cli.settings import READING
-from bankgcn.data.cache import data_roots
-from bankgcn.data.catalog import CATALOG, Dataset, Statistics
+from bankgcn.data.catalog import CATALOG, USUAL_FOLDERS, DataFolders, Dataset, Statistics
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.training.spec import PLACES
 
@@ -33,14 +32,14 @@ TITLES = {"nodes": "mean nodes", "edges": "mean edges"}
 
 
 @app.command("list")
-def list_datasets(data_root: DataRoot = None) -> None:
+def list_datasets(folders: Folders = USUAL_FOLDERS) -> None:
     """List the datasets of the catalogue, and whether they are on this machine."""
     table = RichTable("dataset", "here", "content", box=None, pad_edge=False)
     for entry in CATALOG.values():
-        table.add_row(terminal_text(entry.name), _presence(entry, data_root), terminal_text(entry.summary))
+        table.add_row(terminal_text(entry.name), _presence(entry, folders), terminal_text(entry.summary))
     console = Console(highlight=False)
     console.print(table)
-    console.print(terminal_text(f"searched: {', '.join(map(str, data_roots(data_root)))}"), soft_wrap=True)
+    console.print(terminal_text(f"searched: {', '.join(map(str, folders.searched))}"), soft_wrap=True)
 
 
 @app.command()
@@ -54,7 +53,7 @@ def describe(
             callback=source_argument,
         ),
     ],
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
     ignore_targets: IgnoreTargets = False,
     task: str | None = None,
     **flags: Any,
@@ -63,7 +62,7 @@ def describe(
     from bankgcn.cli.reading import load_graphs
     from bankgcn.data.sources import find_source
 
-    found = find_source(source, data_root)
+    found = find_source(source, folders)
     typed = {name: value for name, value in flags.items() if value is not None}
     expected = Expected(task=task, has_target=not ignore_targets)
     graphs = load_graphs(found, ReadOptions(**typed), expected)
@@ -81,22 +80,20 @@ def describe(
 @app.command("fetch")
 def fetch_by_name(
     name: Annotated[str, typer.Argument(help="Name of the dataset.")],
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
 ) -> None:
     """Download a dataset from its official address and verify it; into --data-root or the user's cache folder."""
     from bankgcn.data.sources import fetch_dataset
 
     with Progress(name, count=megabytes) as progress:
-        path = fetch_dataset(name, data_root, progress.update)
+        path = fetch_dataset(name, folders, progress.update)
     Console().print(terminal_text(f"{name} is at {path}"), soft_wrap=True)
 
 
-def _presence(entry: Dataset, data_root: Path | None) -> str:
-    from bankgcn.data.sources import locate
-
+def _presence(entry: Dataset, folders: DataFolders) -> str:
     if not entry.places:
         return "built in"
-    if locate(entry, data_root) is not None:
+    if folders.locate(entry) is not None:
         return "yes"
     return "to fetch" if entry.url else "no"
 

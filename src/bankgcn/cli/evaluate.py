@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import APPLYING, DataRoot, Part, RunArgument, SourceArgument, Threads, with_settings
+from bankgcn.cli.options import APPLYING, Folders, Part, RunArgument, SourceArgument, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output, say
+from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.metrics import METRICS
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
@@ -27,7 +28,7 @@ def evaluate(
     source: SourceArgument = None,
     part: Part = None,
     json_file: Json = None,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
     threads: Threads = 1,
     **flags: Any,
 ) -> None:
@@ -42,8 +43,8 @@ def evaluate(
 
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
-    check_not_input(json_file, run=run, sources=(source, *ensemble.sources), data_root=data_root)
-    found = read_input(ensemble, source, data_root, flags, part=part, need_targets=True)
+    check_not_input(json_file, run=run, sources=(source, *ensemble.sources), folders=folders)
+    found = read_input(ensemble, source, folders, flags, part=part, need_targets=True)
     if not len(found.graphs):
         where = source if part is None else f"the part {part!r} of {run}"
         raise ValueError(f"there are no graphs to score in {where}")

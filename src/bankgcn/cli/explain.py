@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import APPLYING, DataRoot, LabelOption, Part, SourceArgument, Threads, with_settings
+from bankgcn.cli.options import APPLYING, Folders, LabelOption, Part, SourceArgument, Threads, with_settings
 from bankgcn.cli.output import (
     OR_STANDARD_OUTPUT,
     SpreadsheetSafe,
@@ -16,6 +16,7 @@ from bankgcn.cli.output import (
     ending_of,
     is_standard_output,
 )
+from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.report.page.page import check_available
 
 FORMS = (".csv", ".json", ".html")
@@ -46,7 +47,7 @@ def explain(
     ),
     part: Part = None,
     spreadsheet_safe: SpreadsheetSafe = False,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
     threads: Threads = 1,
     **flags: Any,
 ) -> None:
@@ -66,4 +67,4 @@ def explain(
     from bankgcn.cli.explanations import explain_run
 
     torch.set_num_threads(threads)
-    explain_run(run, source, graphs, label, out, form, part, data_root, flags, spreadsheet_safe)
+    explain_run(run, source, graphs, label, out, form, part, folders, flags, spreadsheet_safe)

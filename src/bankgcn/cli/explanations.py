@@ -12,6 +12,7 @@ from typing import Any
 from bankgcn.cli.model_input import examine, numbered, output_number, read_input
 from bankgcn.cli.output import check_not_input, is_standard_output, named, open_output, say, write_columns
 from bankgcn.cli.progress import Progress
+from bankgcn.data.catalog import DataFolders
 from bankgcn.explain import METHODS, explain, explanation_columns, explanation_json, explanation_rows
 from bankgcn.report.page.drawing import node_words
 from bankgcn.report.page.graphs import Examined, browse
@@ -29,15 +30,15 @@ def explain_run(
     out: Path,
     form: str,
     part: str | None,
-    data_root: Path | None,
+    folders: DataFolders,
     flags: dict[str, Any],
     spreadsheet_safe: bool = False,
 ) -> None:
     """Explain graphs and write the file; the arguments are those of the command, and the ending of the file."""
     ensemble = Ensemble.load(run)
-    check_not_input(out, run=run, sources=(source, *ensemble.sources), data_root=data_root)
+    check_not_input(out, run=run, sources=(source, *ensemble.sources), folders=folders)
     output = output_number(ensemble.task, label)
-    found = read_input(ensemble, source, data_root, flags, part=part)
+    found = read_input(ensemble, source, folders, flags, part=part)
     if len(ensemble.members) > 1 and found.voters is None:
         first, model = next(iter(ensemble.members.items()))
         say(f"note: {len(ensemble.members)} models; the first is explained, {first}", stderr=True)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import DataRoot
+from bankgcn.cli.options import Folders
 from bankgcn.cli.output import check_ending, check_not_input, say
-from bankgcn.files.atomic import atomic_write
+from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
+from bankgcn.files.checked import atomic_write
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
     from bankgcn.data.graphs import GraphSet
@@ -28,7 +29,7 @@ def export(
     calibrate: Annotated[
         bool, typer.Option(help="Apply the temperature that was fitted to the validation graphs to the probabilities.")
     ] = True,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
 ) -> None:
     """Write a trained model to an ONNX file, which runs without this package.
 
@@ -40,14 +41,14 @@ def export(
 
     check_ending(onnx, ".onnx")
     ensemble = Ensemble.load(run)
-    check_not_input(onnx, run=run, sources=ensemble.sources, data_root=data_root)
+    check_not_input(onnx, run=run, sources=ensemble.sources, folders=folders)
     if len(ensemble.members) > 1:
         raise ValueError(
             f"{run} holds {len(ensemble.members)} models, and a file holds one: "
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
     say("exporting and comparing predictions: this takes some seconds", stderr=True)
-    own = _own_graphs(ensemble, data_root)
+    own = _own_graphs(ensemble, folders)
     weighted = not ensemble.reader.ignore_weights
     exported = export_onnx(ensemble.first, own, calibrated=calibrate, weighted=weighted)
     with atomic_write(onnx) as file:
@@ -55,12 +56,12 @@ def export(
     _describe(exported, onnx, 0 if own is None else int((own.num_nodes > 0).sum()))
 
 
-def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
+def _own_graphs(ensemble: Ensemble, folders: DataFolders) -> GraphSet | None:
     """Some test graphs of the run; ``None`` if its data is not there."""
     from bankgcn.cli.model_input import read_input
 
     try:
-        found = read_input(ensemble, None, data_root, {}, part="test", notes=False)
+        found = read_input(ensemble, None, folders, {}, part="test", notes=False)
         return ensemble.first.conform(found.graphs[:OWN_GRAPHS])
     except (ValueError, OSError) as error:
         say(

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bankgcn.choices import pick
-from bankgcn.cli.options import DataRoot
+from bankgcn.cli.options import Folders
 from bankgcn.cli.output import check_not_input, say
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
@@ -19,9 +19,10 @@ from bankgcn.cli.paper_options import (
     takes_selection,
 )
 from bankgcn.cli.stored import stored_part
+from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.experiments.design import Figure
 from bankgcn.extras import require
-from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checked import atomic_write
 from bankgcn.report.curves import CURVES, draw_curve
 from bankgcn.report.plots import IMAGES, draw_dots, draw_filters, draw_ranks
 from bankgcn.report.results import Results, collect
@@ -59,14 +60,14 @@ def draw_figure(
     ] = "filters",
     selection: TableSelection,
     store: StoreFolder = DEFAULT_STORE,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
 ) -> None:
     """Draw the pictures of a run, a picture of one of the paper's tables, or its Figure 3; nothing is trained."""
     if Path(what).is_dir():
         require("matplotlib", "bankgcn paper figure")
         from bankgcn.cli.run_figures import draw_run  # loads PyTorch
 
-        draw_run(Path(what), out, picture, data_root)
+        draw_run(Path(what), out, picture, folders)
         return
     pick({"figure3": None, **PICTURES}, what, "figure")
     if out is None:

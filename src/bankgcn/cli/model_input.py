@@ -18,12 +18,13 @@ from bankgcn.choices import pick
 from bankgcn.cli.errors import with_flags
 from bankgcn.cli.output import say
 from bankgcn.cli.reading import load_graphs
+from bankgcn.data.catalog import DataFolders
 from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import merge_duplicates
 from bankgcn.data.edges import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.reader import LEFT_OUT
+from bankgcn.data.readers import LEFT_OUT
 from bankgcn.data.sources import FOR_ALL, Source, find_source
 from bankgcn.data.target_values import Targets
 from bankgcn.data.targets import clean_targets
@@ -143,7 +144,7 @@ class ModelInput:
 def read_input(
     ensemble: Ensemble,
     name: str | None,
-    data_root: Path | None,
+    folders: DataFolders,
     flags: dict[str, Any],
     *,
     part: str | None = None,
@@ -157,7 +158,7 @@ def read_input(
     Args:
         ensemble: The models.
         name: The source; by default that of the training.
-        data_root: Where to look for datasets first.
+        folders: Where to look for datasets.
         flags: Options of the reader that were typed; the others are those of the training.
         part: The part of the training graphs to take, if these are the training graphs.
         ignore_targets: Whether to read no targets.
@@ -176,9 +177,9 @@ def read_input(
         )
     if part is not None and ignore_targets:
         raise ValueError("--part needs the targets, by which the split was drawn: leave out --ignore-targets")
-    source = find_source(_training_source(ensemble) if name is None else name, data_root)
+    source = find_source(_training_source(ensemble) if name is None else name, folders)
     plan = _plan(ensemble, source, wanted, keep_unreadable if part is None else None)
-    graphs, table = _read(ensemble, plan, data_root, of_training=part is not None)
+    graphs, table = _read(ensemble, plan, folders, of_training=part is not None)
     if notes:
         _print_notes(ensemble, graphs, counted=bool(keep_unreadable) and part is None)
     if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
@@ -239,7 +240,7 @@ def _plan(ensemble: Ensemble, source: Source, wanted: _Wanted, keep_unreadable: 
 
 
 def _read(
-    ensemble: Ensemble, plan: _Plan, data_root: Path | None, of_training: bool
+    ensemble: Ensemble, plan: _Plan, folders: DataFolders, of_training: bool
 ) -> tuple[GraphSet, TextTable | None]:
     """The graphs and their table; those of a training as it had them, with test graphs of another source behind."""
     graphs, table = load_graphs(plan.source, plan.options, plan.expected), plan.table
@@ -247,7 +248,7 @@ def _read(
     if split is not None and split.duplicates == "merge":
         graphs = merge_duplicates(graphs)
     if split is not None and split.test is not None:
-        test = find_source(split.test, data_root)
+        test = find_source(split.test, folders)
         graphs, table = _with_test_graphs(test, plan.options, plan.expected, graphs, table)
     return graphs, table
 
@@ -366,7 +367,7 @@ def numbered(row: int) -> str:
 
 
 def examine_run(
-    run: Path, source: str | None, part: str | None, data_root: Path | None, flags: dict[str, Any]
+    run: Path, source: str | None, part: str | None, folders: DataFolders, flags: dict[str, Any]
 ) -> RunEvidence:
     """The models of a run, and the graphs to show with their predictions.
 
@@ -374,15 +375,15 @@ def examine_run(
         run: Folder of a run, or of several.
         source: Other graphs than those of the training.
         part: Part of the training graphs; by default the test graphs, or the next part that is not empty.
-        data_root: Where to look for datasets first.
+        folders: Where to look for datasets.
         flags: Options of the reader that were typed.
     """
     ensemble = Ensemble.load(run)
     if source is not None or part is not None:
-        found = read_input(ensemble, source, data_root, flags, part=part)
+        found = read_input(ensemble, source, folders, flags, part=part)
         return RunEvidence.of(ensemble, examine(ensemble, found, skip_unknown=True), PARTS[part] if part else "graphs")
     for part, words in PARTS.items():
-        found = read_input(ensemble, None, data_root, flags, part=part)
+        found = read_input(ensemble, None, folders, flags, part=part)
         if len(found.graphs):
             return RunEvidence.of(ensemble, examine(ensemble, found), words)
     raise ValueError(f"{run}: the run has no graphs to show")

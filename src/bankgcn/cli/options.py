@@ -16,13 +16,23 @@ import typer
 from bankgcn.cli.commands import HelpAll
 from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
 from bankgcn.cli.settings import READING
-from bankgcn.data.catalog import CATALOG
+from bankgcn.data.catalog import CATALOG, DataFolders
 from bankgcn.nn.convs import CONVS
 from bankgcn.training.spec import DEFAULTS, Place, protocol
 
-DataRoot = Annotated[
-    Path | None,
+
+def _folders(folder: str | DataFolders) -> DataFolders:
+    """The folders that an option stands for; a default is no text."""
+    return folder if isinstance(folder, DataFolders) else DataFolders(Path(folder))
+
+
+Folders = Annotated[
+    DataFolders,
     typer.Option(
+        "--data-root",
+        metavar="PATH",
+        parser=_folders,
+        show_default=False,
         help="Where to look for datasets first; then in $BANKGCN_DATA, then in the user's cache folder.",
         rich_help_panel="Data",
     ),

@@ -21,8 +21,9 @@ import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.extras import require
-from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checked import atomic_write
 from bankgcn.files.tables import Cell, Columns, write_csv
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def check_not_input(
     run: Path | None = None,
     sources: Iterable[str | Path | None] = (),
     store: Path | None = None,
-    data_root: Path | None = None,
+    folders: DataFolders = USUAL_FOLDERS,
 ) -> None:
     """Raise, before any work starts, if the output would replace a file that the command reads.
 
@@ -181,7 +182,7 @@ def check_not_input(
         run: The folder of a run, or of several.
         sources: Where graphs are read from.
         store: A folder of records.
-        data_root: Where to look for datasets first.
+        folders: Where to look for datasets.
 
     Raises:
         ValueError: It is one of the inputs; the message names it.
@@ -189,7 +190,7 @@ def check_not_input(
     if out is None or is_standard_output(out) or not out.is_file():
         return
     named_sources = [source for source in sources if source is not None]
-    for file in (*_run_files(run), *_source_files(named_sources, data_root), *_store_files(store)):
+    for file in (*_run_files(run), *_source_files(named_sources, folders), *_store_files(store)):
         with suppress(OSError):  # it is not there
             if os.path.samefile(out, file):
                 same = "an input" if str(file) == str(out) else file
@@ -206,15 +207,14 @@ def _run_files(run: Path | None) -> list[Path]:
     return [file for folder in folders for file in RunFolder(folder).files]
 
 
-def _source_files(sources: Iterable[str | Path], data_root: Path | None) -> list[Path]:
+def _source_files(sources: Iterable[str | Path], folders: DataFolders) -> list[Path]:
     """The files that the readers of sources read; a source that cannot be found is reported when it is read."""
-    from bankgcn.data.readers import READERS
-    from bankgcn.data.sources import find_source
+    from bankgcn.data.sources import READERS, find_source
 
     files: list[Path] = []
     for name in sources:
         with suppress(ValueError, OSError):
-            source = find_source(name, data_root)
+            source = find_source(name, folders)
             if source.path is not None:
                 files += [source.path, *READERS[source.reader].files(source.path)]
     return files

@@ -10,7 +10,7 @@ import typer
 from bankgcn.cli.errors import with_flags
 from bankgcn.cli.options import (
     APPLYING,
-    DataRoot,
+    Folders,
     IgnoreTargets,
     Part,
     RunArgument,
@@ -32,6 +32,7 @@ from bankgcn.cli.output import (
     say,
     write_columns,
 )
+from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.files.tables import Columns, number_cells
 from bankgcn.metrics import METRICS
 
@@ -69,7 +70,7 @@ def predict(
     keep: Keep = None,
     calibrate: Calibrate = True,
     spreadsheet_safe: SpreadsheetSafe = False,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
     ignore_targets: IgnoreTargets = False,
     strict: Strict = False,
     threads: Threads = 1,
@@ -91,10 +92,10 @@ def predict(
     check_output(out)
     check_spreadsheet_safe(out, spreadsheet_safe)
     ensemble = Ensemble.load(run)
-    check_not_input(out, run=run, sources=(source, *ensemble.sources), data_root=data_root)
+    check_not_input(out, run=run, sources=(source, *ensemble.sources), folders=folders)
     keep_rows = _keeps_unreadable(flags, strict)
     found = read_input(
-        ensemble, source, data_root, flags, part=part, ignore_targets=ignore_targets, keep_unreadable=keep_rows
+        ensemble, source, folders, flags, part=part, ignore_targets=ignore_targets, keep_unreadable=keep_rows
     )
     predictions = found.predictions(ensemble, calibrate)
     task = ensemble.deciding(calibrate)
@@ -121,7 +122,7 @@ def embed(
     part: Part = None,
     keep: Keep = None,
     spreadsheet_safe: SpreadsheetSafe = False,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
     strict: Strict = False,
     threads: Threads = 1,
     **flags: Any,
@@ -141,14 +142,14 @@ def embed(
     check_output(out, (*FORMATS, ".npy"))
     check_spreadsheet_safe(out, spreadsheet_safe)
     ensemble = Ensemble.load(run)
-    check_not_input(out, run=run, sources=(source, *ensemble.sources), data_root=data_root)
+    check_not_input(out, run=run, sources=(source, *ensemble.sources), folders=folders)
     if len(ensemble.members) > 1:
         raise ValueError(
             f"{run} holds {len(ensemble.members)} models, and the vectors of different networks cannot be compared: "
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
     keep_rows = _keeps_unreadable(flags, strict)
-    found = read_input(ensemble, source, data_root, flags, part=part, keep_unreadable=keep_rows)
+    found = read_input(ensemble, source, folders, flags, part=part, keep_unreadable=keep_rows)
     kept = _kept(found, keep)
     vectors = embeddings_of(ensemble.first.net, ensemble.first.conform(found.graphs)).numpy()
     if ending_of(out) == ".npy":

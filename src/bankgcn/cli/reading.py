@@ -8,9 +8,9 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from bankgcn.data.cache import cache_folder
+from bankgcn.data.catalog import cache_folder
 from bankgcn.files.archives import LARGEST
-from bankgcn.files.atomic import atomic_write
+from bankgcn.files.checked import atomic_write
 
 if TYPE_CHECKING:  # PyTorch is loaded when graphs are read
     from bankgcn.data.graphs import GraphSet

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import APPLYING, DataRoot, LabelOption, Part, Threads, with_settings
+from bankgcn.cli.options import APPLYING, Folders, LabelOption, Part, Threads, with_settings
 from bankgcn.cli.output import check_ending, check_not_input, say
 from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
-from bankgcn.files.atomic import atomic_write
+from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
+from bankgcn.files.checked import atomic_write
 from bankgcn.report.page.page import Page, check_available, write_html
 
 PAGE = "report.html"
@@ -55,7 +56,7 @@ def report(
         int, typer.Option(min=0, help="Number of single graphs on the page, the worst mistakes first.")
     ] = SHOWN,
     label: LabelOption = None,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
     threads: Threads = 1,
     **flags: Any,
 ) -> None:
@@ -75,13 +76,13 @@ def report(
     torch.set_num_threads(threads)
     if out is not None and out.exists():
         sources = Ensemble.load(run).sources if run is not None else ()
-        check_not_input(out, run=run, sources=(source, *sources), store=store, data_root=data_root)
+        check_not_input(out, run=run, sources=(source, *sources), store=store, folders=folders)
     started = time.perf_counter()
     if store is not None:
         out, page = out or store / PAGE, _page_of_store(store)
     else:
         assert run is not None
-        out, page = out or run / PAGE, _page_of_run(run, source, part, data_root, graphs, label, flags)
+        out, page = out or run / PAGE, _page_of_run(run, source, part, folders, graphs, label, flags)
     content = write_html(page)
     with atomic_write(out) as file:
         file.write(content)
@@ -93,7 +94,7 @@ def _page_of_run(
     run: Path,
     source: str | None,
     part: str | None,
-    data_root: Path | None,
+    folders: DataFolders,
     shown: int,
     label: str | None,
     flags: dict[str, Any],
@@ -103,7 +104,7 @@ def _page_of_run(
     from bankgcn.cli.progress import Progress
     from bankgcn.report.page.run_page import run_page
 
-    evidence = examine_run(run, source, part, data_root, flags)
+    evidence = examine_run(run, source, part, folders, flags)
     number = output_number(evidence.ensemble.task, label)
     with Progress("explaining graphs") as progress:
         return run_page(evidence, shown, f"bankgcn report {shlex.quote(str(run))}", progress.update, number)

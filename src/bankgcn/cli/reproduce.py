@@ -9,7 +9,7 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import stored_comparison
-from bankgcn.cli.options import DataRoot
+from bankgcn.cli.options import Folders
 from bankgcn.cli.output import check_not_input, print_text, say, say_block
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
@@ -25,10 +25,11 @@ from bankgcn.cli.paper_options import (
 )
 from bankgcn.cli.stored import check_store, read_records, stored_part
 from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
+from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders, find_in_catalog
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import COMPARISON, Design, Figure
 from bankgcn.experiments.engines import make_engine
-from bankgcn.experiments.paper.tables import PAPER_DATASETS, describe, is_here, stand_ins
+from bankgcn.experiments.paper.tables import PAPER_DATASETS, describe, stand_ins
 from bankgcn.experiments.search import RULES, SelectionRule, check_rule, expected_configs
 from bankgcn.extras import require
 from bankgcn.report.comparison import render_comparison
@@ -57,7 +58,7 @@ def run_experiments(
             metavar="DIR",
         ),
     ] = None,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
 ) -> None:
     """Run the experiments of a table or figure of the paper, and print the results.
 
@@ -69,7 +70,7 @@ def run_experiments(
 
     rule = _rule(select)
     pick(LAYOUTS, layout, "layout")
-    selection, left_out = selection.available(what, lambda name: is_here(name, data_root))
+    selection, left_out = selection.available(what, lambda name: folders.has(find_in_catalog(name)))
     experiment = selection.build(what)
     check_rule(experiment, rule)
     configs = expected_configs(experiment)
@@ -78,12 +79,12 @@ def run_experiments(
     for conv in dict.fromkeys(config.model.conv for config in configs):
         check_available(conv)
     for dataset in dict.fromkeys(config.dataset for config in configs):
-        find_dataset(dataset, data_root)  # raises, with the command that downloads it
+        find_dataset(dataset, folders)  # raises, with the command that downloads it
     if left_out:
         say(f"left out, because they are not here: {', '.join(left_out)}; see 'bankgcn data list'", stderr=True)
     check_store(store)
     known = read_records(known_folder) if known_folder is not None else {}
-    runner = make_engine(engine, workers=workers, data_root=data_root, address=address, checkpoints=store)
+    runner = make_engine(engine, workers=workers, data_root=folders.given, address=address, checkpoints=store)
     outcome = run_missing(experiment, store, runner, known)
     records = {record.config.key: record for record in outcome.records}
     say_block(_render(experiment, records, rule, "text", notes, layout))
@@ -104,7 +105,7 @@ def print_table(
     store: StoreFolder = DEFAULT_STORE,
     form: Format = "text",
     out: Out = Path("-"),
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
 ) -> None:
     """Print a table of the paper, or a comparison, from the records in the store; nothing is run.
 
@@ -116,7 +117,7 @@ def print_table(
     pick(LAYOUTS, layout, "layout")
     check_not_input(out, store=store)
     if what == "table0":
-        text = write_sheet(dataset_sheet(describe(_datasets(selection, data_root), data_root)), form, notes)
+        text = write_sheet(dataset_sheet(describe(_datasets(selection, folders), folders)), form, notes)
     elif what == COMPARISON:
         if selection != TableSelection() or rule != "validation" or layout != "full":
             raise ValueError("comparison has its options in the store: here it takes --store, --format, --notes, --out")
@@ -135,13 +136,13 @@ def _render(
     return render_table(experiment, records, rule, form, notes, layout)
 
 
-def _datasets(selection: TableSelection, data_root: Path | None) -> list[str]:
+def _datasets(selection: TableSelection, folders: DataFolders) -> list[str]:
     """The datasets of table0."""
     if selection != TableSelection(datasets=selection.datasets):
         raise ValueError("table0 describes datasets: of these options, it has --datasets alone")
     if selection.datasets is not None:
         return names_in(selection.datasets, "datasets") or []
-    return stand_ins(PAPER_DATASETS, lambda name: is_here(name, data_root))
+    return stand_ins(PAPER_DATASETS, lambda name: folders.has(find_in_catalog(name)))
 
 
 def _rule(select: str) -> SelectionRule:

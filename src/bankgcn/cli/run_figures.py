@@ -8,7 +8,8 @@ from bankgcn.choices import pick
 from bankgcn.cli.model_input import examine_run
 from bankgcn.cli.output import check_not_input, say
 from bankgcn.cli.settings import READING
-from bankgcn.files.atomic import atomic_write
+from bankgcn.data.catalog import DataFolders
+from bankgcn.files.checked import atomic_write
 from bankgcn.report.page.chart import paint_figure
 from bankgcn.report.page.run_page import run_figures
 from bankgcn.report.plots import IMAGES
@@ -17,22 +18,22 @@ from bankgcn.training.ensemble import Ensemble
 FOLDER = "figures"
 
 
-def draw_run(run: Path, out: Path | None, picture: str, data_root: Path | None) -> None:
+def draw_run(run: Path, out: Path | None, picture: str, folders: DataFolders) -> None:
     """Write one picture of a run to an image file, or all of them to a folder in all formats.
 
     Args:
         run: Folder of the run.
         out: Image file, or folder; by default ``figures`` in the folder of the run.
         picture: The picture for an image file.
-        data_root: Where to look for datasets first.
+        folders: Where to look for datasets.
     """
     out = out or run / FOLDER
     form = out.suffix.lower().removeprefix(".")
     if form and form not in IMAGES:
         raise ValueError(f"{out}: expected a folder, or the name of an image that ends in .{', .'.join(IMAGES)}")
     if form and out.exists():
-        check_not_input(out, run=run, sources=Ensemble.load(run).sources, data_root=data_root)
-    evidence = examine_run(run, None, None, data_root, dict.fromkeys(READING))
+        check_not_input(out, run=run, sources=Ensemble.load(run).sources, folders=folders)
+    evidence = examine_run(run, None, None, folders, dict.fromkeys(READING))
     figures = {figure.name: figure for part in run_figures(evidence).values() for figure in part}
     chosen = [pick(figures, picture, f"picture of {run}")] if form else list(figures.values())
     files = {

@@ -14,7 +14,7 @@ from typing import Any
 
 from bankgcn.cli.errors import print_error
 from bankgcn.cli.reading import STANDARD_INPUT
-from bankgcn.data.catalog import catalog_name
+from bankgcn.data.catalog import DataFolders, catalog_name
 from bankgcn.files.checked import TomlSettings, check_name, read_toml
 from bankgcn.settings import Plain
 from bankgcn.training.spec import (
@@ -70,6 +70,11 @@ class Settings:
     def spec(self) -> RunSpec:
         """The run that the settings describe."""
         return spec_of(self[SOURCE], self.values)
+
+    @property
+    def folders(self) -> DataFolders:
+        """Where to look for datasets."""
+        return DataFolders(self[DATA_ROOT] or None)
 
     def differing(self, other: Settings) -> list[str]:
         """Names of the settings that differ, apart from where the data lies."""

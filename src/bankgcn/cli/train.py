@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import DataRoot, Source, Threads, with_settings
+from bankgcn.cli.options import Folders, Source, Threads, with_settings
+from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.extras import require
-from bankgcn.training.spec import PLACES
+from bankgcn.training.spec import DATA_ROOT, PLACES, SOURCE
 
 Out = Annotated[
     Path | None,
@@ -58,7 +59,7 @@ def train(
     seeds: Seeds = None,
     threads: Threads = 1,
     tensorboard: TensorBoard = None,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
     **flags: Any,
 ) -> None:
     """Train a model, score it once on test graphs it has not seen, and keep it in a folder.
@@ -77,7 +78,7 @@ def train(
     torch.set_num_threads(threads)
     group = ProcessGroup.from_environment()
     try:
-        flags |= {"source": source, "data_root": None if data_root is None else str(data_root)}
+        flags |= {SOURCE: source, DATA_ROOT: folders.given}
         typed = {name: value for name, value in flags.items() if value is not None}
         command = Command(config=config, overwrite=overwrite, group=group, tensorboard=tensorboard)
         members = Members.resolve(typed, config, out, seeds)

@@ -20,6 +20,7 @@ from bankgcn.cli.progress import TrainingProgress
 from bankgcn.cli.reading import load_graphs
 from bankgcn.cli.run_report import choose_by_data, show_start
 from bankgcn.cli.settings import Settings, read_settings
+from bankgcn.data.catalog import DataFolders
 from bankgcn.data.splits import Split
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.metrics import METRICS
@@ -124,7 +125,7 @@ def _left_open(flags: dict[str, Plain], file: dict[str, Plain]) -> tuple[str, ..
 
 def _train(settings: Settings, free: tuple[str, ...], folder: RunFolder, command: Command) -> RunRecord | None:
     """Train in the folder; only the first process of a group returns the record."""
-    load = Loader(settings[DATA_ROOT] or None, load_graphs)
+    load = Loader(settings.folders, load_graphs)
     run = prepare(settings.spec, load)
     chosen = choose_by_data(run, free, shown=command.speaks)
     if chosen:
@@ -293,7 +294,8 @@ def _show_ensemble(members: Members) -> None:
     if len(ensemble.members) < 2:
         return
     root = next(iter(members.flags.values())).get(DATA_ROOT)
-    found = read_input(ensemble, None, Path(str(root)) if root else None, {}, part="test", notes=False)
+    folders = DataFolders(str(root) if root else None)
+    found = read_input(ensemble, None, folders, {}, part="test", notes=False)
     if len(found.graphs):
         together = "models together" if found.voters is None else "models, each on its test graphs"
         show_assessment(ensemble, found, prefix=f"all {len(ensemble.members)} {together}: test ")

@@ -12,14 +12,14 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.errors import INTERRUPTED
-from bankgcn.cli.options import DataRoot, Source, with_settings
+from bankgcn.cli.options import Folders, Source, with_settings
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import Progress
 from bankgcn.cli.settings import Settings, read_settings
+from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.experiments.tuning.space import SPACE, names_of, parameters_for
 from bankgcn.extras import require
-from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checked import FileError, read_toml, write_toml
+from bankgcn.files.checked import FileError, atomic_write, read_toml, write_toml
 from bankgcn.files.locks import lock_folder
 from bankgcn.files.tables import Columns, write_csv
 from bankgcn.metrics import Metric
@@ -67,7 +67,7 @@ def tune(
     workers: Workers = 1,
     out: Out = None,
     picture: Picture = "png",
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
     **flags: Any,
 ) -> None:
     """Search for good settings by validation scores alone; the test graphs are never used.
@@ -90,7 +90,7 @@ def tune(
     if picture != NO_PICTURE:
         require("matplotlib", "the picture of bankgcn tune (--picture none leaves it out)")
     torch.set_num_threads(1)
-    flags |= {SOURCE: source, DATA_ROOT: None if data_root is None else str(data_root)}
+    flags |= {SOURCE: source, DATA_ROOT: folders.given}
     typed: dict[str, Plain] = {name: value for name, value in flags.items() if value is not None}
     folder = TuneFolder(out or TUNING / Settings.resolve(typed).name)
     fixed = folder.resolve(typed)
@@ -119,9 +119,9 @@ def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
         source=settings[SOURCE],
         settings={name: value for name, value in settings.values.items() if name in PLACES},
         parameters=parameters_for(settings["model"], fixed),
-        data_root=settings[DATA_ROOT] or None,
+        folders=settings.folders,
     )
-    return Trials(search, Loader(search.data_root, load_graphs))
+    return Trials(search, Loader(search.folders, load_graphs))
 
 
 def _chosen_by_data(

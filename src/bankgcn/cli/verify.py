@@ -16,9 +16,10 @@ from rich.console import Console
 from rich.status import Status
 
 from bankgcn.cli.errors import FAILED, INTERRUPTED
-from bankgcn.cli.options import DataRoot
+from bankgcn.cli.options import Folders
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, open_output, say, terminal_text
 from bankgcn.cli.stored import read_records
+from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines.base import RUNNER, make_runner
 from bankgcn.experiments.verify import TOLERANCE, Check, Verdict, check, draw_sample
@@ -42,7 +43,7 @@ def verify_records(
     json_file: Annotated[
         Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")
     ] = None,
-    data_root: DataRoot = None,
+    folders: Folders = USUAL_FOLDERS,
 ) -> None:
     """Draw recorded runs at random, run them again, and compare scores and losses on validation and test graphs.
 
@@ -61,7 +62,7 @@ def verify_records(
     progress = _Progress(drawn)
     say(f"{len(drawn):,} of {len(records):,} records, drawn with seed {seed}; {progress.left()}", stderr=True)
     say(LINE.format("run", "dataset", "model", "test score", "again", "agreed?"), stderr=to_stderr)
-    run = make_runner(RUNNER, data_root)
+    run = make_runner(RUNNER, folders.given)
     checks: list[Check] = []
     interrupted = False
     try:

@@ -1,4 +1,4 @@
-"""Graphs in, batches out."""
+"""Graphs in, batches out; and the error of invalid graphs."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,6 @@ from bankgcn.files.checked import FileError
 
 if TYPE_CHECKING:
     from bankgcn.data.batch import GraphBatch
-    from bankgcn.data.errors import GraphError
     from bankgcn.data.graphs import GraphSet
 
 __all__ = ["FileError", "GraphBatch", "GraphError", "GraphSet"]
@@ -16,7 +15,18 @@ __getattr__ = lazy_names(
     __name__,
     {
         "batch": ("GraphBatch",),
-        "errors": ("GraphError",),
         "graphs": ("GraphSet",),
     },
 )
+
+
+class GraphError(ValueError):
+    """Invalid graphs: for example an edge to a missing node, or an attribute that is not a number.
+
+    Args:
+        message: What is wrong; a :class:`~bankgcn.messages.Message` if it names options.
+    """
+
+    def __init__(self, message: str):
+        super().__init__(message)
+        self.message = message

@@ -1,12 +1,17 @@
-"""The catalogue: one row for each dataset that has a name, with its published statistics."""
+"""The catalogue: one row for each dataset that has a name, and the folders in which its files are looked for."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from platformdirs import user_cache_path
+
 from bankgcn.choices import pick
+from bankgcn.files.checked import FileError
 
 if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet
@@ -107,11 +112,11 @@ class Dataset:
     Args:
         name: Its name on the command line.
         summary: What the graphs are, and what is predicted.
-        reader: The reader that reads it; see :data:`bankgcn.data.readers.READERS`.
+        reader: The reader that reads it; see :data:`bankgcn.data.sources.READERS`.
         features: The node features: a choice for the TU reader, or a sentence.
         split: ``"stratified"`` (8:1:1, drawn by seed) or ``"official"`` (fixed by the authors of the dataset).
         protocol: Settings that the paper changes for this dataset, by the names of their fields.
-        places: Paths under a data root where it may be. A download goes to the first (a folder, if it is unpacked).
+        places: Paths under a data folder where it may be. A download goes to the first (a folder, if it is unpacked).
             Empty if the dataset comes with the package.
         url: Its official address.
         sha256: Checksum of the official file, if known.
@@ -290,3 +295,77 @@ def find_in_catalog(name: str) -> Dataset:
 
 
 _NAMES = {name.lower(): name for name in CATALOG}
+
+
+def cache_folder() -> Path:
+    """The cache folder of the user: ``$BANKGCN_CACHE``, or the system's, on Linux ``~/.cache/bankgcn``."""
+    if chosen := os.environ.get("BANKGCN_CACHE"):
+        return Path(chosen).expanduser()
+    return user_cache_path("bankgcn", appauthor=False)
+
+
+@dataclass(frozen=True)
+class DataFolders:
+    """The folders in which datasets of the catalogue are looked for.
+
+    Args:
+        first: Where to look first, and where downloads go; by default nowhere else than usual.
+    """
+
+    first: str | Path | None = None
+
+    @property
+    def given(self) -> str | None:
+        """The first folder as a word of a command or a file; ``None`` if there is none."""
+        return None if self.first is None else str(self.first)
+
+    @property
+    def searched(self) -> tuple[Path, ...]:
+        """The folders in order: the first one, ``$BANKGCN_DATA``, the user's cache folder.
+
+        Raises:
+            FileError: The first folder, or that of ``$BANKGCN_DATA``, does not exist.
+        """
+        folders = []
+        if self.first is not None:
+            folders.append(_existing_folder(self.first, "the data root is no folder"))
+        if variable := os.environ.get("BANKGCN_DATA"):
+            folders.append(_existing_folder(variable, "$BANKGCN_DATA is no folder"))
+        return (*folders, cache_folder() / "data")
+
+    @property
+    def downloads(self) -> Path:
+        """The folder to which downloads go: the first one, else the user's cache folder."""
+        return cache_folder() / "data" if self.first is None else Path(self.first).expanduser()
+
+    def locate(self, entry: Dataset) -> Path | None:
+        """Path of a dataset in the first folder that has it; ``None`` if none has it."""
+        candidates = (folder / place for folder in self.searched for place in entry.places)
+        return next((path for path in candidates if path.exists()), None)
+
+    def has(self, entry: Dataset) -> bool:
+        """Whether a dataset can be read: its files are here, or it comes with the package."""
+        return not entry.places or self.locate(entry) is not None
+
+    def how_to_get(self, entry: Dataset) -> str:
+        """How to get a dataset whose files are missing."""
+        target = self.downloads / entry.places[0]
+        searched = ", ".join(map(str, self.searched))
+        if entry.url is None:
+            return f"no {entry.places[0]} under {searched}, and it has no address to download it from"
+        by_hand = f"from {entry.url}" if target.suffix else f"unpack {entry.url}, and move its folder"
+        return (
+            f"no {entry.places[0]} under {searched}; download it by 'bankgcn data fetch {entry.name}', "
+            f"or by hand: {by_hand} to {target}"
+        )
+
+
+USUAL_FOLDERS = DataFolders()
+"""``$BANKGCN_DATA`` and the user's cache folder."""
+
+
+def _existing_folder(path: str | Path, message: str) -> Path:
+    folder = Path(path).expanduser()
+    if not folder.is_dir():
+        raise FileError(message, folder)
+    return folder

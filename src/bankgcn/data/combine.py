@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
 from bankgcn.data.edges import normalized_shift
-from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.target_values import match_targets, target_names
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from bankgcn.choices import pick
+from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
 from bankgcn.data.edges import edge_note
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import NodeError, NodeSchema, as_numbers
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.invariants import as_array, check_edge_index, check_rows
@@ -281,8 +281,8 @@ def _networkx_targets(graphs: Sequence[nx.Graph]) -> Targets:
     values = [graph.graph.get("y") for graph in graphs]
     if any(isinstance(value, list | tuple | Mapping) for value in values):
         return encode_targets(values, "values")
-    own = _join("y", values, lambda value: None if value is None else np.asarray([value]), [1] * len(values), "graph")
-    return Targets(own)
+    array = _join("y", values, lambda value: None if value is None else np.asarray([value]), [1] * len(values), "graph")
+    return Targets(array)
 
 
 def _networkx_edges(

@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
-from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import PARTS, Split
 

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
-from bankgcn.data.errors import GraphError
 from bankgcn.messages import Message, advise
 from bankgcn.spectral.shift import normalize
 

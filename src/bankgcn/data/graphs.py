@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,15 +25,20 @@ from bankgcn.data.invariants import (
     check_labels,
     check_num_nodes,
     check_targets,
+    check_texts,
+    check_values,
     check_weights,
     check_widths,
 )
+from bankgcn.files.checked import FileError
 
 if TYPE_CHECKING:
     from bankgcn.data.features.spec import FeatureSpec
     from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors
     from bankgcn.kernels.network.program import Operator
 
+KIND = "set of graphs"
+"""What a file of one says it holds."""
 Indices = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | Tensor
 
 
@@ -144,7 +149,7 @@ class GraphSet:
         weight = None if edge_weight is None else check_weights(edge_weight, edges)
         kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, edges.shape[1], "edge")
         lengths = None if edge_attributes is None else check_edge_attributes(edge_attributes, edges)
-        known, class_names = check_targets(y, classes, len(node_ptr) - 1, targets)
+        target_array, class_names = check_targets(y, classes, len(node_ptr) - 1, targets)
         flat = flatten_edges(node_ptr, edges, weight, kinds, lengths, symmetrise)
         return cls(
             node_ptr=node_ptr,
@@ -156,7 +161,7 @@ class GraphSet:
             edge_labels=flat.labels,
             edge_label_widths=() if kinds is None else check_widths(kinds, edge_label_widths, "edge_labels", "edge"),
             edge_attributes=flat.attributes,
-            y=known,
+            y=target_array,
             classes=class_names,
             targets=tuple(map(str, targets)),
             names=None if names is None else tuple(map(str, names)),
@@ -213,17 +218,48 @@ class GraphSet:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the set to one safetensors file, atomically; see :mod:`bankgcn.data.storage`."""
-        from bankgcn.data.storage import save_set  # loads safetensors, which a layer alone does not need
+        """Write the set to one safetensors file, atomically; see :mod:`bankgcn.files.tensors` for the layout."""
+        from bankgcn.files.tensors import write_arrays  # loads safetensors, which a layer alone does not need
 
-        save_set(self, path)
+        members = {member.name: getattr(self, member.name) for member in fields(self)}
+        arrays = {name: value for name, value in members.items() if isinstance(value, np.ndarray)}
+        rest = {name: value for name, value in members.items() if name not in arrays}
+        write_arrays(path, KIND, {**rest, "fingerprint": self.fingerprint}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], verify: bool = True) -> GraphSet:
-        """A saved set; see :func:`bankgcn.data.storage.load_set`."""
-        from bankgcn.data.storage import load_set
+        """A saved set. Its arrays are mapped into memory: read when they are used, and shared by all processes.
 
-        return load_set(path, verify)
+        Degrees, neighbours, labels and targets are read now, to check that they are in range.
+
+        Args:
+            path: The file.
+            verify: Whether to read all arrays now, to compare their checksums and to check that all numbers are
+                finite. Without it, a changed attribute or edge weight is not noticed.
+
+        Raises:
+            FileError: The file is of another kind, of another format, cut short or damaged, or its arrays contradict
+                each other.
+        """
+        from bankgcn.files.tensors import read_arrays
+
+        rest, arrays = read_arrays(path, KIND, verify)
+        stored_fingerprint = rest.pop("fingerprint", None)
+        members: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in rest.items()
+        }
+        members |= arrays
+        try:
+            members["skipped"] = tuple(map(tuple, members.get("skipped", ())))
+            loaded = cls(**members)
+            check_texts(loaded)
+            if verify:
+                check_values(loaded)
+        except (TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:
+            raise FileError(f"holds no set of graphs ({error})", path) from error
+        if isinstance(stored_fingerprint, str):
+            loaded.__dict__["fingerprint"] = stored_fingerprint
+        return loaded
 
     @cached_property
     def fingerprint(self) -> str:

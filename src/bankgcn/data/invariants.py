@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.target_values import TargetError, encode_targets
 from bankgcn.messages import Message
 

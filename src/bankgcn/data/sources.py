@@ -1,33 +1,79 @@
-"""Find graphs by a name or a path, and read them through the cache."""
+"""Where graphs come from: found by a name or a path and read through the cache, or lists of them in Python."""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import bankgcn
 from bankgcn.choices import pick
+from bankgcn.data import GraphError
 from bankgcn.data.builtin import BUILTIN
-from bankgcn.data.cache import cached, data_roots, download_root
-from bankgcn.data.catalog import CATALOG, Dataset, catalog_name, find_in_catalog
-from bankgcn.data.combine import without_weights
+from bankgcn.data.catalog import (
+    CATALOG,
+    USUAL_FOLDERS,
+    DataFolders,
+    Dataset,
+    cache_folder,
+    catalog_name,
+    find_in_catalog,
+)
+from bankgcn.data.combine import join, without_weights
+from bankgcn.data.convert import from_networkx, from_pyg
 from bankgcn.data.edges import is_edge_note, warn_of_edge_data
+from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import conform, refit, scale_numbers
 from bankgcn.data.graphs import GraphSet, Indices
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers import READERS
-from bankgcn.data.readers.reader import Progress, Reader
+from bankgcn.data.readers import (
+    SAVED,
+    Progress,
+    Reader,
+    benchmark_sets,
+    graph_files,
+    images,
+    json_graphs,
+    molecule_tables,
+    tu,
+)
+from bankgcn.data.readers.molecules import atom_kind, from_smiles
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
 from bankgcn.data.targets import GraphTable
 from bankgcn.files.archives import UNSUPPORTED, Archive, check_archive, plain_stem, unpack
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import SHARED_AGE, FileError, remove_unfinished
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.messages import Message, Option
+
+READERS: dict[str, Reader] = {
+    "saved": SAVED,
+    "tu": tu.READER,
+    "edges": graph_files.EDGE_TABLES,
+    "smiles": molecule_tables.SMILES_TABLE,
+    "smi": molecule_tables.SMILES_FILE,
+    "sdf": molecule_tables.SD_FILE,
+    "jsonlines": json_graphs.JSON_LINES,
+    "json": json_graphs.JSON_FILES,
+    "graphml": graph_files.GRAPH_FILES,
+    "images": images.READER,
+    "molhiv": benchmark_sets.MOLHIV,
+    "cifar10": benchmark_sets.CIFAR10,
+}
+"""Readers by name. The first one that recognises a path reads it."""
+SHOWN = 5  # names of columns in a message
+READERS_VERSION = 7  # raise it when a reader gives other graphs for the same file
+SETTLED = 2.0  # seconds; on some file systems two writes within this time leave the same time stamp
 
 FOR_ALL = ("ignore_weights", "scale")
 """Options that no reader heeds: what they change comes after reading."""
@@ -142,12 +188,12 @@ class Source:
         graphs = (
             cached(self.name, read, reader.files(path), {"reader": self.reader, **key}) if reader.cached else read()
         )
-        own = graphs.notes
+        reader_notes = graphs.notes
         if self.entry is not None:  # which is learned as published, and its records keep their notes
-            own = tuple(note for note in own if not is_edge_note(note))
+            reader_notes = tuple(note for note in reader_notes if not is_edge_note(note))
         elif "ignore_case" in reader.options and expected.classes is None:
-            own += class_name_notes(graphs.classes)
-        return replace(graphs, notes=(*notes, *own)) if (*notes, *own) != graphs.notes else graphs
+            reader_notes += class_name_notes(graphs.classes)
+        return replace(graphs, notes=(*notes, *reader_notes)) if (*notes, *reader_notes) != graphs.notes else graphs
 
     def _notes(self, reader: Reader, path: Path) -> tuple[str, ...]:
         """What the catalogue notes on a set of this name, and whether the folder could be read in another way.
@@ -209,29 +255,29 @@ def load_source(
     Raises:
         ValueError: There is no such source, it cannot be read, or an option has no meaning for it.
     """
-    known = [item.name for item in fields(ReadOptions) if item.name not in ("scale", *IN_LISTS)]
+    names = [item.name for item in fields(ReadOptions) if item.name not in ("scale", *IN_LISTS)]
     for name in options:  # numbers of nodes are scaled by those of training graphs, which are not known yet
-        pick(dict.fromkeys(known), name, "option")
+        pick(dict.fromkeys(names), name, "option")
     expected = Expected(task=task, has_target=not ignore_targets)
-    graphs = find_source(source, data_root).load(ReadOptions(**options), expected)
+    graphs = find_source(source, DataFolders(data_root)).load(ReadOptions(**options), expected)
     warn_of_edge_data(graphs, stacklevel=2)
     return graphs
 
 
-def find_source(source: str | Path, data_root: str | Path | None = None) -> Source:
+def find_source(source: str | Path, folders: DataFolders = USUAL_FOLDERS) -> Source:
     """Find a dataset of the catalogue by its name, or else a path.
 
     A path with the name of a dataset is written ``./NAME``. A ``Path`` is never the name of a dataset.
 
     Args:
         source: Name or path.
-        data_root: Where to look for datasets first.
+        folders: Where to look for datasets.
 
     Raises:
         ValueError: There is no such dataset or path, or no reader recognises the path.
     """
     if isinstance(source, str) and catalog_name(source) is not None:
-        return find_dataset(source, data_root)
+        return find_dataset(source, folders)
     if source == "":  # its path would be the current folder
         raise ValueError(f"the name of the graphs is empty: expected a dataset's name, {_accepted()}")
     path = Path(source).expanduser()
@@ -246,7 +292,7 @@ def find_source(source: str | Path, data_root: str | Path | None = None) -> Sour
     return Source(plain_stem(path.resolve()), _reader_of(path), path)
 
 
-def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
+def find_dataset(name: str, folders: DataFolders = USUAL_FOLDERS) -> Source:
     """Find a dataset of the catalogue, and its files.
 
     Raises:
@@ -255,37 +301,18 @@ def find_dataset(name: str, data_root: str | Path | None = None) -> Source:
     entry = find_in_catalog(name)
     if not entry.places:
         return Source(entry.name, entry.reader, entry=entry)
-    path = locate(entry, data_root)
+    path = folders.locate(entry)
     if path is None:
-        raise ValueError(f"{entry.name} is not here: {how_to_get(entry, data_root)}")
+        raise ValueError(f"{entry.name} is not here: {folders.how_to_get(entry)}")
     return Source(entry.name, entry.reader, path, entry)
 
 
-def locate(entry: Dataset, data_root: str | Path | None = None) -> Path | None:
-    """Path of a dataset under the first data root that has it; ``None`` if none has it."""
-    candidates = (root / place for root in data_roots(data_root) for place in entry.places)
-    return next((path for path in candidates if path.exists()), None)
-
-
-def how_to_get(entry: Dataset, data_root: str | Path | None = None) -> str:
-    """How to get a dataset whose files are missing."""
-    target = download_root(data_root) / entry.places[0]
-    searched = ", ".join(str(root) for root in data_roots(data_root))
-    if entry.url is None:
-        return f"no {entry.places[0]} under {searched}, and it has no address to download it from"
-    by_hand = f"from {entry.url}" if target.suffix else f"unpack {entry.url}, and move its folder"
-    return (
-        f"no {entry.places[0]} under {searched}; download it by 'bankgcn data fetch {entry.name}', "
-        f"or by hand: {by_hand} to {target}"
-    )
-
-
-def fetch_dataset(name: str, data_root: str | Path | None = None, progress: DownloadProgress | None = None) -> Path:
+def fetch_dataset(name: str, folders: DataFolders = USUAL_FOLDERS, progress: DownloadProgress | None = None) -> Path:
     """Download a dataset from its official address, unless its files are there already.
 
     Args:
         name: Its name in the catalogue.
-        data_root: Where to put it; by default the user's cache folder.
+        folders: Where it may be, and where to put it.
         progress: Called with the number of bytes so far and in all.
 
     Returns:
@@ -297,13 +324,13 @@ def fetch_dataset(name: str, data_root: str | Path | None = None, progress: Down
     entry = find_in_catalog(name)
     if not entry.places:
         raise ValueError(f"{entry.name} comes with the package and needs no download")
-    root = download_root(data_root)
+    root = folders.downloads
     root.mkdir(parents=True, exist_ok=True)
-    present = locate(entry, data_root)
+    present = folders.locate(entry)
     if present is not None:
         return present
     if entry.url is None:
-        raise ValueError(f"{entry.name} cannot be downloaded: {how_to_get(entry, data_root)}")
+        raise ValueError(f"{entry.name} cannot be downloaded: {folders.how_to_get(entry)}")
     target = root / entry.places[0]
     if target.suffix:
         return fetch(entry.url, target, sha256=entry.sha256, check=check_archive, progress=progress)
@@ -328,3 +355,172 @@ def _reader_of(path: Path) -> str:
 def _accepted() -> str:
     *accepted, last = (reader.accepts for reader in READERS.values() if reader.accepts)
     return f"{', '.join(accepted)}, or {last}"
+
+
+def cached(name: str, read: Callable[[], GraphSet], files: Sequence[Path], options: Mapping[str, object]) -> GraphSet:
+    """The graphs that ``read`` returns; from the cache if the same files were read with the same options before.
+
+    The name of a cache file depends on the paths, sizes and modification times of the files, on the options, and on the
+    version of the readers. A new cache file replaces older ones of the same files, and the parts of files that killed
+    processes left are removed. If the cache cannot be written, the files are read each time.
+
+    Args:
+        name: Start of the name of the cache file, for people who look into the folder.
+        read: Reads the files.
+        files: The files that it reads.
+        options: Its options. Different options must have a different ``repr``.
+    """
+    cache_file = _cache_file(name, files, options)
+    if cache_file is None:
+        return read()
+    with contextlib.suppress(FileError, OSError):
+        return GraphSet.load(cache_file, verify=False)  # we wrote it, and large sets are opened often
+    graphs = read()
+    settled = time.time() - max(file.stat().st_mtime for file in files) > SETTLED
+    if settled and _cache_file(name, files, options) == cache_file:  # else a file may have changed while it was read
+        _store(graphs, cache_file)
+    return graphs
+
+
+def _cache_file(name: str, files: Sequence[Path], options: Mapping[str, object]) -> Path | None:
+    """The cache file for these files in their present state; ``None`` if the state of a file is unknown."""
+    try:
+        places = [str(file.resolve()) for file in files]
+        states = [(file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    except OSError:
+        return None
+    source = _hash([places, {option: repr(value) for option, value in sorted(options.items())}])
+    state = _hash([states, READERS_VERSION, bankgcn.__version__])
+    stem = re.sub(r"[^\w.-]", "_", name)[:40]
+    return cache_folder() / "sets" / f"{stem}-{source}-{state}.graphs"
+
+
+def _store(graphs: GraphSet, cache_file: Path) -> None:
+    same_source = cache_file.name.rpartition("-")[0]
+    with contextlib.suppress(OSError):
+        remove_unfinished(cache_file.parent, SHARED_AGE)
+        graphs.save(cache_file)
+        for older in cache_file.parent.glob(f"{same_source}-*.graphs"):
+            if older != cache_file:
+                older.unlink(missing_ok=True)
+
+
+def _hash(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+
+class Form(NamedTuple):
+    """One form of a list of graphs.
+
+    Args:
+        fits: Whether an item of a list is such a graph. Optional libraries are not imported.
+        convert: From the list, the options and what a model expects, to a set.
+    """
+
+    fits: Callable[[Any], bool]
+    convert: Callable[[Sequence[Any], ReadOptions, Expected], GraphSet]
+
+
+def _from_networkx(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -> GraphSet:
+    return from_networkx(
+        graphs,
+        attributes=options.attributes,
+        categories=options.categories,
+        schema=NodeSchema.from_spec(expected.features) if expected.features.get("kind") == "named" else None,
+        has_target=expected.has_target,
+        symmetrise=options.symmetrise,
+    )
+
+
+def _from_pyg(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -> GraphSet:
+    return from_pyg(graphs, has_target=expected.has_target, symmetrise=options.symmetrise)
+
+
+def _from_smiles(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -> GraphSet:
+    return from_smiles(graphs, features=atom_kind(options, expected))
+
+
+FORMS: Mapping[str, Form] = {
+    "a GraphSet": Form(lambda item: isinstance(item, GraphSet), lambda sets, options, expected: join(sets)),
+    "a SMILES": Form(lambda item: isinstance(item, str), _from_smiles),
+    "a NetworkX graph": Form(lambda item: hasattr(item, "nodes") and hasattr(item, "is_directed"), _from_networkx),
+    "a PyG Data": Form(lambda item: hasattr(item, "edge_index") and hasattr(item, "num_nodes"), _from_pyg),
+}
+"""Each form by the name of an item in messages. NetworkX stands before PyG: only PyG's graphs have an edge index."""
+
+
+def as_graph_set(graphs: Any, options: ReadOptions | None = None, expected: Expected | None = None) -> GraphSet:
+    """One set from a set, or from a list of NetworkX graphs, PyG's ``Data``, SMILES or sets.
+
+    Args:
+        graphs: The graphs.
+        options: How to read them.
+        expected: What a trained model fixes. SMILES and NetworkX graphs get the features of its training graphs.
+
+    Raises:
+        GraphError: There are no graphs, or they are of an unknown form, or of several; the message names the graph.
+
+    Example:
+        >>> as_graph_set(["CCO", "c1ccccc1"])
+        GraphSet(2 graphs, 9 nodes, 8 edges, 9 features)
+    """
+    if isinstance(graphs, GraphSet):
+        return graphs
+    _check_list(graphs)
+    try:
+        items = list(graphs)
+    except TypeError as error:
+        raise GraphError(f"expected a list of graphs, but this is of type {type(graphs).__name__}") from error
+    if not items:
+        raise GraphError("there are no graphs")
+    if _is_path(items[0]):
+        raise GraphError(f"graph 0 is the path of a file: give bankgcn.load({os.fspath(items[0])!r}) instead of a list")
+    forms = [_form(item) for item in items]
+    for number, form in enumerate(forms):
+        if form is None:
+            raise GraphError(f"graph {number} is of type {type(items[number]).__name__}, expected {' or '.join(FORMS)}")
+        if form != forms[0]:
+            raise GraphError(f"graph {number} is {form}, but graph 0 is {forms[0]}: expected one kind")
+    convert = FORMS[str(forms[0])].convert
+    return convert(items, options or ReadOptions(), expected or Expected())
+
+
+def _check_list(graphs: Any) -> None:
+    """Raise an error that says what to give instead of a path, a table or a single graph.
+
+    A table is noticed by its columns: iterating over it gives their names, which are texts, as SMILES are.
+    """
+    if _is_path(graphs):
+        raise GraphError(f"expected graphs, but this is the path of a file: give bankgcn.load({os.fspath(graphs)!r})")
+    single = _form(graphs)
+    if single is not None:
+        advice = "; bankgcn.load(path) reads a file" if isinstance(graphs, str) else ""
+        raise GraphError(f"expected a list of graphs, but this is {single}: put it into a list{advice}")
+    if isinstance(graphs, Mapping) or hasattr(graphs, "columns"):
+        names = [str(name) for name in (graphs if isinstance(graphs, Mapping) else _column_names(graphs))]
+        likely = next((name for name in names if "smiles" in name.lower()), "smiles")
+        listed = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+        raise GraphError(
+            f"expected a list of graphs, but this is a {type(graphs).__name__} with {listed}: give the column of the "
+            f"graphs, such as table[{likely!r}]"
+        )
+
+
+def _column_names(table: Any) -> Iterable[Any]:
+    """Names of the columns of a table of pandas or Polars; in a table of Arrow, ``columns`` are the columns."""
+    return getattr(table, "column_names", None) or table.columns
+
+
+def _is_path(item: Any) -> bool:
+    """Whether this is a path, or a text that names a file: it ends as one, or has folders and exists."""
+    if not isinstance(item, str):
+        return isinstance(item, os.PathLike)
+    ends = tuple(suffix for reader in READERS.values() for suffix in reader.suffixes)
+    try:
+        return item.lower().endswith(ends) or (os.sep in item and Path(item).exists())
+    except (OSError, ValueError):  # too long for a name, or with a character that no name has
+        return False
+
+
+def _form(item: Any) -> str | None:
+    return next((name for name, form in FORMS.items() if form.fits(item)), None)

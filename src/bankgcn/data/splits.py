@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.invariants import as_array
 from bankgcn.extras import require
-from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checked import CURE, FileError, read_json, with_checksum, without_checksum
+from bankgcn.files.checked import CURE, FileError, atomic_write, read_json, with_checksum, without_checksum
 
 PARTS = ("train", "valid", "test")
 FORMAT = "bankgcn split 1"
@@ -324,11 +323,11 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
     from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
     from rdkit.rdBase import BlockLogs
 
-    found = []
+    keys = []
     with BlockLogs():
         for number, text in enumerate(smiles):
             try:
-                found.append(MurckoScaffoldSmiles(text))
+                keys.append(MurckoScaffoldSmiles(text))
             except (ValueError, RuntimeError) as error:
                 raise GraphError(f"graph {number}, {text!r}, has no scaffold: it is not a molecule") from error
-    return found
+    return keys

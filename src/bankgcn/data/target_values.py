@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.choices import pick
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.messages import Message, Option, advise
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.target_values import TargetError, Targets, TargetWords, encode_targets, scalar, with_decimal_points
 from bankgcn.files.checked import FileError

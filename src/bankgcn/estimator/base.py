@@ -19,15 +19,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from bankgcn.data import GraphError
 from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import Duplicates, first_equals, merge_duplicates
 from bankgcn.data.edges import warn_of_edge_data
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import refit, scale_numbers
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.sources import as_graph_set
 from bankgcn.data.splits import PARTS, Split
 from bankgcn.estimator.targets import validation_split
 from bankgcn.files.checked import FileError, write_toml

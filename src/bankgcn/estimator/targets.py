@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, check_array, column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from bankgcn.data import GraphError
 from bankgcn.data.duplicates import Duplicates
-from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, random_split, stratified_split
 from bankgcn.data.target_values import name_of_class

@@ -19,8 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from bankgcn.experiments.paper.tables import DRAWN, PLACES, figure3
-from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
-from bankgcn.files.checked import MAX_TABLE_BYTES, FileError, content_hash, parse_json, read_json, read_regular
+from bankgcn.files.checked import (
+    MAX_TABLE_BYTES,
+    SHARED_AGE,
+    FileError,
+    atomic_write,
+    content_hash,
+    parse_json,
+    read_json,
+    read_regular,
+    remove_unfinished,
+)
 from bankgcn.files.locks import Claims
 from bankgcn.training.record import OtherVersion, RunRecord
 

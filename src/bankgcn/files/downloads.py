@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import bankgcn
-from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, atomic_write
 
 Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all if the server says
 
@@ -186,10 +185,10 @@ def _check(partial: _Partial, sha256: str | None) -> None:
     if sha256 is None:
         return
     partial.stream.flush()
-    found = _sha256(Path(partial.stream.name))
-    if found != sha256:
+    checksum = _sha256(Path(partial.stream.name))
+    if checksum != sha256:
         partial.restart()
-        raise _Retry(f"its SHA-256 is {found}, expected {sha256}")
+        raise _Retry(f"its SHA-256 is {checksum}, expected {sha256}")
 
 
 def _sha256(path: Path) -> str:

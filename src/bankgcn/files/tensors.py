@@ -19,8 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checked import CURE, SHA256, FileError, check_name, check_regular, hash_of_parts, parse_json
+from bankgcn.files.checked import (
+    CURE,
+    SHA256,
+    FileError,
+    atomic_write,
+    check_name,
+    check_regular,
+    hash_of_parts,
+    parse_json,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor

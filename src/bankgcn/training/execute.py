@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 import bankgcn
+from bankgcn.data.catalog import DataFolders
 from bankgcn.data.features.spec import describe_features
 from bankgcn.files.tables import Columns
 from bankgcn.kernels.jit.switch import fused_for
@@ -203,7 +204,7 @@ class Runner:
     """
 
     def __init__(self, data_root: str | Path | None = None, checkpoints: str | Path | None = None):
-        self.load = Loader(data_root)
+        self.load = Loader(DataFolders(data_root))
         self.checkpoints = None if checkpoints is None else Path(checkpoints)
 
     def __call__(self, spec: RunSpec, callbacks: Sequence[Callback] = ()) -> RunRecord:

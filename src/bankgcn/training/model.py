@@ -17,8 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bankgcn.data.features.spec import conform
-from bankgcn.data.features.spec_checks import check_spec, is_finite_number
+from bankgcn.data.features.spec import check_spec, conform, is_finite_number
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import ReadOptions
 from bankgcn.files.checked import FileError

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import Duplicates, graph_hashes, merge_duplicates, seen_notes
 from bankgcn.data.features.signals import with_features
@@ -44,12 +45,12 @@ class Loader:
     """Reads the graphs of runs, and keeps the last set: runs that follow each other mostly share it.
 
     Args:
-        data_root: Where to look for datasets first.
+        folders: Where to look for datasets.
         read: Reads a source; a command passes one that shows its progress.
     """
 
-    def __init__(self, data_root: str | Path | None = None, read: Read | None = None):
-        self.data_root, self._read = data_root, read or Source.load
+    def __init__(self, folders: DataFolders = USUAL_FOLDERS, read: Read | None = None):
+        self.folders, self._read = folders, read or Source.load
         self._last: tuple[Any, Source, GraphSet] | None = None
 
     def __call__(self, spec: RunSpec) -> tuple[Source, GraphSet]:
@@ -57,7 +58,7 @@ class Loader:
         merge = spec.split.duplicates == "merge"
         wanted = (spec.dataset, spec.reader, spec.task, merge)
         if self._last is None or self._last[0] != wanted:
-            source = find_source(spec.dataset, self.data_root)
+            source = find_source(spec.dataset, self.folders)
             graphs = with_features(self._read(source, spec.reader, Expected(task=spec.task)))
             self._last = (wanted, source, merge_duplicates(graphs) if merge else graphs)
         return self._last[1:]
@@ -70,7 +71,7 @@ class Loader:
     def _test_graphs(self, spec: RunSpec, graphs: GraphSet) -> GraphSet:
         """The test graphs, read as the other graphs, with the same features."""
         assert spec.split.test is not None
-        source = find_source(spec.split.test, self.data_root)
+        source = find_source(spec.split.test, self.folders)
         task = spec.task or ("classes" if graphs.classes else "values")
         expected = Expected(features=describe_features(graphs), task=task)
         return self._read(source, spec.reader.only((*source.options, *FOR_ALL)), expected)

@@ -13,14 +13,16 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from bankgcn.files.atomic import atomic_write, is_unfinished, remove_unfinished
 from bankgcn.files.checked import (
     CURE,
     MAX_TABLE_BYTES,
     FileError,
+    atomic_write,
     check_name,
     check_regular,
+    is_unfinished,
     read_json,
+    remove_unfinished,
     with_checksum,
     without_checksum,
 )

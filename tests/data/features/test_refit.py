@@ -10,10 +10,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from bankgcn.data import GraphError
 from bankgcn.data.builtin import mutag, smooth_or_alternating
 from bankgcn.data.catalog import TUFeatures
 from bankgcn.data.convert import from_networkx
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import structural_signals
 from bankgcn.data.features.spec import conform, describe_features, refit, same_before_fit, widened
 from bankgcn.data.graphs import GraphSet

@@ -8,9 +8,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from bankgcn.data import GraphError
 from bankgcn.data.builtin import mutag
 from bankgcn.data.convert import from_networkx
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.spec import conform, describe_features, refit, same_before_fit, scale_numbers, widened
 from bankgcn.data.graphs import GraphSet
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.options import ReadOptions
 from bankgcn.data.readers.images import Slicing, from_images, read_image_folder, superpixels
 from bankgcn.files.checked import FileError

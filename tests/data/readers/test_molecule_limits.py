@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.readers.molecules import MAX_ATOMS, MAX_RING_SYSTEM, from_smiles, ring_systems
 
 pytest.importorskip("rdkit")

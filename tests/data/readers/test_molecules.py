@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.readers.molecules import from_smiles
 
 pytest.importorskip("rdkit")

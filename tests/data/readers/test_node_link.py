@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.readers.node_link import parse_node_link
 
 NODES = [{"id": 0}, {"id": "a"}, {"id": 5}]

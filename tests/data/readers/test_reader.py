@@ -11,7 +11,8 @@ import pytest
 
 from bankgcn.data.builtin import mutag
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers import READERS, graph_files
+from bankgcn.data.readers import graph_files
+from bankgcn.data.sources import READERS
 
 GRAPH = '{"nodes": [{"id": 0, "charge": 1}], "edges": [], "graph": {"y": "a"}}'
 GRAPHML = (

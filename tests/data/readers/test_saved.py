@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bankgcn.data.builtin import mutag
-from bankgcn.data.readers.reader import is_saved_set
+from bankgcn.data.readers import is_saved_set
 from bankgcn.data.sources import find_source
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.readers.benchmark_sets import CIFAR10_CLASSES, cifar10_split, read_superpixel_pack
 from bankgcn.files.checked import FileError
 

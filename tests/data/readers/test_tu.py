@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 
+from bankgcn.data import GraphError
 from bankgcn.data.catalog import TUFeatures
-from bankgcn.data.errors import GraphError
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.tu import read_tu
 from bankgcn.files.archives import Archive, unpack

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.features.signals import UNSEEN, CategoryBlock, signal_arrays
 from bankgcn.data.target_values import shown_number
 

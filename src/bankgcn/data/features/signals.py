@@ -258,8 +258,8 @@ class TUSignals:
     @property
     def widened(self) -> TUSignals:
         """The same with a column for each known label."""
-        known = [self.known(column) for column in range(len(self.label_low))]
-        low, widths = tuple(labels.start for labels in known), tuple(len(labels) for labels in known)
+        labels_of = [self.known(column) for column in range(len(self.label_low))]
+        low, widths = tuple(labels.start for labels in labels_of), tuple(len(labels) for labels in labels_of)
         return replace(self, label_low=low, label_widths=widths, unseen=())
 
     @property

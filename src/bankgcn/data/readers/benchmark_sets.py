@@ -30,14 +30,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS, ATOM_FEATURES, atom_signals
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers import Reader
 from bankgcn.data.readers.images import undirected_edges
 from bankgcn.data.readers.molecules import atom_kind
-from bankgcn.data.readers.reader import Reader
 from bankgcn.data.splits import Split
 from bankgcn.files.archives import Archive
 from bankgcn.files.checked import FileError
@@ -128,8 +128,8 @@ def _edges(path: Path, num_nodes: NDArray[np.int64], neighbors: NDArray[np.unsig
             f"{num_nodes[image[node]]} superpixels",
             path,
         )
-    own = (np.arange(total) - pointers(num_nodes)[image]).astype(np.min_scalar_type(num_nodes.max(initial=0)))
-    return undirected_edges(num_nodes, num_nodes * degree, np.repeat(own, degree), neighbors.ravel())
+    position = (np.arange(total) - pointers(num_nodes)[image]).astype(np.min_scalar_type(num_nodes.max(initial=0)))
+    return undirected_edges(num_nodes, num_nodes * degree, np.repeat(position, degree), neighbors.ravel())
 
 
 FILE = "CIFAR10_v2.pt"

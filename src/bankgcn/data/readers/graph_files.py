@@ -21,15 +21,14 @@ from xml.etree.ElementTree import ParseError
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers import Reader
 from bankgcn.data.readers.json_graphs import HEEDS, OPTIONS, expected_schema, graph_set, known_targets, targets_of
 from bankgcn.data.readers.node_link import Entry
-from bankgcn.data.readers.reader import Reader
 from bankgcn.data.target_values import Targets, scalar, with_decimal_points
 from bankgcn.data.targets import clean_targets, target_columns
 from bankgcn.extras import require
 from bankgcn.files.archives import beginning, open_plain, plain_ending, plain_stem
-from bankgcn.files.atomic import files_of
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, files_of
 from bankgcn.files.tables import DELIMITERS, TABLE_FORMATS, TextTable, open_table
 
 LABEL = "label"  # of a node in GML: its category, or merely its name
@@ -206,9 +205,9 @@ class EdgeTables:
         documents: dict[str, dict[str, Any]] = {}
         for name, metadata in self._metadata(target, task):
             documents[name] = {"nodes": [], "edges": [], "graph": metadata}
-        known = None if self.graphs is None else set(documents)
-        ids = self._add_nodes(documents, known, schema)
-        self._add_edges(documents, known, ids)
+        listed = None if self.graphs is None else set(documents)
+        ids = self._add_nodes(documents, listed, schema)
+        self._add_edges(documents, listed, ids)
         if not documents:
             raise FileError("has no graphs", self.edges.path)
         path = self.edges.path
@@ -230,7 +229,7 @@ class EdgeTables:
         return [(row[place].strip(), {name: scalar(row[at]) for at, name in columns}) for row in table.rows]
 
     def _add_nodes(
-        self, documents: dict[str, dict[str, Any]], known: set[str] | None, schema: NodeSchema | None
+        self, documents: dict[str, dict[str, Any]], listed: set[str] | None, schema: NodeSchema | None
     ) -> dict[str, set[str]] | None:
         """Add the nodes to their graphs, and return the ids of each graph; ``None`` if there is no table of nodes."""
         table = self.nodes
@@ -246,28 +245,28 @@ class EdgeTables:
                 raise FileError(f"graph {name!r} has two nodes {identity!r}", table.path, line)
             of_graph.add(identity)
             values = {key: column[number] for key, column in signals.items() if column[number] is not None}
-            _document(documents, known, name, table, line)["nodes"].append({**values, "id": identity})
+            _document(documents, listed, name, table, line)["nodes"].append({**values, "id": identity})
         return ids
 
     def _add_edges(
-        self, documents: dict[str, dict[str, Any]], known: set[str] | None, ids: dict[str, set[str]] | None
+        self, documents: dict[str, dict[str, Any]], listed: set[str] | None, ids: dict[str, set[str]] | None
     ) -> None:
         """Add the edges to their graphs, and their ends to the nodes if there is no table of nodes."""
         table = self.edges
         graph, *ends = (table.header.index(_column(table, names)) for names in (GRAPH, *ENDS))
         weight = next((place for place, name in enumerate(table.header) if name.lower() in WEIGHT), None)
         weights = None if weight is None else _numbers_of(table, weight)
-        found: dict[str, set[str]] = {} if ids is None else ids
+        nodes_of: dict[str, set[str]] = {} if ids is None else ids
         for number, (row, line) in enumerate(zip(table.rows, table.lines, strict=True)):
             name = row[graph].strip()
-            document = _document(documents, known, name, table, line)
+            document = _document(documents, listed, name, table, line)
             pair = [row[end].strip() for end in ends]
             for identity in pair:
-                if identity in found.setdefault(name, set()):
+                if identity in nodes_of.setdefault(name, set()):
                     continue
                 if ids is not None:
                     raise FileError(f"graph {name!r} has no node {identity!r}", table.path, line)
-                found[name].add(identity)
+                nodes_of[name].add(identity)
                 document["nodes"].append({"id": identity})
             edge: dict[str, Any] = {"source": pair[0], "target": pair[1]}
             if weights is not None:
@@ -352,20 +351,20 @@ def _set_name(path: Path) -> str:
 
 def _column(table: TextTable, usual: Sequence[str]) -> str:
     """The only column with a usual name."""
-    found = [name for name in table.header if name.lower() in usual]
-    if len(found) != 1:
-        what = "more than one column" if found else "no column"
+    columns = [name for name in table.header if name.lower() in usual]
+    if len(columns) != 1:
+        what = "more than one column" if columns else "no column"
         raise FileError(f"has {what} {usual[0]!r} (or {', '.join(usual[1:])}): {table.listed()}", table.path)
-    return found[0]
+    return columns[0]
 
 
 def _document(
-    documents: dict[str, dict[str, Any]], known: set[str] | None, name: str, table: TextTable, line: int
+    documents: dict[str, dict[str, Any]], listed: set[str] | None, name: str, table: TextTable, line: int
 ) -> dict[str, Any]:
-    """The document of a graph, which must be known if there is a table of graphs."""
+    """The document of a graph, which must be listed if there is a table of graphs."""
     if not name:
         raise FileError("the graph has no name", table.path, line)
-    if known is not None and name not in known:
+    if listed is not None and name not in listed:
         raise FileError(f"graph {name!r} is not in the table of graphs", table.path, line)
     return documents.setdefault(name, {"nodes": [], "edges": [], "graph": {}})
 

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
-from bankgcn.data.errors import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.reader import Progress, Reader, Skipped
+from bankgcn.data.readers import Progress, Reader, Skipped
 from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
-from bankgcn.files.atomic import files_of, visible
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, files_of, visible
 from bankgcn.messages import Message, advise
 
 if TYPE_CHECKING:
@@ -104,19 +103,19 @@ SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", "
 def image_files(folder: Path) -> list[Path]:
     """The images of a folder or of its subfolders, in order of their names; hidden files and folders are ignored."""
     try:
-        own = sorted(files_of(folder, SUFFIXES))
+        direct = sorted(files_of(folder, SUFFIXES))
         deeper = [file for inside in sorted(_subfolders(folder)) for file in sorted(files_of(inside, SUFFIXES))]
     except OSError as error:
         raise FileError(f"cannot be listed: {error.strerror}", folder) from error
-    if own and deeper:
+    if direct and deeper:
         raise FileError(
-            f"has images itself ({own[0].name}) and in its subfolders ({deeper[0].parent.name}/{deeper[0].name}): "
+            f"has images itself ({direct[0].name}) and in its subfolders ({deeper[0].parent.name}/{deeper[0].name}): "
             "subfolders are classes, and images outside them have none",
             folder,
         )
-    if not own and not deeper:
+    if not direct and not deeper:
         raise FileError(f"has no images, nor have its subfolders ({', '.join(sorted(SUFFIXES))})", folder)
-    return own or deeper
+    return direct or deeper
 
 
 def has_images(folder: Path) -> bool:
@@ -313,10 +312,10 @@ def superpixels(image: NDArray, segments: int, compactness: float) -> NDArray[np
 
     pixels = img_as_float64(_checked(image))
     requested = segments
-    found, segment = _numbered(slic(pixels, requested, compactness, channel_axis=-1))
-    while found > segments and requested > 1:
+    count, segment = _numbered(slic(pixels, requested, compactness, channel_axis=-1))
+    while count > segments and requested > 1:
         requested -= 1
-        found, segment = _numbered(slic(pixels, requested, compactness, channel_axis=-1))
+        count, segment = _numbered(slic(pixels, requested, compactness, channel_axis=-1))
     height, width, _ = pixels.shape
     row, col = np.mgrid[:height, :width] / max(height, width)
     size = np.bincount(segment)

@@ -17,11 +17,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.edges import edge_note
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.node_schema import MissingEntry, NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers import KnownTargets, Reader, Skipped
 from bankgcn.data.readers.node_link import (
     Entry,
     NodeLinkGraph,
@@ -31,12 +32,10 @@ from bankgcn.data.readers.node_link import (
     entries_of_lines,
     json_files,
 )
-from bankgcn.data.readers.reader import KnownTargets, Reader, Skipped
 from bankgcn.data.target_values import TargetError, Targets, encode_targets, is_unknown, scalar
 from bankgcn.data.targets import READ_NO_TARGETS
 from bankgcn.files.archives import plain_stem
-from bankgcn.files.atomic import atomic_write
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, atomic_write
 from bankgcn.messages import Message, Option, advise, message_of
 
 Entries = Callable[[Path], Sequence[Entry]]
@@ -221,10 +220,10 @@ def known_targets(
     target = options.target
     graphs = [PlacedGraph(row, entries[row], entries[row].parsed(target, null_is_missing=True)) for row in rows]
     graphs = [one.with_words(options.words) for one in graphs]
-    known = [one for one in graphs if not is_unknown(one.graph.target)]
-    if required and target is not None and graphs and not known:
+    labelled = [one for one in graphs if not is_unknown(one.graph.target)]
+    if required and target is not None and graphs and not labelled:
         raise _no_target(graphs, target)
-    return [one.row for one in known], _encode(known, target, expected)
+    return [one.row for one in labelled], _encode(labelled, target, expected)
 
 
 def _with_target(

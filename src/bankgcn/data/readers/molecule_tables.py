@@ -19,9 +19,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.readers import Reader
 from bankgcn.data.readers.molecules import (
     Molecules,
     atom_kind,
@@ -32,7 +33,6 @@ from bankgcn.data.readers.molecules import (
     parse_smiles,
     too_large,
 )
-from bankgcn.data.readers.reader import Reader
 from bankgcn.data.target_values import Targets
 from bankgcn.data.targets import (
     GraphTable,
@@ -146,17 +146,17 @@ def _with_smiles(table: TextTable, column: str, others: tuple[str, ...] = ()) ->
 def smiles_column(table: TextTable) -> str:
     """The only column with the first of the usual names that occurs, or the only one with "smiles" in its name."""
     for usual in SMILES_NAMES:
-        found = [name for name in table.header if _is_smiles_name(name, usual)]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        columns = [name for name in table.header if _is_smiles_name(name, usual)]
+        if len(columns) == 1:
+            return columns[0]
+        if columns:
             break
     else:
-        found = [name for name in table.header if "smiles" in name.lower()]
-        if len(found) == 1:
-            return found[0]
+        columns = [name for name in table.header if "smiles" in name.lower()]
+        if len(columns) == 1:
+            return columns[0]
         usual = "smiles"
-    count = f"more than one column is called {usual!r}" if found else "no column is called 'smiles'"
+    count = f"more than one column is called {usual!r}" if columns else "no column is called 'smiles'"
     wanted = "{count}: name the column of the molecules by {smiles}: {listed}"
     raise FileError(Message(wanted, count=count, smiles=Option("smiles", "NAME"), listed=table.listed()), table.path)
 

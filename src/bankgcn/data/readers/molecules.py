@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.edges import BONDS, edge_note
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURES, atom_features, atom_signals, bonds
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.reader import left_out_note
+from bankgcn.data.readers import left_out_note
 from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
 from bankgcn.messages import Message, advise

@@ -25,13 +25,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from bankgcn.data.errors import GraphError
+from bankgcn.data import GraphError
 from bankgcn.data.invariants import check_text
 from bankgcn.data.target_values import Target, TargetWords
 from bankgcn.data.targets import target_of_document
 from bankgcn.files.archives import open_plain
-from bankgcn.files.atomic import files_of
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, files_of
 from bankgcn.messages import Message
 
 Edge = tuple[int, int, float]  # the numbers of two nodes, and the weight

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bankgcn.data import GraphError
 from bankgcn.data.catalog import TUFeatures
 from bankgcn.data.edges import edge_note
-from bankgcn.data.errors import GraphError
 from bankgcn.data.features.signals import (
     Floats,
     Integers,
@@ -27,7 +27,7 @@ from bankgcn.data.features.signals import (
 )
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers.reader import Reader
+from bankgcn.data.readers import Reader
 from bankgcn.data.target_values import TargetError, Targets, encode_targets
 from bankgcn.files.archives import Archive, Files, Folder
 from bankgcn.files.checked import FileError
@@ -44,13 +44,13 @@ class TUFiles:
 
     def __init__(self, path: Path):
         self.files = _open(path)
-        found = _edge_files(self.files)
-        if len(found) != 1:
-            what = "no file NAME_A.txt" if not found else f"several sets: {', '.join(map(str, found))}"
-            zipped = "; a zip of one table is read, too" if path.suffix.lower() == ".zip" and not found else ""
+        edge_files = _edge_files(self.files)
+        if len(edge_files) != 1:
+            what = "no file NAME_A.txt" if not edge_files else f"several sets: {', '.join(map(str, edge_files))}"
+            zipped = "; a zip of one table is read, too" if path.suffix.lower() == ".zip" and not edge_files else ""
             raise FileError(f"{what}; a set in the TU format has one{zipped}", path)
-        self.folder = found[0].parent
-        self.name = found[0].name.removesuffix("_A.txt")
+        self.folder = edge_files[0].parent
+        self.name = edge_files[0].name.removesuffix("_A.txt")
 
     def _member(self, part: str) -> str:
         return str(self.folder / f"{self.name}_{part}.txt")
@@ -100,14 +100,14 @@ def has_tu_files(path: Path) -> bool:
 
 
 def _edge_files(files: Files) -> list[PurePosixPath]:
-    found = [PurePosixPath(name) for name in files.names if name.endswith("_A.txt")]
-    return [name for name in found if not name.name.startswith(".")]  # macOS adds "._x" to a zip
+    paths = [PurePosixPath(name) for name in files.names if name.endswith("_A.txt")]
+    return [name for name in paths if not name.name.startswith(".")]  # macOS adds "._x" to a zip
 
 
 def _open(path: Path) -> Files:
     if path.is_dir():
-        own = path.resolve().name
-        return Folder(path, inside=("raw", own, f"{own}/raw"))
+        folder = path.resolve().name
+        return Folder(path, inside=("raw", folder, f"{folder}/raw"))
     return Archive(path)
 
 

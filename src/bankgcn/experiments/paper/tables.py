@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
-from bankgcn.data.catalog import CATALOG, Dataset, Statistics, find_in_catalog
+from bankgcn.data.catalog import CATALOG, USUAL_FOLDERS, DataFolders, Dataset, Statistics, find_in_catalog
 from bankgcn.experiments.design import Column, Design, Figure, Grid, Panel, Published, Row
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.spec import RunSpec
@@ -121,26 +120,18 @@ class Description:
     notes: tuple[str, ...] = ()
 
 
-def describe(names: Iterable[str] = PAPER_DATASETS, data_root: Path | None = None) -> list[Description]:
+def describe(names: Iterable[str] = PAPER_DATASETS, folders: DataFolders = USUAL_FOLDERS) -> list[Description]:
     """Statistics of datasets by name, computed from the data on this machine."""
-    return [_described(find_in_catalog(name), data_root) for name in names]
+    return [_described(find_in_catalog(name), folders) for name in names]
 
 
-def is_here(name: str, data_root: Path | None = None) -> bool:
-    """Whether a dataset of the catalogue can be read without a download."""
-    from bankgcn.data.sources import locate
-
-    entry = find_in_catalog(name)
-    return not entry.places or locate(entry, data_root) is not None
-
-
-def _described(entry: Dataset, data_root: Path | None) -> Description:
+def _described(entry: Dataset, folders: DataFolders) -> Description:
     from bankgcn.data.sources import find_dataset
 
     published = asdict(entry.published) if entry.published else None
-    if not is_here(entry.name, data_root):
+    if not folders.has(entry):
         return Description(name=entry.name, here=None, published=published)
-    graphs = find_dataset(entry.name, data_root).load()
+    graphs = find_dataset(entry.name, folders).load()
     return Description(
         name=entry.name, here=asdict(Statistics.of(graphs)), published=published, notes=tuple(graphs.notes)
     )

@@ -12,6 +12,7 @@ import optuna
 import torch
 from optuna.trial import Trial, TrialState
 
+from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.experiments.tuning.space import Parameter
 from bankgcn.messages import Message, Option
 from bankgcn.metrics import Metric
@@ -33,13 +34,13 @@ class Search:
         source: What to learn from.
         settings: The settings of a run, under the names of flags; trials replace some of them.
         parameters: The settings that trials vary.
-        data_root: Where to look for datasets first.
+        folders: Where to look for datasets.
     """
 
     source: str
     settings: Mapping[str, Plain] = field(hash=False)
     parameters: tuple[Parameter, ...]
-    data_root: str | None = None
+    folders: DataFolders = USUAL_FOLDERS
 
     @property
     def usual(self) -> dict[str, Plain]:
@@ -60,7 +61,7 @@ class Trials:
     """
 
     def __init__(self, search: Search, load: Loader | None = None):
-        self.search, self.load = search, load or Loader(search.data_root)
+        self.search, self.load = search, load or Loader(search.folders)
         first = {row.name: row.choices[0] for row in search.parameters if row.choices}  # the usual ones may not fit
         run = prepare(search.spec(first), self.load)
         self.graphs: PreparedRun = without_test_graphs(run)
