@@ -10,9 +10,10 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import FILE, GRAPHS, OFFERED, PROTOCOL, ComparisonSettings, stored_comparison
-from bankgcn.cli.options import DataRoot, Source, with_settings
 from bankgcn.cli.output import check_not_input, print_text, say
 from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
+from bankgcn.cli.progress import load_graphs
+from bankgcn.cli.settings import DataRoot, Source, with_settings
 from bankgcn.cli.stored import check_store
 from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.experiments.engines import make_engine
@@ -138,7 +139,6 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
         The settings with the fingerprint of the graphs; and with the task that the targets look like, if its metric is
         not the default; and with the metric and the threshold that skewed targets call for.
     """
-    from bankgcn.cli.reading import load_graphs
     from bankgcn.cli.run_report import choose_by_data, show_graphs
     from bankgcn.training.prepare import Loader, prepare
 

@@ -12,11 +12,9 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import DataRoot, IgnoreTargets, with_settings
 from bankgcn.cli.output import terminal_text
-from bankgcn.cli.progress import Progress, megabytes
-from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
-from bankgcn.cli.settings import READING
+from bankgcn.cli.progress import Progress, load_graphs, megabytes
+from bankgcn.cli.settings import FROM_STANDARD_INPUT, READING, DataRoot, IgnoreTargets, source_argument, with_settings
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Dataset, Statistics
 from bankgcn.data.options import Expected, ReadOptions
@@ -60,7 +58,6 @@ def describe(
     **flags: Any,
 ) -> None:
     """Read a dataset and print its statistics, beside those of the paper."""
-    from bankgcn.cli.reading import load_graphs
     from bankgcn.data.sources import find_source
 
     found = find_source(source, data_root)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import APPLYING, DataRoot, Part, RunArgument, SourceArgument, Threads, with_settings
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output, say
+from bankgcn.cli.settings import APPLYING, DataRoot, Part, RunArgument, SourceArgument, Threads, with_settings
 from bankgcn.metrics import METRICS
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import APPLYING, DataRoot, LabelOption, Part, SourceArgument, Threads, with_settings
 from bankgcn.cli.output import (
     OR_STANDARD_OUTPUT,
     SpreadsheetSafe,
@@ -16,6 +15,7 @@ from bankgcn.cli.output import (
     ending_of,
     is_standard_output,
 )
+from bankgcn.cli.settings import APPLYING, DataRoot, LabelOption, Part, SourceArgument, Threads, with_settings
 from bankgcn.report.page.page import check_available
 
 FORMS = (".csv", ".json", ".html")

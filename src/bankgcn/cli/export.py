@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import check_ending, check_not_input, say
+from bankgcn.cli.settings import DataRoot
 from bankgcn.files.atomic import atomic_write
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run

@@ -10,14 +10,9 @@ from typing import Annotated
 import typer
 
 from bankgcn.choices import pick
-from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import check_not_input, say
-from bankgcn.cli.paper_options import (
-    DEFAULT_STORE,
-    StoreFolder,
-    TableSelection,
-    takes_selection,
-)
+from bankgcn.cli.paper_options import DEFAULT_STORE, StoreFolder, TableSelection, takes_selection
+from bankgcn.cli.settings import DataRoot
 from bankgcn.cli.stored import stored_part
 from bankgcn.experiments.design import Figure
 from bankgcn.extras import require

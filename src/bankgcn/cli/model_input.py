@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bankgcn.choices import pick
 from bankgcn.cli.errors import with_flags
 from bankgcn.cli.output import say
-from bankgcn.cli.reading import load_graphs
+from bankgcn.cli.progress import load_graphs
 from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import merge_duplicates
 from bankgcn.data.edges import is_edge_note

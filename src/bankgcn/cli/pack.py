@@ -8,12 +8,7 @@ from typing import Annotated
 import typer
 
 from bankgcn.cli.output import say
-from bankgcn.cli.paper_options import (
-    DEFAULT_STORE,
-    StoreFolder,
-    TableSelection,
-    takes_selection,
-)
+from bankgcn.cli.paper_options import DEFAULT_STORE, StoreFolder, TableSelection, takes_selection
 from bankgcn.cli.stored import stored_part
 from bankgcn.experiments.store import pack
 

@@ -8,16 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import (
-    APPLYING,
-    DataRoot,
-    IgnoreTargets,
-    Part,
-    RunArgument,
-    SourceArgument,
-    Threads,
-    with_settings,
-)
 from bankgcn.cli.output import (
     FORMATS,
     OR_STANDARD_OUTPUT,
@@ -31,6 +21,16 @@ from bankgcn.cli.output import (
     open_output,
     say,
     write_columns,
+)
+from bankgcn.cli.settings import (
+    APPLYING,
+    DataRoot,
+    IgnoreTargets,
+    Part,
+    RunArgument,
+    SourceArgument,
+    Threads,
+    with_settings,
 )
 from bankgcn.files.tables import Columns, number_cells
 from bankgcn.metrics import METRICS

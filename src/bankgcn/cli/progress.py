@@ -21,6 +21,9 @@ from bankgcn.metrics import METRICS, significant
 from bankgcn.training.callbacks import Callback
 
 if TYPE_CHECKING:
+    from bankgcn.data.graphs import GraphSet
+    from bankgcn.data.options import Expected, ReadOptions
+    from bankgcn.data.sources import Source
     from bankgcn.training.config import TrainConfig
     from bankgcn.training.fitting import Epoch
 
@@ -159,6 +162,12 @@ class Progress:
         line.add_row(terminal_text(self._head()), bar, *([terminal_text(self.left)] if wide else []))
         below = ", ".join(filter(None, ("" if wide else self.left, self.details)))
         return Group(line, terminal_text(below)) if below else line
+
+
+def load_graphs(source: Source, options: ReadOptions, expected: Expected) -> GraphSet:
+    """:meth:`Source.load`, with the progress of readers that report it."""
+    with Progress(f"reading {source.name}") as progress:
+        return source.load(options, expected, progress=progress.update)
 
 
 class TrainingProgress(Progress, Callback):

@@ -9,9 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import APPLYING, DataRoot, LabelOption, Part, Threads, with_settings
 from bankgcn.cli.output import check_ending, check_not_input, say
-from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
+from bankgcn.cli.settings import (
+    APPLYING,
+    FROM_STANDARD_INPUT,
+    DataRoot,
+    LabelOption,
+    Part,
+    Threads,
+    source_argument,
+    with_settings,
+)
 from bankgcn.files.atomic import atomic_write
 from bankgcn.report.page.page import Page, check_available, write_html
 

@@ -9,7 +9,6 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import stored_comparison
-from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import check_not_input, print_text, say, say_block
 from bankgcn.cli.paper_options import (
     DEFAULT_STORE,
@@ -23,6 +22,7 @@ from bankgcn.cli.paper_options import (
     names_in,
     takes_selection,
 )
+from bankgcn.cli.settings import DataRoot
 from bankgcn.cli.stored import check_store, read_records, stored_part
 from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.experiments import RunRecord

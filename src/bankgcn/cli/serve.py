@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from bankgcn.cli.options import RunArgument, Threads
 from bankgcn.cli.output import say
+from bankgcn.cli.settings import RunArgument, Threads
 from bankgcn.extras import require
 from bankgcn.serve.access import Limits
 

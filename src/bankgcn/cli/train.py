@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import DataRoot, Source, Threads, with_settings
+from bankgcn.cli.settings import DataRoot, Source, Threads, with_settings
 from bankgcn.extras import require
 from bankgcn.training.spec import PLACES
 

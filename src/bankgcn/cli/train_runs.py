@@ -16,8 +16,7 @@ from bankgcn.cli.errors import INTERRUPTED, with_flags
 from bankgcn.cli.evaluate import show_assessment
 from bankgcn.cli.model_input import read_input
 from bankgcn.cli.output import say
-from bankgcn.cli.progress import TrainingProgress
-from bankgcn.cli.reading import load_graphs
+from bankgcn.cli.progress import TrainingProgress, load_graphs
 from bankgcn.cli.run_report import choose_by_data, show_start
 from bankgcn.cli.settings import Settings, read_settings
 from bankgcn.data.splits import Split

@@ -12,10 +12,9 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.errors import INTERRUPTED
-from bankgcn.cli.options import DataRoot, Source, with_settings
 from bankgcn.cli.output import say
-from bankgcn.cli.progress import Progress
-from bankgcn.cli.settings import Settings, read_settings
+from bankgcn.cli.progress import Progress, load_graphs
+from bankgcn.cli.settings import DataRoot, Settings, Source, read_settings, with_settings
 from bankgcn.experiments.tuning.space import SPACE, names_of, parameters_for
 from bankgcn.extras import require
 from bankgcn.files.atomic import atomic_write
@@ -111,7 +110,6 @@ def tune(
 
 def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
     """Read the graphs: errors in the data are reported before anything is written."""
-    from bankgcn.cli.reading import load_graphs
     from bankgcn.experiments.tuning.trial import Search, Trials
     from bankgcn.training.prepare import Loader
 

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.status import Status
 
 from bankgcn.cli.errors import FAILED, INTERRUPTED
-from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, open_output, say, terminal_text
+from bankgcn.cli.settings import DataRoot
 from bankgcn.cli.stored import read_records
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines.base import RUNNER, make_runner
