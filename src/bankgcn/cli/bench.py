@@ -17,9 +17,8 @@ from rich.table import Table
 
 from bankgcn.choices import pick
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, above_display, is_standard_output, named, open_output, terminal_text
-from bankgcn.cli.paper_options import names_in
 from bankgcn.cli.progress import Progress, percent
-from bankgcn.cli.settings import DataRoot
+from bankgcn.cli.settings import DataRoot, names_in
 from bankgcn.extras import require
 from bankgcn.nn.convs import CONVS
 

@@ -60,20 +60,20 @@ class Group(NamedTuple):
 
 PAPER = {
     "reproduce": Row(
-        "reproduce", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."
+        "paper", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."
     ),
     "table": Row(
-        "reproduce",
+        "paper",
         "print_table",
         "Print a table of the paper, or a comparison, from the records in the store; nothing is run.",
     ),
     "figure": Row(
-        "figure",
+        "paper",
         "draw_figure",
         "Draw the pictures of a run, a picture of one of the paper's tables, or its Figure 3; nothing is trained.",
     ),
     "pack": Row(
-        "pack",
+        "paper",
         "pack_records",
         "Write the records of a table or figure to one file for each dataset, such as results/table1/NCI1.jsonl.",
     ),

@@ -9,12 +9,24 @@ from typing import Annotated, Any
 import typer
 
 from bankgcn.choices import pick
-from bankgcn.cli.comparison_settings import FILE, GRAPHS, OFFERED, PROTOCOL, ComparisonSettings, stored_comparison
+from bankgcn.cli.designs import (
+    FILE,
+    GRAPHS,
+    OFFERED,
+    PROTOCOL,
+    ComparisonSettings,
+    Format,
+    Gammas,
+    Notes,
+    Out,
+    SearchRuns,
+    WeightDecays,
+    check_store,
+    stored_comparison,
+)
 from bankgcn.cli.output import check_not_input, print_text, say
-from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
 from bankgcn.cli.progress import load_graphs
 from bankgcn.cli.settings import DataRoot, Source, with_settings
-from bankgcn.cli.stored import check_store
 from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.store import Store

@@ -119,7 +119,7 @@ def _page_of_run(
 
 def _page_of_store(store: Path) -> Page:
     """The page of a store or a packed folder."""
-    from bankgcn.cli.stored import read_records
+    from bankgcn.cli.designs import read_records
     from bankgcn.report.page.store_page import store_page
 
     records = read_records(store)

@@ -249,6 +249,24 @@ LabelOption = Annotated[
 ]
 
 
+def names_in(typed: str | None, option: str) -> list[str] | None:
+    """The names in a list that is separated by commas; ``None`` if the option is not given."""
+    if typed is None:
+        return None
+    names = [name.strip() for name in typed.split(",") if name.strip()]
+    if not names:
+        raise ValueError(f"--{option} {typed!r}: expected names, separated by commas")
+    return names
+
+
+def numbers_in(typed: str, option: str) -> tuple[float, ...]:
+    """The numbers in a list that is separated by commas."""
+    try:
+        return tuple(float(number) for number in names_in(typed, option) or ())
+    except ValueError as error:
+        raise ValueError(f"--{option} {typed!r}: expected numbers, separated by commas") from error
+
+
 def with_settings(
     places: Mapping[str, Place], hidden: Collection[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -15,10 +15,10 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
+from bankgcn.cli.designs import read_records
 from bankgcn.cli.errors import FAILED, INTERRUPTED
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, open_output, say, terminal_text
 from bankgcn.cli.settings import DataRoot
-from bankgcn.cli.stored import read_records
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines.base import RUNNER, make_runner
 from bankgcn.experiments.verify import TOLERANCE, Check, Verdict, check, draw_sample

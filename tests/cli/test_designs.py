@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bankgcn.cli.paper_options import TableSelection
+from bankgcn.cli.designs import TableSelection
 from bankgcn.experiments.design import Design, Grid
 
 
