@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bankgcn.cli.errors import with_flags
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output, say
 from bankgcn.cli.settings import APPLYING, DataRoot, Part, RunArgument, SourceArgument, Threads, with_settings
 from bankgcn.metrics import METRICS
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
     from bankgcn.cli.model_input import ModelInput
-    from bankgcn.training.assessment import Assessment
     from bankgcn.training.ensemble import Ensemble
 
 Json = Annotated[Path | None, typer.Option("--json", help=f"File for the same figures as JSON; {OR_STANDARD_OUTPUT}")]
@@ -38,6 +36,7 @@ def evaluate(
     import torch
 
     from bankgcn.cli.model_input import read_input
+    from bankgcn.cli.run_report import show_assessment
     from bankgcn.training.ensemble import Ensemble
 
     torch.set_num_threads(threads)
@@ -81,36 +80,3 @@ def _show_unseen(ensemble: Ensemble, found: ModelInput, to_stderr: bool) -> dict
     metric = METRICS[without.metric]
     say(f"without them: {metric.label}  {metric.text(without.score)}  ({total - count:,} graphs)", stderr=to_stderr)
     return {"seen_graphs": count, "without_them": without.to_dict()}
-
-
-def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_stderr: bool = False) -> Assessment:
-    """Print how good models are on graphs whose targets are known.
-
-    Args:
-        ensemble: The models.
-        found: The graphs.
-        prefix: What stands before the first score.
-        to_stderr: Whether standard output is needed for something else.
-
-    Raises:
-        ValueError: No target is known, or targets do not fit the models.
-    """
-    from bankgcn.cli.run_report import assessment_lines
-    from bankgcn.training.assessment import assess
-
-    known, y = found.truth(ensemble.task)
-    if not len(known):
-        raise ValueError(f"{found.graphs.name} has no targets to compare with (--target NAME names their column)")
-    mean = found.take(known).predictions(ensemble).mean
-    assessment = assess(ensemble.task, mean, y, ensemble.first.constant)
-    if len(known) < found.num_rows:
-        say(f"note: {found.num_rows - len(known):,} of {found.num_rows:,} rows have no graph or no target", stderr=True)
-    metric = METRICS[assessment.metric]
-    score = metric.text(assessment.score)
-    say(f"{prefix}{metric.label}  {score}  ({assessment.graphs:,} graphs)", stderr=to_stderr)
-    for line in assessment_lines(assessment):
-        say(line, stderr=to_stderr)
-    balanced = ensemble.spec is not None and ensemble.spec.train.class_weight is not None
-    for warning in assessment.warnings(balanced):
-        say(f"warning: {with_flags(warning)}", stderr=True)
-    return assessment

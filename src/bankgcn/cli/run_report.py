@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +14,15 @@ from bankgcn.data.catalog import CATALOG
 from bankgcn.metrics import METRICS
 from bankgcn.settings import Plain
 from bankgcn.tasks import LIKELY
-from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment
+from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment, assess
 from bankgcn.training.checks import class_notes, data_warnings, settings_for_skew, skew_note
 from bankgcn.training.prepare import PreparedRun
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
+
+if TYPE_CHECKING:
+    from bankgcn.cli.model_input import ModelInput
+    from bankgcn.training.ensemble import Ensemble
 
 CLASSES_SHOWN = 20
 TARGETS_SHOWN = 40
@@ -25,6 +30,36 @@ LABEL_COLUMNS = (*(("graphs", 6), ("positive", 8), ("ROC-AUC", 7), ("avg. prec."
 VALUE_COLUMNS = (("graphs", 6), ("MAE", 10), ("RMSE", 10), ("R2", 9), ("MAE of mean", 11))
 NAME_WIDTH = 24  # characters of the name of a class
 LINE_WIDTH = 80
+
+
+def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_stderr: bool = False) -> Assessment:
+    """Print how good models are on graphs whose targets are known.
+
+    Args:
+        ensemble: The models.
+        found: The graphs.
+        prefix: What stands before the first score.
+        to_stderr: Whether standard output is needed for something else.
+
+    Raises:
+        ValueError: No target is known, or targets do not fit the models.
+    """
+    known, y = found.truth(ensemble.task)
+    if not len(known):
+        raise ValueError(f"{found.graphs.name} has no targets to compare with (--target NAME names their column)")
+    mean = found.take(known).predictions(ensemble).mean
+    assessment = assess(ensemble.task, mean, y, ensemble.first.constant)
+    if len(known) < found.num_rows:
+        say(f"note: {found.num_rows - len(known):,} of {found.num_rows:,} rows have no graph or no target", stderr=True)
+    metric = METRICS[assessment.metric]
+    score = metric.text(assessment.score)
+    say(f"{prefix}{metric.label}  {score}  ({assessment.graphs:,} graphs)", stderr=to_stderr)
+    for line in assessment_lines(assessment):
+        say(line, stderr=to_stderr)
+    balanced = ensemble.spec is not None and ensemble.spec.train.class_weight is not None
+    for warning in assessment.warnings(balanced):
+        say(f"warning: {with_flags(warning)}", stderr=True)
+    return assessment
 
 
 def assessment_lines(assessment: Assessment) -> list[str]:

@@ -13,11 +13,10 @@ from statistics import mean, stdev
 import typer
 
 from bankgcn.cli.errors import INTERRUPTED, with_flags
-from bankgcn.cli.evaluate import show_assessment
 from bankgcn.cli.model_input import read_input
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress, load_graphs
-from bankgcn.cli.run_report import choose_by_data, show_start
+from bankgcn.cli.run_report import choose_by_data, show_assessment, show_start
 from bankgcn.cli.settings import Settings, read_settings
 from bankgcn.data.splits import Split
 from bankgcn.files.checked import FileError, read_toml, write_toml
