@@ -6,7 +6,7 @@ import math
 from statistics import fmean
 
 from bankgcn.experiments.design import Column, Row
-from bankgcn.experiments.paper.tables import AS_PAPER, PLACES
+from bankgcn.experiments.paper import AS_PAPER, PLACES
 from bankgcn.report.results import Cell
 from bankgcn.report.sheet import MISSING, counted, difference
 from bankgcn.report.tables import NOT_RUN

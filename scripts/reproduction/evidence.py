@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bankgcn.experiments.design import Column, Design, Grid, Row
-from bankgcn.experiments.paper.tables import AS_PAPER, BEST, PLACES, TABLES, Setting
+from bankgcn.experiments.paper import AS_PAPER, BEST, PLACES, TABLES, Setting
 from bankgcn.experiments.verify import Verification
 from bankgcn.report.results import Records, Results, collect
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bankgcn.experiments.design import Column, Row
-from bankgcn.experiments.paper.tables import AS_PAPER, PLACES, Setting, figure3
+from bankgcn.experiments.paper import AS_PAPER, PLACES, Setting, figure3
 from bankgcn.report.curves import CURVES, Curve, draw_curve
 from bankgcn.report.plots import draw_dots, draw_filters, draw_ranks
 from bankgcn.report.results import Results

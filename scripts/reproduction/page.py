@@ -8,7 +8,7 @@ from statistics import fmean
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Column
-from bankgcn.experiments.paper.tables import AS_PAPER, BEST, STAND_INS, TABLES, Setting
+from bankgcn.experiments.paper import AS_PAPER, BEST, STAND_INS, TABLES, Setting
 from bankgcn.experiments.verify import Verification
 from bankgcn.report.results import Results
 from bankgcn.report.sheet import counted

@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from bankgcn.experiments.design import Column, Row
-from bankgcn.experiments.paper.tables import AS_PAPER, BEST_OF_THREE, STAND_INS, TABLES, Setting, figure3
+from bankgcn.experiments.paper import AS_PAPER, BEST_OF_THREE, STAND_INS, TABLES, Setting, figure3
 from bankgcn.report.plots import omegas
 from bankgcn.report.results import Results, collect
 from bankgcn.report.sheet import MISSING, count, counted, write_sheet

@@ -10,7 +10,7 @@ from rich.console import Console
 from bankgcn.cli import sweep
 from bankgcn.cli.sweep import SweepGrid, TimeLeft, places
 from bankgcn.experiments.engines.base import Event
-from bankgcn.experiments.paper.tables import TABLE_1, TABLES, figure3
+from bankgcn.experiments.paper import TABLE_1, TABLES, figure3
 from bankgcn.experiments.search import expected_configs
 from fake_records import fake_record
 

@@ -12,7 +12,7 @@ import pytest
 
 from bankgcn.experiments import Event, RunRecord, RunSpec, Store, select
 from bankgcn.experiments.engines.base import OnEvent
-from bankgcn.experiments.paper.tables import TABLE_1, TABLE_2, figure3
+from bankgcn.experiments.paper import TABLE_1, TABLE_2, figure3
 from bankgcn.experiments.search import (
     RULES,
     by_model,

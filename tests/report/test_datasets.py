@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.experiments.paper.tables import Description, describe, is_here
+from bankgcn.experiments.paper import Description, describe, is_here
 from bankgcn.report.sheet import write_sheet
 from bankgcn.report.tables import dataset_sheet
 

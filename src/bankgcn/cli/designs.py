@@ -18,7 +18,7 @@ from bankgcn.cli.output import OR_STANDARD_OUTPUT, say
 from bankgcn.cli.settings import Settings, full_path, names_in, numbers_in, read_settings
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Design, Figure, Grid, comparison_design
-from bankgcn.experiments.paper.tables import (
+from bankgcn.experiments.paper import (
     DRAWN,
     FIGURE_3_DATASETS,
     FIGURE_3_RUNS,

@@ -31,7 +31,7 @@ from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_mi
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import COMPARISON, Design, Figure
 from bankgcn.experiments.engines import make_engine
-from bankgcn.experiments.paper.tables import PAPER_DATASETS, describe, is_here, stand_ins
+from bankgcn.experiments.paper import PAPER_DATASETS, describe, is_here, stand_ins
 from bankgcn.experiments.search import RULES, SelectionRule, check_rule, expected_configs
 from bankgcn.experiments.store import pack
 from bankgcn.extras import require

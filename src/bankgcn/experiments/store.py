@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from bankgcn.experiments.paper.tables import DRAWN, PLACES, figure3
+from bankgcn.experiments.paper import DRAWN, PLACES, figure3
 from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
 from bankgcn.files.checked import MAX_TABLE_BYTES, FileError, content_hash, parse_json, read_json, read_regular
 from bankgcn.files.locks import Claims

@@ -9,7 +9,7 @@ import pytest
 
 from bankgcn.experiments import RunSpec
 from bankgcn.experiments.design import Column, Design, Grid, Row
-from bankgcn.experiments.paper.tables import (
+from bankgcn.experiments.paper import (
     AS_PAPER,
     BEST,
     BUDGETS,
