@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bankgcn.experiments.design import Column, Design, Grid, Row
-from bankgcn.experiments.paper import AS_PAPER, BEST, PLACES, TABLES, Setting
+from bankgcn.experiments.paper import AS_PAPER, BEST, L2_PLACES, TABLES, Setting
 from bankgcn.experiments.verify import Verification
 from bankgcn.report.results import Records, Results, collect
 
@@ -19,7 +19,7 @@ MAIN = (AS_PAPER, BEST)
 
 PLACE_SETTINGS: dict[str, Setting] = {
     place: Setting(name=place, label=words, sentence=words, grid=Grid(normalize=(place,)))
-    for place, words in PLACES.items()
+    for place, words in L2_PLACES.items()
 }
 """Every place of the l2 normalisation by itself."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bankgcn.experiments.design import Column, Row
-from bankgcn.experiments.paper import AS_PAPER, PLACES, Setting, figure3
+from bankgcn.experiments.paper import AS_PAPER, L2_PLACES, Setting, figure3
 from bankgcn.report.curves import CURVES, Curve, draw_curve
 from bankgcn.report.plots import draw_dots, draw_filters, draw_ranks
 from bankgcn.report.results import Results
@@ -142,7 +142,7 @@ def draw_pictures(evidence: Evidence) -> dict[str, bytes]:
         results = evidence.results(picture.table, picture.setting)
         if picture.is_drawn(results):
             files[f"{picture.name}.{FORM}"] = picture.paint(results, FORM)
-    for place in PLACES:
+    for place in L2_PLACES:
         figure = figure3(FILTER_DATASETS, normalize=place)
         if any(evidence.records[c.key].alpha for c in figure.configs() if c.key in evidence.records):
             files[f"figure3-{place}.{FORM}"] = draw_filters(figure, evidence.records, FORM)

@@ -146,7 +146,7 @@ def _described(entry: Dataset, data_root: Path | None) -> Description:
     )
 
 
-PLACES: dict[str, str] = {
+L2_PLACES: dict[str, str] = {
     "before": "l2 before the ReLU",
     "after": "l2 after the ReLU",
     "none": "no l2",
@@ -195,8 +195,8 @@ SETTINGS: dict[str, Setting] = {setting.name: setting for setting in (AS_PAPER, 
 def places_in_words(places: tuple[str, ...]) -> str:
     """The places of the l2 normalisation that a grid has, for the text below a table."""
     if len(places) == 1:
-        return PLACES[places[0]]
-    words = [PLACES[place] for place in places]
+        return L2_PLACES[places[0]]
+    words = [L2_PLACES[place] for place in places]
     return f"place of l2 chosen, too: {', '.join(words[:-1])} or {words[-1]}"
 
 

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from bankgcn.experiments.paper import DRAWN, PLACES, figure3
+from bankgcn.experiments.paper import DRAWN, L2_PLACES, figure3
 from bankgcn.files.atomic import SHARED_AGE, atomic_write, remove_unfinished
 from bankgcn.files.checked import MAX_TABLE_BYTES, FileError, content_hash, parse_json, read_json, read_regular
 from bankgcn.files.locks import Claims
@@ -283,7 +283,7 @@ def _figure_keys(dataset: str, max_epochs: int) -> frozenset[str]:
     """Keys of the runs of a dataset that Figure 3 draws."""
     if dataset not in DRAWN:
         return frozenset()
-    figures = [figure3([dataset], max_epochs, place) for place in PLACES]
+    figures = [figure3([dataset], max_epochs, place) for place in L2_PLACES]
     return frozenset(panel.config.key for figure in figures for panel in figure.panels)
 
 
