@@ -155,7 +155,7 @@ L2_PLACES: dict[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class TableSetting:
     """A setting of a table.
 
     Args:
@@ -171,25 +171,25 @@ class Setting:
     grid: Grid
 
 
-AS_PAPER = Setting(
+AS_PAPER = TableSetting(
     name="as-paper",
     label="As the paper",
     sentence="every model has the l2 normalisation before the ReLU. The paper does not say where it stands",
     grid=Grid(normalize=("before",)),
 )
-BEST = Setting(
+BEST = TableSetting(
     name="best",
     label="Best by validation",
     sentence="the mean validation score also chooses the place of the l2 normalisation: before or after the ReLU",
     grid=Grid(normalize=("before", "after")),
 )
-BEST_OF_THREE = Setting(
+BEST_OF_THREE = TableSetting(
     name="best-of-three",
     label="Best by validation, with no l2 as a third choice",
     sentence="the mean validation score also chooses the place of the l2 normalisation: before, after, or none",
     grid=Grid(normalize=("before", "after", "none")),
 )
-SETTINGS: dict[str, Setting] = {setting.name: setting for setting in (AS_PAPER, BEST, BEST_OF_THREE)}
+SETTINGS: dict[str, TableSetting] = {setting.name: setting for setting in (AS_PAPER, BEST, BEST_OF_THREE)}
 
 
 def places_in_words(places: tuple[str, ...]) -> str:
