@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from bankgcn.cli import sweep
-from bankgcn.cli.sweep import SweepGrid, TimeLeft, places
+from bankgcn.cli.sweep import SweepGrid, TimeLeft, positions
 from bankgcn.experiments.engines.base import Event
 from bankgcn.experiments.paper import TABLE_1, TABLES, figure3
 from bankgcn.experiments.search import expected_configs
@@ -25,13 +25,13 @@ def plain() -> Console:
 @pytest.mark.parametrize("name", list(TABLES))
 def test_every_run_has_a_place(name: str) -> None:
     part = TABLES[name].restricted(runs=1)
-    assert set(places(part)) == {config.key for config in part.configs()}
+    assert set(positions(part)) == {config.key for config in part.configs()}
 
 
 def test_panels_have_places_too() -> None:
     figure = figure3(runs=2)
-    assert set(places(figure)) == {config.key for config in figure.configs()}
-    assert len(set(places(figure).values())) == len(figure.panels) == 5
+    assert set(positions(figure)) == {config.key for config in figure.configs()}
+    assert len(set(positions(figure).values())) == len(figure.panels) == 5
 
 
 def test_runs_are_counted_as_they_start_and_end() -> None:

@@ -41,7 +41,7 @@ class Event:
     Args:
         kind: ``"kept"``: there is a record of the run. ``"set aside"``: its record is damaged. ``"outdated"``: the
             dataset has changed since its record was written. ``"elsewhere"``: another sweep on the same store runs it.
-            ``"started"``. ``"epoch"``: it has reached another epoch; not all epochs are reported. ``"retried"``: its worker
+            ``"started"``. ``"epoch"``: it has reached another epoch; not all are reported. ``"retried"``: its worker
             died, and the run starts again. ``"finished"``, ``"diverged"``, ``"failed"``: the status of its new record.
         config: The run.
         record: Its record, if there is one.
@@ -134,11 +134,7 @@ def make_runner(runner: str, data_root: str | Path | None, checkpoints: str | Pa
     def run_or_fail(config: RunSpec, on_epoch: OnEpoch | None = None) -> RunRecord:
         try:
             return run(config, [_EpochReporter(on_epoch)] if on_epoch else [])
-        except (
-            ValueError,
-            OSError,
-            ImportError,
-        ) as error:  # an error in the data or the environment: the message is enough
+        except (ValueError, OSError, ImportError) as error:  # in the data or the environment: the message is enough
             return RunRecord.failed(config, str(error))
         except Exception:  # an error in the code: the traceback is needed
             return RunRecord.failed(config, traceback.format_exc().strip())
