@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
 from itertools import chain
@@ -15,7 +15,7 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, say
-from bankgcn.cli.settings import Settings, full_path, names_in, numbers_in, read_settings
+from bankgcn.cli.settings import Settings, full_path, named_in_file, names_in, numbers_in, read_settings
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Design, Figure, Grid, comparison_design
 from bankgcn.experiments.paper import (
@@ -35,7 +35,16 @@ from bankgcn.report.results import without_empty
 from bankgcn.report.sheet import WRITERS
 from bankgcn.settings import Plain
 from bankgcn.training.config import ModelConfig
-from bankgcn.training.spec import DATA_ROOT, DEFAULTS, PLACES, SOURCE, RunSpec, settings_of_run, unused_settings
+from bankgcn.training.spec import (
+    DATA_ROOT,
+    DEFAULTS,
+    PLACES,
+    SOURCE,
+    RunSpec,
+    given_settings,
+    settings_of_run,
+    unused_settings,
+)
 
 Datasets = Annotated[str | None, typer.Option(help="Only these datasets, separated by commas.", metavar="NAMES")]
 Models = Annotated[
@@ -293,9 +302,15 @@ An empty word stands for the paper's grid, 0 for all runs. ``graphs`` is the fin
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """The settings of a comparison, as flags and files name them; those that are not given have their defaults."""
+    """The settings of a comparison.
+
+    Args:
+        given: As flags and files name them; the others have their defaults.
+        file: The file that some of them come from.
+    """
 
     given: Mapping[str, Plain]
+    file: Mapping[str, Plain] | None = field(default=None, compare=False)
 
     @classmethod
     def read(cls, store: Path) -> ComparisonSettings | None:
@@ -307,12 +322,11 @@ class ComparisonSettings:
         path = store / FILE
         if not path.exists():
             return None
-        given = read_settings(path)
-        for name, value in given.items():
-            known = PROTOCOL | DEFAULTS
-            if name not in known or name in VARIED or type(value) not in (type(known[name]), int):
-                raise ValueError(f"{given.place(name)}: {name} = {value!r} is no setting of a comparison")
-        return cls(given)
+        file = read_settings(path)
+        for name in file:
+            if name in VARIED:
+                raise ValueError(f"{file.place(name)}: {name} is no setting of a comparison, which varies it by itself")
+        return cls(given_settings({}, file, str(path), PROTOCOL), file)
 
     def write(self, store: Path) -> None:
         """Keep the settings in a store, with full paths: they mean the same wherever they are read again."""
@@ -323,13 +337,13 @@ class ComparisonSettings:
 
     def with_(self, **given: Plain) -> ComparisonSettings:
         """The same settings, but for these."""
-        return ComparisonSettings({**self.given, **given})
+        return replace(self, given={**self.given, **given})
 
     def overridden(self, typed: Mapping[str, Plain]) -> ComparisonSettings:
         """These settings with the typed ones in their place; options that none of the models has are forgotten."""
         merged = self.with_(**typed)
         unused = set.intersection(*map(unused_settings, merged.models))
-        return ComparisonSettings(_without(merged.given, unused - set(typed)))
+        return replace(merged, given=_without(merged.given, unused - set(typed)))
 
     @cached_property
     def models(self) -> list[str]:
@@ -364,7 +378,9 @@ class ComparisonSettings:
         for name in shared:
             if all(name in names for names in unused.values()):
                 raise ValueError(f"{name} is no option of the models {', '.join(models)} (--{name.replace('_', '-')})")
-        return {model: Settings.resolve({**_without(shared, unused[model]), "model": model}).spec for model in models}
+        with named_in_file(self.file, self.given):
+            settings = {model: {**_without(shared, unused[model]), "model": model} for model in models}
+            return {model: Settings.resolve(values).spec for model, values in settings.items()}
 
     @property
     def design(self) -> Design:

@@ -10,7 +10,8 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
@@ -26,6 +27,7 @@ from bankgcn.data.catalog import CATALOG, catalog_name
 from bankgcn.files.archives import LARGEST
 from bankgcn.files.atomic import atomic_write
 from bankgcn.files.checked import TomlSettings, check_name, read_toml
+from bankgcn.messages import Message, Option, Spelling, message_of
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
 from bankgcn.training.spec import (
@@ -74,8 +76,9 @@ class Settings:
             given["test"] = _canonical_source(str(given["test"]))
         if given.get(DATA_ROOT):
             given[DATA_ROOT] = full_path(str(given[DATA_ROOT]))
-        settings = cls(complete_settings(given))
-        _ = settings.spec  # which checks its own values
+        with named_in_file(file, given):
+            settings = cls(complete_settings(given))
+            _ = settings.spec  # which checks its own values
         return settings
 
     def __getitem__(self, key: str) -> Any:
@@ -99,6 +102,38 @@ class Settings:
         words += [f"{key}={self[key]}" for key in self.differing(usual)]
         name = re.sub(r"[^\w.=-]+", "_", "-".join(words))
         return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")  # letters may have several bytes
+
+
+@contextmanager
+def named_in_file(file: Mapping[str, Plain] | None, given: Mapping[str, Plain]) -> Iterator[None]:
+    """Let an error on the value of a setting name the file and the line that it comes from.
+
+    Args:
+        file: The content of the file.
+        given: The settings that count; those that are not as in the file were typed.
+    """
+    try:
+        yield
+    except ValueError as error:
+        message = message_of(error)
+        if isinstance(message, Message) and isinstance(file, TomlSettings):
+            for name in (option.name for option in message.options):
+                if name in file and file[name] == given.get(name):
+                    raise ValueError(f"{file.place(name)}: {message.spelled(AS_KEYS)}") from error
+        raise
+
+
+def as_key(option: Option) -> str:
+    """An option as a file of settings writes it.
+
+    Example:
+        >>> as_key(Option("metric", "mae")), as_key(Option("epochs", 0)), as_key(Option("seed"))
+        ('metric = "mae"', 'epochs = 0', 'seed')
+    """
+    return option.name if option.alone else f"{option.name} = {json.dumps(option.value)}"
+
+
+AS_KEYS = Spelling(as_key, has=PLACES.__contains__)
 
 
 def read_settings(path: Path) -> TomlSettings:
