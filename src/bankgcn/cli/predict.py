@@ -134,7 +134,6 @@ def embed(
     import torch
 
     from bankgcn.cli.model_input import read_input
-    from bankgcn.training import embed as embeddings_of
     from bankgcn.training.ensemble import Ensemble
 
     torch.set_num_threads(threads)
@@ -150,7 +149,7 @@ def embed(
     keep_rows = _keeps_unreadable(flags, strict)
     found = read_input(ensemble, source, data_root, flags, part=part, keep_unreadable=keep_rows)
     kept = _kept(found, keep)
-    vectors = embeddings_of(ensemble.first.net, ensemble.first.conform(found.graphs)).numpy()
+    vectors = ensemble.embed(found.graphs)
     if ending_of(out) == ".npy":
         rows = np.full((found.num_rows, vectors.shape[1]), np.nan, vectors.dtype)
         rows[found.rows] = vectors
