@@ -133,8 +133,8 @@ def _resolve(typed: dict[str, Any], store: Path | None) -> tuple[ComparisonSetti
             )
     reused = {name: value for name, value in settings.given.items() if name not in (*typed, GRAPHS)}
     if reused:
-        words = ", ".join(f"{name} = {value}" for name, value in reused.items())
-        say(f"from {folder / FILE}: {words}", stderr=True)
+        listed = ", ".join(f"{name} = {value}" for name, value in reused.items())
+        say(f"from {folder / FILE}: {listed}", stderr=True)
     return settings, folder
 
 
@@ -172,9 +172,9 @@ def _check_records(settings: ComparisonSettings, folder: Path) -> None:
     """Raise if a store without settings holds records of other datasets only."""
     if settings[GRAPHS]:
         return
-    found = {record.config.dataset for record in Store(folder).records()}
-    if found and settings.data[SOURCE] not in found:
+    datasets = {record.config.dataset for record in Store(folder).records()}
+    if datasets and settings.data[SOURCE] not in datasets:
+        names = ", ".join(sorted(datasets)[:3])
         raise ValueError(
-            f"{folder} holds records of {', '.join(sorted(found)[:3])}, not of {settings.data[SOURCE]}: name another "
-            "folder by --store"
+            f"{folder} holds records of {names}, not of {settings.data[SOURCE]}: name another folder by --store"
         )

@@ -203,9 +203,9 @@ def takes_selection(*left_out: str) -> Callable[[Callable[..., None]], Callable[
             selection = TableSelection(**{name: values.pop(name) for name in names})
             command(selection=selection, **values)
 
-        own = signature(command, eval_str=True).parameters.values()
-        places = chain.from_iterable(options if item.name == "selection" else [item] for item in own)
-        typed.__signature__ = Signature(list(places))  # type: ignore[attr-defined]
+        parameters = signature(command, eval_str=True).parameters.values()
+        arranged = chain.from_iterable(options if item.name == "selection" else [item] for item in parameters)
+        typed.__signature__ = Signature(list(arranged))  # type: ignore[attr-defined]
         return typed
 
     return decorate

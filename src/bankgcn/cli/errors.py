@@ -21,9 +21,9 @@ class ReportingGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is run, and its arguments."""
-        found = super().resolve_command(ctx, args)
-        _RUNNING.set(found[1])
-        return found
+        resolved = super().resolve_command(ctx, args)
+        _RUNNING.set(resolved[1])
+        return resolved
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -87,5 +87,5 @@ def flag(option: Option) -> str:
 
 def _options(command: Any) -> set[str]:
     """The options that a command lists, or all commands in a group."""
-    own = {name for row in command.params if not getattr(row, "hidden", False) for name in row.opts}
-    return own.union(*(_options(inner) for inner in getattr(command, "commands", {}).values()))
+    names = {name for row in command.params if not getattr(row, "hidden", False) for name in row.opts}
+    return names.union(*(_options(inner) for inner in getattr(command, "commands", {}).values()))

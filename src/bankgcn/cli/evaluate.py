@@ -42,22 +42,22 @@ def evaluate(
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
     check_not_input(json_file, run=run, sources=(source, *ensemble.sources), data_root=data_root)
-    found = read_input(ensemble, source, data_root, flags, part=part, need_targets=True)
-    if not len(found.graphs):
+    inputs = read_input(ensemble, source, data_root, flags, part=part, need_targets=True)
+    if not len(inputs.graphs):
         where = source if part is None else f"the part {part!r} of {run}"
         raise ValueError(f"there are no graphs to score in {where}")
     to_stderr = is_standard_output(json_file)
-    assessment = show_assessment(ensemble, found, to_stderr=to_stderr)
+    assessment = show_assessment(ensemble, inputs, to_stderr=to_stderr)
     figures = assessment.to_dict()
     if part is None:
-        figures["unseen"] = _show_unseen(ensemble, found, to_stderr)
+        figures["unseen"] = _show_unseen(ensemble, inputs, to_stderr)
     if json_file is not None:
         with open_output(json_file) as file:
             file.write(json.dumps(figures, indent=2, allow_nan=False).encode() + b"\n")
         say(f"the figures are in {named(json_file)}", stderr=True)
 
 
-def _show_unseen(ensemble: Ensemble, found: ModelInput, to_stderr: bool) -> dict[str, Any]:
+def _show_unseen(ensemble: Ensemble, inputs: ModelInput, to_stderr: bool) -> dict[str, Any]:
     """Print the score without the graphs that are equal to training or validation graphs, if there are any.
 
     Returns:
@@ -65,8 +65,8 @@ def _show_unseen(ensemble: Ensemble, found: ModelInput, to_stderr: bool) -> dict
     """
     from bankgcn.training.assessment import assess
 
-    known, y = found.truth(ensemble.task)
-    seen = ensemble.seen(found.graphs[known])
+    with_target, y = inputs.truth(ensemble.task)
+    seen = ensemble.seen(inputs.graphs[with_target])
     count, total = int(seen.sum()), len(seen)
     if not count:
         return {"seen_graphs": 0, "without_them": None}
@@ -74,7 +74,7 @@ def _show_unseen(ensemble: Ensemble, found: ModelInput, to_stderr: bool) -> dict
     if count == total:
         say(f"warning: {learned}: this score says nothing about new graphs", stderr=True)
         return {"seen_graphs": count, "without_them": None}
-    mean = found.take(known[~seen]).predictions(ensemble).mean
+    mean = inputs.take(with_target[~seen]).predictions(ensemble).mean
     without = assess(ensemble.task, mean, y[~seen], ensemble.first.constant)
     say(f"warning: {learned}, so the score above flatters", stderr=True)
     metric = METRICS[without.metric]

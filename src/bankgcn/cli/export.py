@@ -47,12 +47,12 @@ def export(
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
     say("exporting and comparing predictions: this takes some seconds", stderr=True)
-    own = _own_graphs(ensemble, data_root)
+    test_graphs = _own_graphs(ensemble, data_root)
     weighted = not ensemble.reader.ignore_weights
-    exported = export_onnx(ensemble.first, own, calibrated=calibrate, weighted=weighted)
+    exported = export_onnx(ensemble.first, test_graphs, calibrated=calibrate, weighted=weighted)
     with atomic_write(onnx) as file:
         file.write(exported.content)
-    _describe(exported, onnx, 0 if own is None else int((own.num_nodes > 0).sum()))
+    _describe(exported, onnx, 0 if test_graphs is None else int((test_graphs.num_nodes > 0).sum()))
 
 
 def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
@@ -60,8 +60,8 @@ def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
     from bankgcn.cli.model_input import read_input
 
     try:
-        found = read_input(ensemble, None, data_root, {}, part="test", notes=False)
-        return ensemble.first.conform(found.graphs[:OWN_GRAPHS])
+        inputs = read_input(ensemble, None, data_root, {}, part="test", notes=False)
+        return ensemble.first.conform(inputs.graphs[:OWN_GRAPHS])
     except (ValueError, OSError) as error:
         say(
             f"note: compared on generated graphs only, because those of the run cannot be read: {with_flags(error)}",
@@ -70,7 +70,7 @@ def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
         return None
 
 
-def _describe(exported: ExportedModel, path: Path, own: int) -> None:
+def _describe(exported: ExportedModel, path: Path, num_test_graphs: int) -> None:
     """What the file holds, how it was checked, and how to use it."""
     from bankgcn.export import TOLERANCE, consumer
 
@@ -78,7 +78,7 @@ def _describe(exported: ExportedModel, path: Path, own: int) -> None:
     names, columns = json.loads(about["names"]), json.loads(about["columns"])
     say(f"{path}  {len(exported.content) / 1e6:.1f} MB")
     say(f"difference from the model  at most {exported.difference:.0e} (limit {TOLERANCE:.0e})")
-    say(f"compared on  {GENERATED}{f' and {own} test graphs' if own else ''}")
+    say(f"compared on  {GENERATED}{f' and {num_test_graphs} test graphs' if num_test_graphs else ''}")
     say(f"inputs       {', '.join(exported.inputs)}")
     say(f"columns of x {_shortened(columns)}")
     say(f"predictions  {about['task']}: {_shortened(names)}{_calibration(about)}")

@@ -43,7 +43,7 @@ def printable(text: str, lines: bool = False) -> str:
         >>> print(printable("toxic\x1b[2J\nerror: none"))
         toxic\x1b[2J\nerror: none
     """
-    escaped = _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    escaped = _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
     return escaped if lines else escaped.replace("\n", r"\n")
 
 

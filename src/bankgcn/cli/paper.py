@@ -99,9 +99,9 @@ def run_experiments(
     if left_out:
         say(f"left out, because they are not here: {', '.join(left_out)}; see 'bankgcn data list'", stderr=True)
     check_store(store)
-    known = read_records(known_folder) if known_folder is not None else {}
+    known_records = read_records(known_folder) if known_folder is not None else {}
     runner = make_engine(engine, workers=workers, data_root=data_root, address=address, checkpoints=store)
-    outcome = run_missing(experiment, store, runner, known)
+    outcome = run_missing(experiment, store, runner, known_records)
     records = {record.config.key: record for record in outcome.records}
     say_block(_render(experiment, records, rule, "text", notes, layout))
     check_failed(outcome)

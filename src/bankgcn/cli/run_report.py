@@ -32,25 +32,26 @@ NAME_WIDTH = 24  # characters of the name of a class
 LINE_WIDTH = 80
 
 
-def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_stderr: bool = False) -> Assessment:
+def show_assessment(ensemble: Ensemble, inputs: ModelInput, prefix: str = "", to_stderr: bool = False) -> Assessment:
     """Print how good models are on graphs whose targets are known.
 
     Args:
         ensemble: The models.
-        found: The graphs.
+        inputs: The graphs.
         prefix: What stands before the first score.
         to_stderr: Whether standard output is needed for something else.
 
     Raises:
         ValueError: No target is known, or targets do not fit the models.
     """
-    known, y = found.truth(ensemble.task)
-    if not len(known):
-        raise ValueError(f"{found.graphs.name} has no targets to compare with (--target NAME names their column)")
-    mean = found.take(known).predictions(ensemble).mean
+    with_target, y = inputs.truth(ensemble.task)
+    if not len(with_target):
+        raise ValueError(f"{inputs.graphs.name} has no targets to compare with (--target NAME names their column)")
+    mean = inputs.take(with_target).predictions(ensemble).mean
     assessment = assess(ensemble.task, mean, y, ensemble.first.constant)
-    if len(known) < found.num_rows:
-        say(f"note: {found.num_rows - len(known):,} of {found.num_rows:,} rows have no graph or no target", stderr=True)
+    if len(with_target) < inputs.num_rows:
+        without = inputs.num_rows - len(with_target)
+        say(f"note: {without:,} of {inputs.num_rows:,} rows have no graph or no target", stderr=True)
     metric = METRICS[assessment.metric]
     score = metric.text(assessment.score)
     say(f"{prefix}{metric.label}  {score}  ({assessment.graphs:,} graphs)", stderr=to_stderr)

@@ -114,4 +114,4 @@ def serve(
 
         app = make_app(engine, limits, token)
         make_server(app, limits, started).run(sockets=[listening])
-    say(app.state.tally.words(), stderr=True)
+    say(app.state.tally.summary(), stderr=True)

@@ -98,9 +98,9 @@ class Settings:
     def name(self) -> str:
         """A name for the run: its data, model and seed, and what differs from the defaults."""
         usual = Settings.resolve({key: self[key] for key in (SOURCE, "model", "seed")})
-        words = [Path(self[SOURCE]).stem, self["model"], str(self["seed"])]
-        words += [f"{key}={self[key]}" for key in self.differing(usual)]
-        name = re.sub(r"[^\w.=-]+", "_", "-".join(words))
+        parts = [Path(self[SOURCE]).stem, self["model"], str(self["seed"])]
+        parts += [f"{key}={self[key]}" for key in self.differing(usual)]
+        name = re.sub(r"[^\w.=-]+", "_", "-".join(parts))
         return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")  # letters may have several bytes
 
 
@@ -319,12 +319,12 @@ def with_settings(
         def typed(help_all: bool = False, **values: Any) -> None:  # the parser has shown the help
             command(**values)
 
-        own = signature(command, eval_str=True).parameters.values()
+        parameters = signature(command, eval_str=True).parameters.values()
         options = [
             Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, place, name in hidden))
             for name, place in places.items()
         ]
-        kept = [item for item in own if item.kind is not Parameter.VAR_KEYWORD and item.name not in places]
+        kept = [item for item in parameters if item.kind is not Parameter.VAR_KEYWORD and item.name not in places]
         advanced = [name for name, place in places.items() if place.setting.advanced]
         if advanced:
             options.append(Parameter("help_all", Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll))
@@ -348,8 +348,8 @@ def _option(name: str, place: Place, hidden: bool) -> Any:
 
 def _choices(place: Place) -> str:
     row = place.setting
-    words = [*row.choices, *([str(row.none)] if row.choices and row.none else [])]
-    return f"{', '.join(words)}." if words else ""
+    choices = [*row.choices, *([str(row.none)] if row.choices and row.none else [])]
+    return f"{', '.join(choices)}." if choices else ""
 
 
 def _models(name: str, place: Place) -> str:
@@ -363,9 +363,9 @@ def _models(name: str, place: Place) -> str:
 def _defaults(name: str) -> str:
     """The default, and the values that the paper sets otherwise for some datasets."""
     default = DEFAULTS[name]
-    words = [f"default: {str(default).lower() if isinstance(default, bool) else default}"] if default != "" else []
+    notes = [f"default: {str(default).lower() if isinstance(default, bool) else default}"] if default != "" else []
     changed = {dataset: protocol(dataset)[name] for dataset in CATALOG if name in protocol(dataset)}
     for value in dict.fromkeys(changed.values()):
         datasets = [dataset for dataset in changed if changed[dataset] == value]
-        words.append(f"{value} for {' and '.join(datasets)}")
-    return f"({'; '.join(words)})" if words else ""
+        notes.append(f"{value} for {' and '.join(datasets)}")
+    return f"({'; '.join(notes)})" if notes else ""

@@ -41,7 +41,7 @@ RunGroup = tuple[str, ...]
 
 
 def run_missing(
-    experiment: Design | Figure, store: Path, engine: Engine, known: Mapping[str, RunRecord] | None = None
+    experiment: Design | Figure, store: Path, engine: Engine, known_records: Mapping[str, RunRecord] | None = None
 ) -> SweepResult:
     """Run what is missing in the store, with a grid of the progress; an interrupt ends the command.
 
@@ -49,14 +49,14 @@ def run_missing(
         experiment: The table or figure.
         store: Folder of the records.
         engine: What runs.
-        known: Further records; their runs are not repeated.
+        known_records: Further records; their runs are not repeated.
     """
     configs = expected_configs(experiment)
     try:
         with SweepGrid(experiment, configs, Console(stderr=True, highlight=False)) as grid:
             runs = f"{len(configs):,} run{'s' if len(configs) > 1 else ''}"
             grid.say(f"{experiment.name}: {runs}; records are in {store}")
-            outcome = run_experiment(experiment, Store(store), engine, grid.on_event, known)
+            outcome = run_experiment(experiment, Store(store), engine, grid.on_event, known_records)
             grid.say(grid.summary())
     except KeyboardInterrupt:
         say(f"interrupted: finished runs are in {store}; the same command resumes", stderr=True)

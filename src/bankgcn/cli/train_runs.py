@@ -291,10 +291,10 @@ def _show_ensemble(members: Members) -> None:
     if len(ensemble.members) < 2:
         return
     root = next(iter(members.flags.values())).get(DATA_ROOT)
-    found = read_input(ensemble, None, Path(str(root)) if root else None, {}, part="test", notes=False)
-    if len(found.graphs):
-        together = "models together" if found.voters is None else "models, each on its test graphs"
-        show_assessment(ensemble, found, prefix=f"all {len(ensemble.members)} {together}: test ")
+    inputs = read_input(ensemble, None, Path(str(root)) if root else None, {}, part="test", notes=False)
+    if len(inputs.graphs):
+        together = "models together" if inputs.voters is None else "models, each on its test graphs"
+        show_assessment(ensemble, inputs, prefix=f"all {len(ensemble.members)} {together}: test ")
 
 
 def _holds_runs(folder: Path) -> bool:

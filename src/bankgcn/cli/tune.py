@@ -310,15 +310,15 @@ class TuneFolder:
 
 
 def train_command(settings: Settings, out: Path) -> list[str]:
-    """The words of the command that trains with these settings."""
+    """The arguments of the command that trains with these settings."""
     usual = Settings.resolve({name: settings[name] for name in (SOURCE, "model")})
-    words = ["bankgcn", "train", str(settings[SOURCE])]
-    words += ["--model", str(settings["model"])] if settings["model"] != DEFAULTS["model"] else []
+    arguments = ["bankgcn", "train", str(settings[SOURCE])]
+    arguments += ["--model", str(settings["model"])] if settings["model"] != DEFAULTS["model"] else []
     for name in settings.differing(usual):
         flag, value = f"--{name.replace('_', '-')}", settings[name]
         if isinstance(value, bool):
-            words.append(flag if value else f"--no-{flag[2:]}")
+            arguments.append(flag if value else f"--no-{flag[2:]}")
         else:
-            words += [flag, str(value)]
-    words += ["--data-root", str(settings[DATA_ROOT])] if settings[DATA_ROOT] else []
-    return [*words, "--out", str(out)]
+            arguments += [flag, str(value)]
+    arguments += ["--data-root", str(settings[DATA_ROOT])] if settings[DATA_ROOT] else []
+    return [*arguments, "--out", str(out)]

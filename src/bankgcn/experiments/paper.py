@@ -196,8 +196,8 @@ def places_in_words(places: tuple[str, ...]) -> str:
     """The places of the l2 normalisation that a grid has, for the text below a table."""
     if len(places) == 1:
         return L2_PLACES[places[0]]
-    words = [L2_PLACES[place] for place in places]
-    return f"place of l2 chosen, too: {', '.join(words[:-1])} or {words[-1]}"
+    labels = [L2_PLACES[place] for place in places]
+    return f"place of l2 chosen, too: {', '.join(labels[:-1])} or {labels[-1]}"
 
 
 STAND_INS = {"FRANKENSTEIN": "FRANKENSTEIN-rebuilt"}

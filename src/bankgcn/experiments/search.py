@@ -170,8 +170,8 @@ def choose(
         rule: Choose by mean validation score or, as the paper appears to do, by mean test score.
     """
     searched = _search_configs(design, row, column)
-    found = [records[config.key] for config in searched if config.key in records]
-    winners = select(found, rule, group_by=lambda config: None)
+    recorded = [records[config.key] for config in searched if config.key in records]
+    winners = select(recorded, rule, group_by=lambda config: None)
     return with_seed(winners[None].config, 0) if winners else None
 
 
@@ -213,7 +213,7 @@ def run_experiment(
     store: Store,
     engine: Engine,
     on_event: OnEvent = lambda event: None,
-    known: Mapping[str, RunRecord] | None = None,
+    known_records: Mapping[str, RunRecord] | None = None,
 ) -> SweepResult:
     """Run what is missing: in a design, first the search of all cells, then the other seeds of their winners.
 
@@ -224,15 +224,15 @@ def run_experiment(
         store: Where the records are stored.
         engine: What runs the configurations.
         on_event: Called for every event.
-        known: Further records, as for :func:`~bankgcn.experiments.sweep.sweep`.
+        known_records: Further records, as for :func:`~bankgcn.experiments.sweep.sweep`.
     """
     limit = experiment.search_runs if isinstance(experiment, Design) else None
     first = [config for config in experiment.configs() if limit is None or config.seed < limit]
-    searched = sweep(first, store, engine, on_event, known)
+    searched = sweep(first, store, engine, on_event, known_records)
     if isinstance(experiment, Figure) or limit is None:
         return searched
     others = _other_configs(experiment, {record.config.key: record for record in searched.records})
-    rest = sweep(others, store, engine, on_event, known)
+    rest = sweep(others, store, engine, on_event, known_records)
     return SweepResult(searched.records + rest.records, searched.failed + rest.failed, searched.ran + rest.ran)
 
 

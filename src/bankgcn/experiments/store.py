@@ -137,11 +137,11 @@ class Store:
 
     def _check_folder(self) -> None:
         """Raise if the folder was there and is no more: records would end in a place that nobody looks at."""
-        found = _identity(self.folder)
-        if self._identity is not None and found != self._identity:
+        identity = _identity(self.folder)
+        if self._identity is not None and identity != self._identity:
             reason = "The folder of the store was removed or replaced"
             raise FileNotFoundError(errno.ENOENT, reason, str(self.folder))
-        self._identity = found
+        self._identity = identity
 
     def _set_aside(self, path: Path, record: RunRecord) -> None:
         """Rename a file that a new record must not overwrite: it is damaged, or of other graphs or another split."""
@@ -166,10 +166,10 @@ class Store:
 def _identity(folder: Path) -> tuple[int, int] | None:
     """What tells a folder from another one of the same name; ``None`` if there is none."""
     try:
-        found = folder.stat()
+        status = folder.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _read(path: Path) -> RunRecord:
@@ -258,13 +258,13 @@ def read_packed(folder: Path) -> dict[str, RunRecord]:
     Raises:
         FileError: A line is damaged, or two files hold different values of one run.
     """
-    found: dict[str, RunRecord] = {}
+    records: dict[str, RunRecord] = {}
     for path in sorted(path for pattern in PATTERNS for path in folder.glob(pattern)):
         for line, (key, record) in enumerate(_read_file(path).items(), start=1):
-            if found.setdefault(key, record) != record:
+            if records.setdefault(key, record) != record:
                 message = f"another file in {folder} holds other values of run {key}: pack both tables from one store"
                 raise FileError(message, path, line)
-    return dict(sorted(found.items()))
+    return dict(sorted(records.items()))
 
 
 def compact(record: RunRecord) -> RunRecord:
