@@ -200,10 +200,7 @@ def _show_all(ctx: typer.Context, requested: bool) -> None:
         raise typer.Exit
 
 
-HelpAll = Annotated[
-    bool,
-    typer.Option(HELP_ALL, help="Show all options and exit.", callback=_show_all, is_eager=True),
-]
+HelpAll = Annotated[bool, typer.Option(HELP_ALL, help="Show all options and exit.", callback=_show_all, is_eager=True)]
 
 
 class HelpCommand(PlainHelp, TyperCommand):

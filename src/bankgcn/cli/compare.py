@@ -48,9 +48,7 @@ Models = Annotated[
 Runs = Annotated[
     int | None,
     typer.Option(
-        help="Number of seeds: each draws a split, which all models share.",
-        min=1,
-        show_default=str(PROTOCOL["runs"]),
+        help="Number of seeds: each draws a split, which all models share.", min=1, show_default=str(PROTOCOL["runs"])
     ),
 ]
 StoreFolder = Annotated[

@@ -77,8 +77,7 @@ def describe(
 
 @app.command("fetch")
 def fetch_by_name(
-    name: Annotated[str, typer.Argument(help="Name of the dataset.")],
-    data_root: DataRoot = None,
+    name: Annotated[str, typer.Argument(help="Name of the dataset.")], data_root: DataRoot = None
 ) -> None:
     """Download a dataset from its official address and verify it; into --data-root or the user's cache folder."""
     from bankgcn.data.sources import fetch_dataset

@@ -18,15 +18,7 @@ from bankgcn.cli.output import OR_STANDARD_OUTPUT, say
 from bankgcn.cli.settings import Settings, full_path, named_in_file, names_in, numbers_in, read_settings
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Design, Figure, Grid, comparison_design
-from bankgcn.experiments.paper import (
-    DRAWN,
-    FIGURE_3_DATASETS,
-    FIGURE_3_RUNS,
-    SETTINGS,
-    TABLES,
-    figure3,
-    stand_ins,
-)
+from bankgcn.experiments.paper import DRAWN, FIGURE_3_DATASETS, FIGURE_3_RUNS, SETTINGS, TABLES, figure3, stand_ins
 from bankgcn.experiments.store import Store, is_packed, read_packed
 from bankgcn.files.checked import write_toml
 from bankgcn.nn.convs import CONVS

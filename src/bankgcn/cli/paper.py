@@ -109,10 +109,7 @@ def run_experiments(
 
 @takes_selection()
 def print_table(
-    what: Annotated[
-        str,
-        typer.Argument(help="table0, table1, ..., table4, figure3, or comparison.", metavar="TABLE"),
-    ],
+    what: Annotated[str, typer.Argument(help="table0, table1, ..., table4, figure3, or comparison.", metavar="TABLE")],
     *,
     selection: TableSelection,
     select: Select = "validation",

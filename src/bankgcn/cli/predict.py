@@ -53,8 +53,7 @@ Calibrate = Annotated[
 ]
 
 Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Refuse a source with a graph that cannot be read.", rich_help_panel="Data"),
+    bool, typer.Option("--strict", help="Refuse a source with a graph that cannot be read.", rich_help_panel="Data")
 ]
 
 

@@ -163,10 +163,7 @@ def show_graphs(run: PreparedRun) -> None:
         graphs.name or run.spec.dataset,
         f"{len(task.names)} {task.kind if len(task.names) > 1 else task.kind[:-1]}",
     )
-    say(
-        f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}",
-        stderr=True,
-    )
+    say(f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}", stderr=True)
 
 
 def choose_by_data(run: PreparedRun, free: Container[str], shown: bool = True) -> dict[str, Plain]:

@@ -341,8 +341,7 @@ def _option(name: str, place: Place, hidden: bool) -> Any:
     names = (f"{flag}/--no-{flag[2:]}",) if row.kind is bool else (flag,)
     help = " ".join(filter(None, [row.help, _choices(place), _models(name, place), _defaults(name)]))
     return Annotated[
-        row.kind | None,
-        typer.Option(*names, help=help, show_default=False, rich_help_panel=row.panel, hidden=hidden),
+        row.kind | None, typer.Option(*names, help=help, show_default=False, rich_help_panel=row.panel, hidden=hidden)
     ]
 
 

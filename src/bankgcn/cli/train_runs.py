@@ -173,10 +173,7 @@ def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite:
     folder.remove_scraps()
     aside = folder.set_damaged_aside()
     if aside is not None:
-        say(
-            f"note: the checkpoint cannot be read and is now {aside}; the training starts again",
-            stderr=True,
-        )
+        say(f"note: the checkpoint cannot be read and is now {aside}; the training starts again", stderr=True)
     write_toml(folder.config, settings.values, f"bankgcn train --config {folder.config.name} repeats this run")
     run.split.save(folder.split, run.graphs.fingerprint, run.seen_hashes())
     if run.graphs.skipped:

@@ -216,10 +216,7 @@ def _show_winner(best: TrialResult, ended: list[TrialResult], weights: dict[str,
         say(f"  {name:<14} {value}")
     if weights:
         say(f"importance: {', '.join(f'{name} {weight:.2f}' for name, weight in list(weights.items())[:SHOWN])}")
-    say(
-        "note: the best of many validation scores is optimistic; the test score of the winner is not",
-        stderr=True,
-    )
+    say("note: the best of many validation scores is optimistic; the test score of the winner is not", stderr=True)
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,7 @@ def verify_records(
     sample: Annotated[int, typer.Option(help="Number of records to draw.", min=1)] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the draw.", min=0)] = 0,
     tolerance: Annotated[
-        float,
-        typer.Option(help="Largest difference of a score or loss where versions or processor differ.", min=0.0),
+        float, typer.Option(help="Largest difference of a score or loss where versions or processor differ.", min=0.0)
     ] = TOLERANCE,
     json_file: Annotated[
         Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")

@@ -146,11 +146,7 @@ def _described(entry: Dataset, data_root: Path | None) -> Description:
     )
 
 
-L2_PLACES: dict[str, str] = {
-    "before": "l2 before the ReLU",
-    "after": "l2 after the ReLU",
-    "none": "no l2",
-}
+L2_PLACES: dict[str, str] = {"before": "l2 before the ReLU", "after": "l2 after the ReLU", "none": "no l2"}
 """The places of the l2 normalisation, in the words of a table."""
 
 

@@ -23,10 +23,7 @@ from bankgcn.training.spec import RunSpec
 
 SelectionRule = Literal["validation", "paper"]
 
-RULES: dict[str, str] = {
-    "validation": "mean validation score over the seeds",
-    "paper": "mean TEST score",
-}
+RULES: dict[str, str] = {"validation": "mean validation score over the seeds", "paper": "mean TEST score"}
 """The score that chooses hyper-parameters, in the words of a design."""
 
 
@@ -62,9 +59,7 @@ def by_model(config: RunSpec) -> Hashable:
 
 
 def select(
-    records: Iterable[RunRecord],
-    rule: SelectionRule = "validation",
-    group_by: Callable[[RunSpec], Hashable] = by_model,
+    records: Iterable[RunRecord], rule: SelectionRule = "validation", group_by: Callable[[RunSpec], Hashable] = by_model
 ) -> dict[Hashable, Selection]:
     """Choose the hyper-parameters with the best mean score over the seeds, in each group.
 
