@@ -154,7 +154,7 @@ def test_on_a_terminal_there_is_a_grid() -> None:
     with SweepGrid(TABLE, CONFIGS, console) as grid:
         grid.on_event(Event("kept", CONFIGS[0], fake_record(CONFIGS[0])))
         grid.on_event(Event("started", CONFIGS[1]))
-        grid._display.redraw()
+        grid.redraw()
     assert isinstance(console.file, io.StringIO)
     shown = console.file.getvalue()
     assert "MUTAG" in shown

@@ -60,6 +60,20 @@ def print_error(message: str) -> None:
     say(message, stderr=True)
 
 
+def print_note(message: str) -> None:
+    """Print a note on what was read or done to standard error; options in it are flags."""
+    from bankgcn.cli.output import say  # --help does not need it
+
+    say(f"note: {with_flags(message)}", stderr=True)
+
+
+def print_warning(message: str) -> None:
+    """Print a warning to standard error; options in it are flags."""
+    from bankgcn.cli.output import say
+
+    say(f"warning: {with_flags(message)}", stderr=True)
+
+
 def with_flags(message: str | Exception) -> str:
     """A message or an error as the command line spells it: with flags, and without advice on flags that there are not.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bankgcn.cli.errors import print_warning
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output, say
 from bankgcn.cli.settings import APPLYING, DataRoot, Part, RunArgument, SourceArgument, Threads, with_settings
 from bankgcn.metrics import METRICS
@@ -72,11 +73,11 @@ def _show_unseen(ensemble: Ensemble, inputs: ModelInput, to_stderr: bool) -> dic
         return {"seen_graphs": 0, "without_them": None}
     learned = f"{count:,} of {total:,} graphs are equal to graphs that the model was trained or selected on"
     if count == total:
-        say(f"warning: {learned}: this score says nothing about new graphs", stderr=True)
+        print_warning(f"{learned}: this score says nothing about new graphs")
         return {"seen_graphs": count, "without_them": None}
     mean = inputs.take(with_target[~seen]).predictions(ensemble).mean
     without = assess(ensemble.task, mean, y[~seen], ensemble.first.constant)
-    say(f"warning: {learned}, so the score above flatters", stderr=True)
+    print_warning(f"{learned}, so the score above flatters")
     metric = METRICS[without.metric]
     say(f"without them: {metric.label}  {metric.text(without.score)}  ({total - count:,} graphs)", stderr=to_stderr)
     return {"seen_graphs": count, "without_them": without.to_dict()}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from bankgcn.cli.errors import print_note
 from bankgcn.cli.output import (
     OR_STANDARD_OUTPUT,
     SpreadsheetSafe,
@@ -98,7 +99,7 @@ def explain(
     selected = read_input(ensemble, source, data_root, flags, part=part)
     if len(ensemble.members) > 1 and selected.voters is None:
         first, model = next(iter(ensemble.members.items()))
-        say(f"note: {len(ensemble.members)} models; the first is explained, {first}", stderr=True)
+        print_note(f"{len(ensemble.members)} models; the first is explained, {first}")
         ensemble = Ensemble({first: model})
     rows = selected.source_rows.tolist()
     examined = examine(ensemble, selected)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bankgcn.cli.errors import with_flags
+from bankgcn.cli.errors import print_note, with_flags
 from bankgcn.cli.output import check_ending, check_not_input, say
 from bankgcn.cli.settings import DataRoot
 from bankgcn.files.atomic import atomic_write
@@ -63,10 +63,7 @@ def _own_graphs(ensemble: Ensemble, data_root: Path | None) -> GraphSet | None:
         inputs = read_input(ensemble, None, data_root, {}, part="test", notes=False)
         return ensemble.first.conform(inputs.graphs[:OWN_GRAPHS])
     except (ValueError, OSError) as error:
-        say(
-            f"note: compared on generated graphs only, because those of the run cannot be read: {with_flags(error)}",
-            stderr=True,
-        )
+        print_note(f"compared on generated graphs only, because those of the run cannot be read: {with_flags(error)}")
         return None
 
 

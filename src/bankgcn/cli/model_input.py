@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.choices import pick
-from bankgcn.cli.errors import with_flags
-from bankgcn.cli.output import say
+from bankgcn.cli.errors import print_note, with_flags
 from bankgcn.cli.progress import load_graphs
 from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import merge_duplicates
@@ -182,15 +181,13 @@ def read_input(
     if notes:
         _print_notes(ensemble, graphs, counted=bool(keep_unreadable) and part is None)
     if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
-        say("note: these are the graphs of training; --part test selects those it did not learn from", stderr=True)
+        print_note("these are the graphs of training; --part test selects those it did not learn from")
     inputs = _line_up(ensemble, plan, graphs, table)
     if part is None:
         return inputs
     numbers, voters = ensemble.part(graphs, part)
     if notes and voters is not None:
-        say(
-            "note: the runs have different splits; each graph is predicted by those that were tested on it", stderr=True
-        )
+        print_note("the runs have different splits; each graph is predicted by those that were tested on it")
     return replace(inputs.take(numbers), voters=voters)
 
 
@@ -312,10 +309,10 @@ def _is_training_source(ensemble: Ensemble, source: Source) -> bool:
 def _print_notes(ensemble: Ensemble, graphs: GraphSet, counted: bool) -> None:
     """Print the notes on models and graphs, without those on unreadable rows if the command counts them itself."""
     for run in ensemble.without_model:
-        say(f"note: {run} has no model, and so no vote", stderr=True)
+        print_note(f"{run} has no model, and so no vote")
     for note in graphs.notes:
         if not (is_edge_note(note) or (counted and LEFT_OUT in note)):  # the training said what edges carry
-            say(f"note: {with_flags(note)}", stderr=True)
+            print_note(note)
 
 
 PARTS = {"test": "test graphs", "valid": "validation graphs", "train": "training graphs"}
@@ -333,11 +330,11 @@ def examine(ensemble: Ensemble, inputs: ModelInput, skip_unknown: bool = False) 
     try:
         with_target, y = inputs.truth(ensemble.task)
     except ValueError as error:
-        say(f"note: the targets are not shown: {with_flags(error)}", stderr=True)
+        print_note(f"the targets are not shown: {with_flags(error)}")
         with_target, y = np.arange(0), np.empty(0)
     total = len(inputs.graphs)
     if skip_unknown and 0 < len(with_target) < total:
-        say(f"note: {total - len(with_target):,} of {total:,} graphs have no target: left out", stderr=True)
+        print_note(f"{total - len(with_target):,} of {total:,} graphs have no target: left out")
         inputs = inputs.take(with_target)
     graphs = inputs.graphs
     smiles = graphs.names if graphs.feature_spec.get("kind") == "atoms" else None

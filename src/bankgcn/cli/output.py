@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Annotated, BinaryIO, ClassVar, Self
 
 import typer
 from rich.console import Console, RenderableType
@@ -74,22 +74,21 @@ def say_block(text: str) -> None:
 
 
 class Display:
-    """Lines at the end of a terminal that are redrawn. What is printed meanwhile appears above them.
+    """Lines at the end of a terminal that are redrawn, see :meth:`render`. What is printed meanwhile is above them.
 
     Args:
         console: The terminal; elsewhere nothing is drawn.
-        render: Makes the lines.
         refreshes: How often a second a thread of its own redraws them; 0: :meth:`redraw` alone does.
     """
 
     current: ClassVar[Display | None] = None
     """The one that is in use."""
 
-    def __init__(self, console: Console, render: Callable[[], RenderableType], refreshes: float):
-        self.console, self.render, self.refreshes = console, render, refreshes
+    def __init__(self, console: Console, refreshes: float):
+        self.console, self.refreshes = console, refreshes
         self._live: Live | None = None
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> Self:
         if self.console.is_terminal:
             Display.current = self
             self.show()
@@ -101,6 +100,10 @@ class Display:
         self.hide()
         if Display.current is self:
             Display.current = None
+
+    def render(self) -> RenderableType:
+        """The lines."""
+        raise NotImplementedError
 
     def show(self) -> None:
         """Draw the lines below what has been printed."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bankgcn.cli.errors import with_flags
+from bankgcn.cli.errors import print_note, with_flags
 from bankgcn.cli.output import (
     FORMATS,
     OR_STANDARD_OUTPUT,
@@ -187,7 +187,7 @@ def _keeps_unreadable(flags: dict[str, Any], strict: bool) -> bool:
 
 def _show_unreadable(inputs: ModelInput, why: str = 'they are empty, and the column "unreadable" says why') -> None:
     if inputs.reasons:
-        say(f"note: {len(inputs.reasons):,} of {inputs.num_rows:,} rows could not be read; {why}", stderr=True)
+        print_note(f"{len(inputs.reasons):,} of {inputs.num_rows:,} rows could not be read; {why}")
 
 
 def _reasons(inputs: ModelInput) -> Columns:
@@ -202,7 +202,7 @@ def _show_scores(inputs: ModelInput, task: Task, mean: Tensor, to_stderr: bool) 
     try:
         with_target, y = inputs.truth(task)
     except ValueError as error:
-        say(f"note: no score: {with_flags(error)}", stderr=True)
+        print_note(f"no score: {with_flags(error)}")
         return
     if len(with_target) and task.kind == "classes" and task.thresholds:
         say(f"threshold of {task.names[1]!r}  {task.thresholds[0]:.4g}", stderr=to_stderr)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bankgcn.cli.errors import with_flags
+from bankgcn.cli.errors import print_note, print_warning, with_flags
 from bankgcn.cli.output import say
 from bankgcn.data.catalog import CATALOG
 from bankgcn.metrics import METRICS
@@ -51,7 +51,7 @@ def show_assessment(ensemble: Ensemble, inputs: ModelInput, prefix: str = "", to
     assessment = assess(ensemble.task, mean, y, ensemble.first.constant)
     if len(with_target) < inputs.num_rows:
         without = inputs.num_rows - len(with_target)
-        say(f"note: {without:,} of {inputs.num_rows:,} rows have no graph or no target", stderr=True)
+        print_note(f"{without:,} of {inputs.num_rows:,} rows have no graph or no target")
     metric = METRICS[assessment.metric]
     score = metric.text(assessment.score)
     say(f"{prefix}{metric.label}  {score}  ({assessment.graphs:,} graphs)", stderr=to_stderr)
@@ -59,7 +59,7 @@ def show_assessment(ensemble: Ensemble, inputs: ModelInput, prefix: str = "", to
         say(line, stderr=to_stderr)
     balanced = ensemble.spec is not None and ensemble.spec.train.class_weight is not None
     for warning in assessment.warnings(balanced):
-        say(f"warning: {with_flags(warning)}", stderr=True)
+        print_warning(warning)
     return assessment
 
 
@@ -156,9 +156,9 @@ def show_graphs(run: PreparedRun) -> None:
     graphs, task = run.graphs, run.task
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
     for note in (*graphs.notes, *class_notes(graphs)):
-        say(f"note: {with_flags(note)}", stderr=True)
+        print_note(note)
     for warning in data_warnings(graphs, run.spec):
-        say(f"warning: {with_flags(warning)}", stderr=True)
+        print_warning(warning)
     name, targets = (
         graphs.name or run.spec.dataset,
         f"{len(task.names)} {task.kind if len(task.names) > 1 else task.kind[:-1]}",
@@ -181,7 +181,7 @@ def choose_by_data(run: PreparedRun, free: Container[str], shown: bool = True) -
     if run.spec.train.select == "score" and one_class:
         chosen.pop("metric", None)  # there would be no score to select the epoch by
     if chosen and shown:
-        say(f"note: {with_flags(skew_note(run.graphs, run.task, chosen))}", stderr=True)
+        print_note(skew_note(run.graphs, run.task, chosen))
     return dict(chosen)
 
 
@@ -197,10 +197,9 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
             f"{with_flags(SMALLER_STEPS)} (record: {folder.record})"
         )
     if record.status == "diverged":
-        say(
-            f"note: the training diverged: the loss of epoch {record.epochs} is not a finite number; the model has "
-            f"the weights of epoch {record.best_epoch}, the best one before; {with_flags(SMALLER_STEPS)}",
-            stderr=True,
+        print_note(
+            f"the training diverged: the loss of epoch {record.epochs} is not a finite number; the model has "
+            f"the weights of epoch {record.best_epoch}, the best one before; {with_flags(SMALLER_STEPS)}"
         )
     _, valid, test = record.split_sizes
     metric = METRICS[record.metric]
@@ -208,16 +207,16 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
         say(f"{part} {metric.label}  {metric.text(score)}  ({size:,} graphs)")
     if test and not record.assessment:
         for note in record.notes[-1:]:  # the last one says why; the others were printed before the training
-            say(f"note: {with_flags(note)}", stderr=True)
+            print_note(note)
     elif record.assessment:
         for note in (note for note in record.notes if "threshold of" in note):
-            say(f"note: {with_flags(note)}", stderr=True)
+            print_note(note)
     if record.assessment:
         assessment = Assessment.from_dict(record.assessment)
         for line in assessment_lines(assessment):
             say(line)
         for warning in assessment.warnings(balanced=record.config.train.class_weight is not None):
-            say(f"warning: {with_flags(warning)}", stderr=True)
+            print_warning(warning)
     say(f"best epoch {record.best_epoch} of {record.epochs}, in {record.seconds:.1f} s")
     say(f"files: {folder.path}")
     say(f"next: bankgcn predict {shlex.quote(str(folder.path))} NEW_GRAPHS")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bankgcn.cli.errors import print_note
 from bankgcn.cli.output import say
 from bankgcn.cli.settings import RunArgument, Threads
 from bankgcn.extras import require
@@ -101,7 +102,7 @@ def serve(
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
     for other in ensemble.without_model:
-        say(f"note: {other} has no model, and so no vote", stderr=True)
+        print_note(f"{other} has no model, and so no vote")
     engine = Engine(ensemble, symmetrise=symmetrise, ignore_weights=ignore_weights, fill_missing=fill_missing)
     models = f"{len(ensemble.members)} models in {run}" if len(ensemble.members) > 1 else str(run)
     lock = "with a token" if token else "without a token"

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated
 
 import typer
@@ -127,7 +126,7 @@ class TimeLeft:
         return self._seconds[measured] / self._count[measured]
 
 
-class SweepGrid:
+class SweepGrid(Display):
     """Shows the events of a sweep: live on a terminal, in a few plain lines elsewhere.
 
     Args:
@@ -137,7 +136,7 @@ class SweepGrid:
     """
 
     def __init__(self, experiment: Design | Figure, configs: Collection[RunSpec], console: Console):
-        self._console = console
+        super().__init__(console, REFRESHES)
         self._name = experiment.name
         self._positions = positions(experiment)
         self._total = Counter(self._positions[config.key] for config in configs)
@@ -148,16 +147,6 @@ class SweepGrid:
         self._left = TimeLeft(configs)
         self._printed = time.monotonic()
         self._messages: set[tuple[str, str]] = set()
-        self._display = Display(console, self._render, REFRESHES)
-
-    def __enter__(self) -> SweepGrid:
-        self._display.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._display.__exit__(kind, error, trace)
 
     def on_event(self, event: Event) -> None:
         """Update the grid after an event."""
@@ -179,13 +168,13 @@ class SweepGrid:
             self.say(f"{event.kind}: {' on '.join(position)}, seed {event.config.seed}: {event.message}")
         # Between the end of a run and the start of the next, a line would count too few running ones.
         settled = event.kind in ("started", "kept", "epoch") or not self._waiting()
-        if settled and not self._console.is_terminal and time.monotonic() - self._printed > SECONDS_BETWEEN_LINES:
+        if settled and not self.console.is_terminal and time.monotonic() - self._printed > SECONDS_BETWEEN_LINES:
             self.say(self.summary())
 
     def say(self, message: str) -> None:
         """Print a line above the grid."""
         self._printed = time.monotonic()
-        self._console.print(terminal_text(message), soft_wrap=True)
+        self.console.print(terminal_text(message), soft_wrap=True)
 
     def summary(self) -> str:
         """The state of the sweep in one line."""
@@ -209,7 +198,8 @@ class SweepGrid:
         """Number of runs that have not started."""
         return self._total.total() - sum(count.total() for count in self._counts.values())
 
-    def _render(self) -> Group:
+    def render(self) -> Group:
+        """A table of the runs that are done in each row and column, and the state of the sweep below it."""
         rows = list(dict.fromkeys(row for row, _ in self._total))
         columns = list(dict.fromkeys(column for _, column in self._total))
         grid = RichTable("", box=None, pad_edge=False)

@@ -12,7 +12,7 @@ from statistics import mean, stdev
 
 import typer
 
-from bankgcn.cli.errors import INTERRUPTED, with_flags
+from bankgcn.cli.errors import INTERRUPTED, print_note, print_warning, with_flags
 from bankgcn.cli.model_input import read_input
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress, load_graphs
@@ -148,7 +148,7 @@ def _execute(run: PreparedRun, folder: RunFolder, command: Command) -> RunResult
         show_start(run, folder, len(before))
         if run.graphs.skipped:
             count = len(run.graphs.skipped)
-            say(f"note: {count:,} rows without a graph, with the reasons: {folder.skipped}", stderr=True)
+            print_note(f"{count:,} rows without a graph, with the reasons: {folder.skipped}")
     logs = [TensorBoardLog(command.tensorboard)] if command.tensorboard else []
     try:
         with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=command.speaks) as progress:
@@ -173,7 +173,7 @@ def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite:
     folder.remove_scraps()
     aside = folder.set_damaged_aside()
     if aside is not None:
-        say(f"note: the checkpoint cannot be read and is now {aside}; the training starts again", stderr=True)
+        print_note(f"the checkpoint cannot be read and is now {aside}; the training starts again")
     write_toml(folder.config, settings.values, f"bankgcn train --config {folder.config.name} repeats this run")
     run.split.save(folder.split, run.graphs.fingerprint, run.seen_hashes())
     if run.graphs.skipped:
@@ -272,14 +272,13 @@ def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
         say(f"mean of {len(scores)} models  {middle}, standard deviation {spread}")
     diverged = [name for name, record in records.items() if record.best_epoch is None]
     if diverged:
-        say(
-            f"warning: there is no model of {', '.join(diverged)}: the training diverged in the first epoch; "
-            f"{with_flags(SMALLER_STEPS)}",
-            stderr=True,
+        print_warning(
+            f"there is no model of {', '.join(diverged)}: the training diverged in the first epoch; "
+            f"{with_flags(SMALLER_STEPS)}"
         )
     unscored = len(records) - len(scores) - len(diverged)
     if unscored:
-        say(f"warning: {unscored} models in {folder} have no test score", stderr=True)
+        print_warning(f"{unscored} models in {folder} have no test score")
 
 
 def _show_ensemble(members: Members) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bankgcn.choices import pick
-from bankgcn.cli.errors import INTERRUPTED
+from bankgcn.cli.errors import INTERRUPTED, print_note
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import Progress, load_graphs
 from bankgcn.cli.settings import DataRoot, Settings, Source, read_settings, with_settings
@@ -216,7 +216,7 @@ def _show_winner(best: TrialResult, ended: list[TrialResult], weights: dict[str,
         say(f"  {name:<14} {value}")
     if weights:
         say(f"importance: {', '.join(f'{name} {weight:.2f}' for name, weight in list(weights.items())[:SHOWN])}")
-    say("note: the best of many validation scores is optimistic; the test score of the winner is not", stderr=True)
+    print_note("the best of many validation scores is optimistic; the test score of the winner is not")
 
 
 @dataclass(frozen=True)
