@@ -5,9 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
-from inspect import Parameter, Signature, signature
-from itertools import chain
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +13,7 @@ import typer
 
 from bankgcn.choices import pick
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, say
-from bankgcn.cli.settings import Settings, full_path, named_in_file, names_in, numbers_in, read_settings
+from bankgcn.cli.settings import Settings, full_path, named_in_file, names_in, numbers_in, read_settings, takes
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Design, Figure, Grid, comparison_design
 from bankgcn.experiments.paper import DRAWN, FIGURE_3_DATASETS, FIGURE_3_RUNS, SETTINGS, TABLES, figure3, stand_ins
@@ -184,23 +182,8 @@ class TableSelection:
 
 def takes_selection(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command with a parameter ``selection`` the options from which it is made, apart from those left out."""
-    names = [name for name in SELECTION_OPTIONS if name not in left_out]
-    options = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=SELECTION_OPTIONS[name]) for name in names
-    ]
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def typed(**values: Any) -> None:
-            selection = TableSelection(**{name: values.pop(name) for name in names})
-            command(selection=selection, **values)
-
-        parameters = signature(command, eval_str=True).parameters.values()
-        arranged = chain.from_iterable(options if item.name == "selection" else [item] for item in parameters)
-        typed.__signature__ = Signature(list(arranged))  # type: ignore[attr-defined]
-        return typed
-
-    return decorate
+    options = {name: option for name, option in SELECTION_OPTIONS.items() if name not in left_out}
+    return takes("selection", TableSelection, options)
 
 
 def _columns(experiment: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -300,6 +301,33 @@ def numbers_in(typed: str, option: str) -> tuple[float, ...]:
         return tuple(float(number) for number in names_in(typed, option) or ())
     except ValueError as error:
         raise ValueError(f"--{option} {typed!r}: expected numbers, separated by commas") from error
+
+
+def takes(name: str, made: type, options: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options from which one of its arguments is made.
+
+    Args:
+        name: The parameter of the command; its options stand in its place.
+        made: The dataclass of the argument.
+        options: The annotation of each option, by the name of the field, whose default it has.
+    """
+    made_from = [
+        Parameter(field, Parameter.KEYWORD_ONLY, default=getattr(made, field), annotation=option)
+        for field, option in options.items()
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def typed(**values: Any) -> None:
+            argument = made(**{field: values.pop(field) for field in options})
+            command(**values, **{name: argument})
+
+        parameters = signature(command, eval_str=True).parameters.values()
+        arranged = chain.from_iterable(made_from if item.name == name else [item] for item in parameters)
+        typed.__signature__ = Signature(list(arranged))  # type: ignore[attr-defined]
+        return typed
+
+    return decorate
 
 
 def with_settings(
