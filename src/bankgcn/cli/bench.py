@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
@@ -16,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bankgcn.choices import pick
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, above_display, is_standard_output, named, open_output, terminal_text
+from bankgcn.cli.output import JsonFile, above_display, is_standard_output, named, terminal_text, write_json
 from bankgcn.cli.progress import Progress, percent
 from bankgcn.cli.settings import DataRoot, names_in
 from bankgcn.extras import require
@@ -44,9 +43,7 @@ def bench(
     max_steps: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of steps in an epoch (default: all; 6 with --quick).")
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")
-    ] = None,
+    json_file: JsonFile = None,
     data_root: DataRoot = None,
 ) -> None:
     """Time a training epoch of each model on one thread: ours, plain PyG, and the model's matrix products alone.
@@ -67,8 +64,7 @@ def bench(
         for name in protocol.cases:
             results["cases"].append(_bench_case(console, progress, name, protocol, data_root))
     if json_file is not None:
-        with open_output(json_file) as file:
-            file.write(json.dumps(results, indent=1).encode() + b"\n")
+        write_json(json_file, results, allow_nan=True)
         console.print(terminal_text(f"all figures: {named(json_file)}"), soft_wrap=True)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bankgcn.cli.errors import print_warning
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output, say
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, say, write_json
 from bankgcn.cli.settings import APPLYING, DataRoot, Part, RunArgument, SourceArgument, Threads, with_settings
 from bankgcn.metrics import METRICS
 
@@ -34,15 +33,10 @@ def evaluate(
 
     Graphs are read as for training, unless other options are given. Those without a target are left out.
     """
-    import torch
-
-    from bankgcn.cli.model_input import read_input
+    from bankgcn.cli.model_input import load_models, read_input
     from bankgcn.cli.run_report import show_assessment
-    from bankgcn.training.ensemble import Ensemble
 
-    torch.set_num_threads(threads)
-    ensemble = Ensemble.load(run)
-    check_not_input(json_file, run=run, sources=(source, *ensemble.sources), data_root=data_root)
+    ensemble = load_models(run, json_file, source, data_root, threads)
     inputs = read_input(ensemble, source, data_root, flags, part=part, need_targets=True)
     if not len(inputs.graphs):
         where = source if part is None else f"the part {part!r} of {run}"
@@ -53,8 +47,7 @@ def evaluate(
     if part is None:
         figures["unseen"] = _show_unseen(ensemble, inputs, to_stderr)
     if json_file is not None:
-        with open_output(json_file) as file:
-            file.write(json.dumps(figures, indent=2, allow_nan=False).encode() + b"\n")
+        write_json(json_file, figures, indent=2)
         say(f"the figures are in {named(json_file)}", stderr=True)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,6 @@ from bankgcn.cli.output import (
     OR_STANDARD_OUTPUT,
     SpreadsheetSafe,
     check_ending,
-    check_not_input,
     check_spreadsheet_safe,
     ending_of,
     is_standard_output,
@@ -24,6 +22,7 @@ from bankgcn.cli.output import (
     open_output,
     say,
     write_columns,
+    write_json,
 )
 from bankgcn.cli.progress import Progress
 from bankgcn.cli.settings import APPLYING, DataRoot, LabelOption, Part, SourceArgument, Threads, with_settings
@@ -87,14 +86,10 @@ def explain(
     form = ending_of(out)
     if form == ".html":
         check_available("the page of bankgcn explain")
-    import torch
-
-    from bankgcn.cli.model_input import examine, output_number, read_input
+    from bankgcn.cli.model_input import examine, load_models, output_number, read_input
     from bankgcn.training.ensemble import Ensemble
 
-    torch.set_num_threads(threads)
-    ensemble = Ensemble.load(run)
-    check_not_input(out, run=run, sources=(source, *ensemble.sources), data_root=data_root)
+    ensemble = load_models(run, out, source, data_root, threads)
     output = output_number(ensemble.task, label)
     selected = read_input(ensemble, source, data_root, flags, part=part)
     if len(ensemble.members) > 1 and selected.voters is None:
@@ -150,8 +145,7 @@ def _write(
 
     if form == ".json":
         entries = [explanation_json(task, *graph, outputs) for graph in explained]
-        with open_output(out) as file:
-            file.write(json.dumps(entries, indent=1, allow_nan=False).encode() + b"\n")
+        write_json(out, entries)
     else:
         table = [(graph.number, graph.name, graph.rows) for graph in explained]
         write_columns(out, explanation_columns(task, table, outputs), spreadsheet_safe)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bankgcn.cli.errors import print_note, with_flags
-from bankgcn.cli.output import check_ending, check_not_input, say
-from bankgcn.cli.settings import DataRoot
+from bankgcn.cli.output import check_ending, say
+from bankgcn.cli.settings import Calibrate, DataRoot, OneRun
 from bankgcn.files.atomic import atomic_write
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
@@ -23,11 +23,9 @@ OWN_GRAPHS = 64  # of the run, to compare predictions
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    run: OneRun,
     onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="File to write, such as model.onnx.")],
-    calibrate: Annotated[
-        bool, typer.Option(help="Apply the temperature that was fitted to the validation graphs to the probabilities.")
-    ] = True,
+    calibrate: Calibrate = True,
     data_root: DataRoot = None,
 ) -> None:
     """Write a trained model to an ONNX file, which runs without this package.
@@ -35,12 +33,11 @@ def export(
     The file takes any number of graphs, nodes and edges. Its predictions are compared with those of the model, on
     generated graphs and on test graphs of the run, before the file is written.
     """
+    from bankgcn.cli.model_input import load_models
     from bankgcn.export import export_onnx
-    from bankgcn.training.ensemble import Ensemble
 
     check_ending(onnx, ".onnx")
-    ensemble = Ensemble.load(run)
-    check_not_input(onnx, run=run, sources=ensemble.sources, data_root=data_root)
+    ensemble = load_models(run, onnx, data_root=data_root)
     if len(ensemble.members) > 1:
         raise ValueError(
             f"{run} holds {len(ensemble.members)} models, and a file holds one: "

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from bankgcn.choices import pick
 from bankgcn.cli.errors import print_note, with_flags
+from bankgcn.cli.output import check_not_input
 from bankgcn.cli.progress import load_graphs
 from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import merge_duplicates
@@ -137,6 +139,28 @@ class ModelInput:
     def predictions(self, ensemble: Ensemble, calibrated: bool = True) -> Predictions:
         """What the models predict for the graphs."""
         return ensemble.apply(self.graphs, calibrated, self.voters)
+
+
+def load_models(
+    run: Path, out: Path | None, source: str | None = None, data_root: Path | None = None, threads: int | None = None
+) -> Ensemble:
+    """The models that a command applies.
+
+    Args:
+        run: Folder of a run, or of several.
+        out: What the command writes; it must not be a file of the run or of its sources.
+        source: Graphs that the command reads beside those of the training.
+        data_root: Where to look for datasets first.
+        threads: Number of threads from now on; unchanged by default.
+
+    Raises:
+        ValueError: There is no model, or the output is an input.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    ensemble = Ensemble.load(run)
+    check_not_input(out, run=run, sources=(source, *ensemble.sources), data_root=data_root)
+    return ensemble
 
 
 def read_input(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, BinaryIO, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Self
 
 import typer
 from rich.console import Console, RenderableType
@@ -248,6 +248,12 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
             yield file
 
 
+def write_json(path: Path, values: Any, indent: int = 1, allow_nan: bool = False) -> None:
+    """Write values to the output as JSON."""
+    with open_output(path) as file:
+        file.write(json.dumps(values, indent=indent, allow_nan=allow_nan).encode() + b"\n")
+
+
 def print_text(text: str, path: Path) -> None:
     """Print a text, or write it to a file and say so."""
     if is_standard_output(path):
@@ -266,6 +272,7 @@ def named(path: Path) -> str:
 WORDS = ("id", "name", "class", "predicted", "unreadable")
 """The columns of words; others that have no cell are columns of numbers."""
 
+JsonFile = Annotated[Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")]
 SpreadsheetSafe = Annotated[
     bool,
     typer.Option(

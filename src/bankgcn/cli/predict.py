@@ -12,7 +12,6 @@ from bankgcn.cli.output import (
     FORMATS,
     OR_STANDARD_OUTPUT,
     SpreadsheetSafe,
-    check_not_input,
     check_output,
     check_spreadsheet_safe,
     ending_of,
@@ -24,8 +23,10 @@ from bankgcn.cli.output import (
 )
 from bankgcn.cli.settings import (
     APPLYING,
+    Calibrate,
     DataRoot,
     IgnoreTargets,
+    OneRun,
     Part,
     RunArgument,
     SourceArgument,
@@ -41,17 +42,12 @@ if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from bankgcn.cli.model_input import ModelInput
     from bankgcn.tasks import Task
 
-OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 Keep = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES", help="Columns of the input to keep, separated by commas; all by default.", show_default=False
     ),
 ]
-Calibrate = Annotated[
-    bool, typer.Option(help="Apply the temperature that was fitted to the validation graphs to the probabilities.")
-]
-
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse a source with a graph that cannot be read.", rich_help_panel="Data")
 ]
@@ -80,17 +76,12 @@ def predict(
     targets. Rows that cannot be read stay, without a prediction, and the column "unreadable" holds the reason; --strict
     refuses them.
     """
-    import torch
-
-    from bankgcn.cli.model_input import read_input
-    from bankgcn.training.ensemble import Ensemble
+    from bankgcn.cli.model_input import load_models, read_input
     from bankgcn.training.predict import prediction_columns
 
-    torch.set_num_threads(threads)
     check_output(out)
     check_spreadsheet_safe(out, spreadsheet_safe)
-    ensemble = Ensemble.load(run)
-    check_not_input(out, run=run, sources=(source, *ensemble.sources), data_root=data_root)
+    ensemble = load_models(run, out, source, data_root, threads)
     keep_rows = _keeps_unreadable(flags, strict)
     inputs = read_input(
         ensemble, source, data_root, flags, part=part, ignore_targets=ignore_targets, keep_unreadable=keep_rows
@@ -130,16 +121,12 @@ def embed(
     Rows are those of the input, as in predict.
     """
     import numpy as np
-    import torch
 
-    from bankgcn.cli.model_input import read_input
-    from bankgcn.training.ensemble import Ensemble
+    from bankgcn.cli.model_input import load_models, read_input
 
-    torch.set_num_threads(threads)
     check_output(out, (*FORMATS, ".npy"))
     check_spreadsheet_safe(out, spreadsheet_safe)
-    ensemble = Ensemble.load(run)
-    check_not_input(out, run=run, sources=(source, *ensemble.sources), data_root=data_root)
+    ensemble = load_models(run, out, source, data_root, threads)
     if len(ensemble.members) > 1:
         raise ValueError(
             f"{run} holds {len(ensemble.members)} models, and the vectors of different networks cannot be compared: "

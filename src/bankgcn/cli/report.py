@@ -13,6 +13,7 @@ from bankgcn.cli.output import check_ending, check_not_input, say
 from bankgcn.cli.settings import (
     APPLYING,
     FROM_STANDARD_INPUT,
+    OF_RUNS,
     DataRoot,
     LabelOption,
     Part,
@@ -29,14 +30,7 @@ SHOWN = 60  # graphs on a page
 
 @with_settings(APPLYING)
 def report(
-    run: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="RUN",
-            help="Folder of a run, or a folder of several, whose predictions are averaged.",
-            show_default=False,
-        ),
-    ] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="RUN", help=OF_RUNS, show_default=False)] = None,
     source: Annotated[
         str | None,
         typer.Argument(

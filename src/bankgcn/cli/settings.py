@@ -258,8 +258,11 @@ Source = Annotated[
         show_default="MUTAG, which comes with the package",
     ),
 ]
-RunArgument = Annotated[
-    Path, typer.Argument(metavar="RUN", help="Folder of a run, or a folder of several, whose predictions are averaged.")
+OF_RUNS = "Folder of a run, or a folder of several, whose predictions are averaged."
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help=OF_RUNS)]
+OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
+Calibrate = Annotated[
+    bool, typer.Option(help="Apply the temperature that was fitted to the validation graphs to the probabilities.")
 ]
 SourceArgument = Annotated[
     str | None,

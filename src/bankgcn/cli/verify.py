@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 import time
 from collections import Counter
@@ -17,7 +16,7 @@ from rich.status import Status
 
 from bankgcn.cli.designs import read_records
 from bankgcn.cli.errors import FAILED, INTERRUPTED
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, open_output, say, terminal_text
+from bankgcn.cli.output import JsonFile, check_not_input, is_standard_output, say, terminal_text, write_json
 from bankgcn.cli.settings import DataRoot
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines.base import RUNNER, make_runner
@@ -38,9 +37,7 @@ def verify_records(
     tolerance: Annotated[
         float, typer.Option(help="Largest difference of a score or loss where versions or processor differ.", min=0.0)
     ] = TOLERANCE,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")
-    ] = None,
+    json_file: JsonFile = None,
     data_root: DataRoot = None,
 ) -> None:
     """Draw recorded runs at random, run them again, and compare scores and losses on validation and test graphs.
@@ -75,8 +72,7 @@ def verify_records(
         say(f"interrupted: {len(checks):,} of {len(drawn):,} records were run again", stderr=True)
     if json_file is not None:
         content = {"seed": seed, "drawn": len(drawn), "tolerance": tolerance, "checks": [c.to_dict() for c in checks]}
-        with open_output(json_file) as file:
-            file.write(json.dumps(content, indent=1).encode() + b"\n")
+        write_json(json_file, content, allow_nan=True)
     for line in _summary(checks, tolerance):
         say(line, stderr=to_stderr)
     if interrupted:
