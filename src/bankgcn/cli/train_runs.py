@@ -130,7 +130,7 @@ def _train(settings: Settings, free: tuple[str, ...], folder: RunFolder, command
         run = prepare(settings.spec, load)
     with folder.lock() if command.speaks else nullcontext():
         if command.speaks:
-            _prepare(folder, settings, run, command.overwrite)
+            _write_start(folder, settings, run, command.overwrite)
         command.group.barrier()
         result = _execute(run, folder, command)
         if result is None:
@@ -160,7 +160,7 @@ def _execute(run: PreparedRun, folder: RunFolder, command: Command) -> RunResult
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite: bool) -> None:
+def _write_start(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite: bool) -> None:
     """Write the settings and the split, and remove what must not be there when the training starts or resumes."""
     if overwrite:
         folder.clear()

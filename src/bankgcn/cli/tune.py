@@ -95,7 +95,7 @@ def tune(
     fixed = folder.resolve(typed)
     settings = Settings.resolve(fixed)
     check_available(settings["model"])
-    runner = _prepare(settings, fixed)
+    runner = _read_trials(settings, fixed)
     if not folder.config.exists():
         settings, fixed, runner = _chosen_by_data(settings, fixed, runner)
     show_graphs(runner.graphs)
@@ -108,7 +108,7 @@ def tune(
         _show_outcome(study, runner, folder, settings, picture)
 
 
-def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
+def _read_trials(settings: Settings, fixed: dict[str, Plain]) -> Trials:
     """Read the graphs: errors in the data are reported before anything is written."""
     from bankgcn.experiments.tuning.trial import Search, Trials
     from bankgcn.training.prepare import Loader
