@@ -11,8 +11,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from bankgcn.cli.designs import read_records
 from bankgcn.cli.output import VERIFIED, check_not_input, say
-from bankgcn.cli.stored import read_records
 from bankgcn.experiments.verify import read_verification
 from bankgcn.extras import require
 from bankgcn.files.checked import atomic_write

@@ -18,7 +18,7 @@ from bankgcn.data.builtin import digits, smooth_or_alternating
 from bankgcn.data.convert import to_networkx, to_pyg
 from bankgcn.data.readers.images import from_images, read_image
 from bankgcn.data.readers.molecules import from_smiles
-from bankgcn.experiments.paper.tables import figure3
+from bankgcn.experiments.paper import figure3
 from bankgcn.extras import OPTIONAL, require
 from bankgcn.report.plots import draw_filters
 from bankgcn.training.callbacks import TensorBoardLog

@@ -6,7 +6,7 @@ import math
 from statistics import fmean
 
 from bankgcn.experiments.design import Column, Row
-from bankgcn.experiments.paper.tables import AS_PAPER, PLACES
+from bankgcn.experiments.paper import AS_PAPER, L2_PLACES
 from bankgcn.report.results import Cell
 from bankgcn.report.sheet import MISSING, counted, difference
 from bankgcn.report.tables import NOT_RUN
@@ -72,7 +72,7 @@ def _reason(evidence: Evidence, cell: Cell) -> str:
         if place not in AS_PAPER.grid.normalize
         and (other := evidence.results("table1", setting).at(cell.row, cell.column)).spread.count
     }
-    nearer = [f"{PLACES[place]} is nearer ({size:.2f})" for place, size in others.items() if size < abs(gap(cell))]
+    nearer = [f"{L2_PLACES[place]} is nearer ({size:.2f})" for place, size in others.items() if size < abs(gap(cell))]
     words += nearer or (["no other place of l2 is nearer"] if others else ["other places of l2 are not run"])
     return f"{cell.row.label} on {cell.column.label}: {gap(cell):+.2f}. {'; '.join(words)}."
 
@@ -167,7 +167,7 @@ def _nearness_table(evidence: Evidence) -> str:
 
 
 def _nearest(evidence: Evidence) -> str:
-    nearest, similar, total = dict.fromkeys(PLACES, 0), dict.fromkeys(PLACES, 0), 0
+    nearest, similar, total = dict.fromkeys(L2_PLACES, 0), dict.fromkeys(L2_PLACES, 0), 0
     for column in _columns(evidence):
         found = {
             place: near
@@ -181,8 +181,8 @@ def _nearest(evidence: Evidence) -> str:
     if not total:
         return "No dataset has been run with two places yet, so there is nothing to compare."
     words = [
-        f"{PLACES[place]} is nearest on {nearest[place]} and orders the rows most like the paper on {similar[place]}"
-        for place in PLACES
+        f"{L2_PLACES[place]} is nearest on {nearest[place]} and orders the rows most like the paper on {similar[place]}"
+        for place in L2_PLACES
         if nearest[place] or similar[place]
     ]
     return f"Of {counted(total, 'dataset')} with at least two places, {'; '.join(words)}."
@@ -221,7 +221,7 @@ def _in_order(scores: dict[str, float]) -> str:
 
 
 def _validates_best(evidence: Evidence) -> str:
-    counts = dict.fromkeys(PLACES, 0)
+    counts = dict.fromkeys(L2_PLACES, 0)
     for column in _columns(evidence):
         for index in range(len(evidence.table("table1", AS_PAPER).rows)):
             found = _validations(evidence, index, column)
@@ -230,5 +230,5 @@ def _validates_best(evidence: Evidence) -> str:
     total = sum(counts.values())
     if not total:
         return "No model has been run with two places yet."
-    words = [f"{PLACES[place]} for {number}" for place, number in counts.items() if number]
+    words = [f"{L2_PLACES[place]} for {number}" for place, number in counts.items() if number]
     return f"Of {counted(total, 'cell')} with at least two places, the best validation score has {listed(words)}."

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bankgcn.experiments.design import Column, Design, Grid, Row
-from bankgcn.experiments.paper.tables import AS_PAPER, BEST, PLACES, TABLES, Setting
+from bankgcn.experiments.paper import AS_PAPER, BEST, L2_PLACES, TABLES, TableSetting
 from bankgcn.experiments.verify import Verification
 from bankgcn.report.results import Records, Results, collect
 
@@ -17,9 +17,9 @@ SEARCH_RUNS = 5
 MAIN = (AS_PAPER, BEST)
 """The two settings of Table 1 in the document."""
 
-PLACE_SETTINGS: dict[str, Setting] = {
-    place: Setting(name=place, label=words, sentence=words, grid=Grid(normalize=(place,)))
-    for place, words in PLACES.items()
+PLACE_SETTINGS: dict[str, TableSetting] = {
+    place: TableSetting(name=place, label=words, sentence=words, grid=Grid(normalize=(place,)))
+    for place, words in L2_PLACES.items()
 }
 """Every place of the l2 normalisation by itself."""
 
@@ -106,7 +106,7 @@ class Evidence:
     verified: Verification | None = None
     _results: dict[tuple[str, str], Results] = field(default_factory=dict, repr=False)
 
-    def table(self, name: str, setting: Setting) -> Design:
+    def table(self, name: str, setting: TableSetting) -> Design:
         """A table in a setting."""
         table, protocol = TABLES[name], PROTOCOLS[name]
         return replace(
@@ -116,14 +116,14 @@ class Evidence:
             search_runs=self.search_runs if protocol.searches else None,
         )
 
-    def all_results(self, name: str, setting: Setting) -> Results:
+    def all_results(self, name: str, setting: TableSetting) -> Results:
         """The cells of a table, also those with missing runs."""
         key = (name, setting.name)
         if key not in self._results:
             self._results[key] = collect(self.table(name, setting), self.records)
         return self._results[key]
 
-    def results(self, name: str, setting: Setting) -> Results:
+    def results(self, name: str, setting: TableSetting) -> Results:
         """The cells of a table, as far as all their runs are there: a choice among fewer runs may change."""
         return self.all_results(name, setting).complete_only()
 
@@ -134,6 +134,6 @@ def planned_rows(table: Design, column: Column) -> list[Row]:
     return [row for row in table.rows if not names or row.name in names]
 
 
-def settings_of(table: str) -> tuple[Setting, ...]:
+def settings_of(table: str) -> tuple[TableSetting, ...]:
     """The settings in which the document has a table: Table 1 in both, the others as the paper."""
     return MAIN if table == "table1" else (AS_PAPER,)

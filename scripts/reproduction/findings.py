@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bankgcn.experiments.design import Column, Design, Row
-from bankgcn.experiments.paper.tables import PUBLISHED
+from bankgcn.experiments.paper import PUBLISHED
 from bankgcn.experiments.search import choose, is_searched, with_seed
 from bankgcn.experiments.statistics import LEVEL, critical_difference, holm, rank_correlation
 from bankgcn.report.results import Cell, Records, Results

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bankgcn.experiments.design import Column, Row
-from bankgcn.experiments.paper.tables import AS_PAPER, PLACES, Setting, figure3
+from bankgcn.experiments.paper import AS_PAPER, L2_PLACES, TableSetting, figure3
 from bankgcn.report.curves import CURVES, Curve, draw_curve
 from bankgcn.report.plots import draw_dots, draw_filters, draw_ranks
 from bankgcn.report.results import Results
@@ -71,7 +71,7 @@ class Picture:
     name: str
     text: str
     table: str
-    setting: Setting
+    setting: TableSetting
     paint: Callable[[Results, str], bytes]
     is_drawn: Callable[[Results], bool]
     otherwise: str = NOT_YET
@@ -85,7 +85,7 @@ def _any_score(results: Results) -> bool:
     return bool(results.occupied_columns())
 
 
-def _of_table_1(setting: Setting) -> tuple[Picture, Picture]:
+def _of_table_1(setting: TableSetting) -> tuple[Picture, Picture]:
     return (
         Picture(
             name=f"table1-{setting.name}",
@@ -117,7 +117,7 @@ LARGE = Picture(
 )
 
 
-def _of_curve(curve: Curve, setting: Setting) -> Picture:
+def _of_curve(curve: Curve, setting: TableSetting) -> Picture:
     return Picture(
         name=f"{curve.table}-{curve.name}",
         text=f"Test accuracy of BankGCN over {curve.name}, beside the paper's figures.",
@@ -142,7 +142,7 @@ def draw_pictures(evidence: Evidence) -> dict[str, bytes]:
         results = evidence.results(picture.table, picture.setting)
         if picture.is_drawn(results):
             files[f"{picture.name}.{FORM}"] = picture.paint(results, FORM)
-    for place in PLACES:
+    for place in L2_PLACES:
         figure = figure3(FILTER_DATASETS, normalize=place)
         if any(evidence.records[c.key].alpha for c in figure.configs() if c.key in evidence.records):
             files[f"figure3-{place}.{FORM}"] = draw_filters(figure, evidence.records, FORM)
@@ -155,7 +155,7 @@ def show(name: str, text: str, files: Mapping[str, bytes], otherwise: str = Pict
     return f"![{text}]({FOLDER}/{file})" if file in files else f"{text} {otherwise}"
 
 
-def show_all(table: str, setting: Setting, files: Mapping[str, bytes], start: str = "") -> list[str]:
+def show_all(table: str, setting: TableSetting, files: Mapping[str, bytes], start: str = "") -> list[str]:
     """The lines that show all pictures of a table in a setting whose names start in this way."""
     return [
         show(picture.name, picture.text, files, picture.otherwise)

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Column
-from bankgcn.experiments.paper.tables import AS_PAPER, BEST, STAND_INS, TABLES, Setting
+from bankgcn.experiments.paper import AS_PAPER, BEST, STAND_INS, TABLES, TableSetting
 from bankgcn.experiments.verify import Verification
 from bankgcn.report.results import Results
 from bankgcn.report.sheet import counted
@@ -34,7 +34,7 @@ from reproduction.markdown import NOT_YET, bullets, draw_pictures, labels, liste
 from reproduction.runs import commands, cost, verification
 from reproduction.sections import against_baselines, data, edges, filters, large_datasets, studies, table1
 
-Found = Mapping[Setting, Results]
+Found = Mapping[TableSetting, Results]
 """The results of Table 1 in each setting with a complete dataset."""
 
 IN_WORDS = {AS_PAPER: "in the paper's setting", BEST: "with each model at its best by validation"}

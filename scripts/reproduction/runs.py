@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Column
-from bankgcn.experiments.paper.tables import BEST, TABLES
+from bankgcn.experiments.paper import BEST, TABLES
 from bankgcn.experiments.search import needed_configs
 from bankgcn.experiments.verify import AGREED, draw_sample
 from bankgcn.report.results import Results

@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from bankgcn.experiments.design import Column, Row
-from bankgcn.experiments.paper.tables import AS_PAPER, BEST_OF_THREE, STAND_INS, TABLES, Setting, figure3
+from bankgcn.experiments.paper import AS_PAPER, BEST_OF_THREE, STAND_INS, TABLES, TableSetting, figure3
 from bankgcn.report.plots import omegas
 from bankgcn.report.results import Results, collect
 from bankgcn.report.sheet import MISSING, count, counted, write_sheet
@@ -127,7 +127,7 @@ def _beside_mlp(results: Results, column: Column) -> list[str]:
     return [f"{means[NO_EDGES]:.2f}", f"{best.label} {means[best.name]:.2f}", str(len(ahead)), str(len(behind))]
 
 
-def _edges_sentence(results: Results, setting: Setting, column: Column) -> str:
+def _edges_sentence(results: Results, setting: TableSetting, column: Column) -> str:
     ahead, behind = rows_apart(results, NO_EDGES, column)
     start = f"{column.label}, {setting.label.lower()}:"
     worse = f" The MLP is ahead of {labels(behind)}." if behind else ""
@@ -200,7 +200,7 @@ def against_baselines(evidence: Evidence) -> str:
     return "\n\n".join([start, table, " ".join(counts), *intervals])
 
 
-def _intervals(results: Results, setting: Setting) -> list[str]:
+def _intervals(results: Results, setting: TableSetting) -> list[str]:
     """Each difference with its interval beside the paper's, and how many of either the test can show."""
     found, columns = contrasts_with_baselines(results), results.ranked_columns()
     if not columns:

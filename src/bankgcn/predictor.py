@@ -19,7 +19,6 @@ from bankgcn.data.target_values import scalar
 from bankgcn.messages import WITHOUT_ADVICE, message_of, spelled
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble
-from bankgcn.training.evaluation import embed
 
 
 def load_model(path: str | os.PathLike[str]) -> Predictor:
@@ -90,13 +89,7 @@ class Predictor:
 
     def embed(self, graphs: Any) -> NDArray[np.float32]:
         """The vector by which the network represents each graph, before its last layer: shape ``(G, width)``."""
-        if len(self.ensemble.members) > 1:
-            raise ValueError(
-                f"there are {len(self.ensemble.members)} models, and the vectors of different networks cannot be "
-                "compared: load one run"
-            )
-        model = self.ensemble.first
-        return embed(model.net, model.conform(self.as_graph_set(graphs))).cpu().numpy()
+        return self.ensemble.embed(self.as_graph_set(graphs))
 
     def as_graph_set(self, graphs: Any) -> GraphSet:
         """The graphs as a set, read as the training graphs were."""

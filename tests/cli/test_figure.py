@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments.design import Grid
-from bankgcn.experiments.paper.tables import AS_PAPER, TABLE_1
+from bankgcn.experiments.paper import AS_PAPER, TABLE_1
 from bankgcn.experiments.store import pack
 from fake_records import fake_records
 

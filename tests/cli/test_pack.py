@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.experiments.paper.tables import TABLE_1, figure3
+from bankgcn.experiments.paper import TABLE_1, figure3
 from bankgcn.experiments.store import Store
 from fake_records import fake_records
 

@@ -270,7 +270,7 @@ def test_messages_appear_above_the_bar(monkeypatch: pytest.MonkeyPatch, refreshe
         say("a result")
         progress.update(2, details="best accuracy 0.95")
         say("another result")
-        progress._display.redraw()
+        progress.redraw()
         first, second, third, bar, details = Screen(screen.getvalue()).shown
     assert (first, second, third) == ("note: a message", "a result", "another result")
     assert bar.startswith("trial 2/10 ━")

@@ -187,7 +187,7 @@ def test_unknown_graphs_and_formats_are_refused(runs: Path, tmp_path: Path) -> N
 
 
 def test_figures_of_a_run_are_images(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bankgcn.cli.run_figures.IMAGES", dict.fromkeys(("png", "svg")))  # drawing takes its time
+    monkeypatch.setattr("bankgcn.cli.paper.IMAGES", dict.fromkeys(("png", "svg")))  # drawing takes its time
     code, output = run("paper", "figure", runs / "classes", "--out", tmp_path / "energy.svg", "--picture", "energy")
     assert code == 0, output
     assert b"<svg" in (tmp_path / "energy.svg").read_bytes()

@@ -19,7 +19,7 @@ import torch
 from typer.testing import CliRunner
 
 from bankgcn.cli import app, sweep
-from bankgcn.experiments.paper.tables import TABLE_1, TABLE_4, figure3
+from bankgcn.experiments.paper import TABLE_1, TABLE_4, figure3
 from bankgcn.experiments.store import Store
 from fake_records import fake_records
 

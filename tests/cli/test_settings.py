@@ -95,6 +95,19 @@ def test_numbers_out_of_range_are_refused_before_anything_is_read() -> None:
         Settings.resolve({}, {"train_per_class": -3})
 
 
+def test_a_value_out_of_range_is_named_by_the_line_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('model = "gcn"\nepochs = 0\n')
+    with pytest.raises(ValueError, match="c.toml:2: epochs = 0: expected at least 1$"):
+        Settings.resolve({}, read_toml(path))
+    with pytest.raises(ValueError, match="^max_epochs=-1: "):  # a flag is to blame
+        Settings.resolve({"epochs": -1}, read_toml(path))
+    assert Settings.resolve({"epochs": 3}, read_toml(path))["epochs"] == 3
+    path.write_text('model = "gcn"\norder = 3\n')
+    with pytest.raises(ValueError, match="c.toml:2: order is no option of the model gcn"):
+        Settings.resolve({}, read_toml(path))
+
+
 def test_files_that_are_no_settings_are_named(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="none.toml: cannot be read"):
         read_toml(tmp_path / "none.toml")

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bankgcn.cli import app
-from bankgcn.cli.reading import guess_ending, source_argument
+from bankgcn.cli.settings import guess_ending, source_argument
 from csv_rows import rows
 
 pytest.importorskip("rdkit")

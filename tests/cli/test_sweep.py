@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from bankgcn.cli import sweep
-from bankgcn.cli.sweep import SweepGrid, TimeLeft, places
+from bankgcn.cli.sweep import SweepGrid, TimeLeft, positions
 from bankgcn.experiments.engines.base import Event
-from bankgcn.experiments.paper.tables import TABLE_1, TABLES, figure3
+from bankgcn.experiments.paper import TABLE_1, TABLES, figure3
 from bankgcn.experiments.search import expected_configs
 from fake_records import fake_record
 
@@ -25,13 +25,13 @@ def plain() -> Console:
 @pytest.mark.parametrize("name", list(TABLES))
 def test_every_run_has_a_place(name: str) -> None:
     part = TABLES[name].restricted(runs=1)
-    assert set(places(part)) == {config.key for config in part.configs()}
+    assert set(positions(part)) == {config.key for config in part.configs()}
 
 
 def test_panels_have_places_too() -> None:
     figure = figure3(runs=2)
-    assert set(places(figure)) == {config.key for config in figure.configs()}
-    assert len(set(places(figure).values())) == len(figure.panels) == 5
+    assert set(positions(figure)) == {config.key for config in figure.configs()}
+    assert len(set(positions(figure).values())) == len(figure.panels) == 5
 
 
 def test_runs_are_counted_as_they_start_and_end() -> None:
@@ -154,7 +154,7 @@ def test_on_a_terminal_there_is_a_grid() -> None:
     with SweepGrid(TABLE, CONFIGS, console) as grid:
         grid.on_event(Event("kept", CONFIGS[0], fake_record(CONFIGS[0])))
         grid.on_event(Event("started", CONFIGS[1]))
-        grid._display.redraw()
+        grid.redraw()
     assert isinstance(console.file, io.StringIO)
     shown = console.file.getvalue()
     assert "MUTAG" in shown

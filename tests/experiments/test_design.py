@@ -8,7 +8,7 @@ import pytest
 
 from bankgcn.experiments import RunSpec
 from bankgcn.experiments.design import Grid, comparison_design, draws_splits
-from bankgcn.experiments.paper.tables import TABLE_1
+from bankgcn.experiments.paper import TABLE_1
 from bankgcn.training.config import SplitOptions
 
 OWN = RunSpec(dataset="/data/own.csv", task="values").with_(max_epochs=7, target="y", hidden_channels=16)

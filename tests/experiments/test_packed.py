@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bankgcn.experiments import RunRecord, RunSpec
-from bankgcn.experiments.paper.tables import TABLE_1, figure3
+from bankgcn.experiments.paper import TABLE_1, figure3
 from bankgcn.experiments.store import compact, is_packed, pack, read_packed
 from bankgcn.files.checked import FileError, content_hash
 from fake_records import fake_record

@@ -12,7 +12,7 @@ import pytest
 
 from bankgcn.experiments import Event, RunRecord, RunSpec, Store, select
 from bankgcn.experiments.engines.base import OnEvent
-from bankgcn.experiments.paper.tables import TABLE_1, TABLE_2, figure3
+from bankgcn.experiments.paper import TABLE_1, TABLE_2, figure3
 from bankgcn.experiments.search import (
     RULES,
     by_model,
@@ -267,7 +267,7 @@ def test_a_cell_with_a_failed_search_run_has_no_winner_yet(store: Store) -> None
 def test_known_records_are_not_run_again(store: Store) -> None:
     known = fake_records(config for config in TABLE.configs() if config.dataset == "MUTAG")
     engine = FakeEngine()
-    result = run_experiment(TABLE, store, engine, known=known)
+    result = run_experiment(TABLE, store, engine, known_records=known)
     assert {config.dataset for config in engine.ran} == {"NCI1"}
     assert (len(result.records), result.ran) == (60, 30)
     assert {record.config.dataset for record in store.records()} == {"NCI1"}

@@ -13,7 +13,7 @@ import pytest
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Column, Design, Grid
-from bankgcn.experiments.paper.tables import TABLE_1, TABLE_4
+from bankgcn.experiments.paper import TABLE_1, TABLE_4
 from bankgcn.report.results import collect
 from bankgcn.report.sheet import WRITERS
 from bankgcn.report.tables import AHEAD, BEHIND, compact, render_table

@@ -15,7 +15,7 @@ import torch
 from bankgcn import BankConv
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Design
-from bankgcn.experiments.paper.tables import TABLE_1, TABLE_2, TABLE_3, figure3
+from bankgcn.experiments.paper import TABLE_1, TABLE_2, TABLE_3, figure3
 from bankgcn.report.curves import CURVES, draw_curve
 from bankgcn.report.plots import IMAGES, draw_dots, draw_filters, draw_ranks, omegas, responses
 from bankgcn.report.results import Results, collect

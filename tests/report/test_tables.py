@@ -13,7 +13,7 @@ import pytest
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Column, Design, Grid
-from bankgcn.experiments.paper.tables import TABLE_1, TABLE_2, TABLE_4
+from bankgcn.experiments.paper import TABLE_1, TABLE_2, TABLE_4
 from bankgcn.report import tables
 from bankgcn.report.results import Cell, Results, collect, without_empty
 from bankgcn.report.sheet import WRITERS, write_sheet

@@ -79,3 +79,16 @@ def test_a_mean_of_models_is_decided_by_the_mean_of_their_thresholds(tmp_path: P
     assert together.deciding(calibrated=False).thresholds == pytest.approx(((1 / 17 + 0.4) / 2,))
     first = next(iter(models))
     assert Ensemble({**members, first: models[first]}).task.thresholds == ()  # one of them has none
+
+
+def test_one_model_embeds_graphs_and_vectors_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+    several = ensemble(tmp_path, [[5, 0], [0, 3]])
+    with pytest.raises(ValueError, match="there are 2 models, and the vectors of different networks"):
+        several.embed(GRAPHS)
+    one = Ensemble(dict(list(several.members.items())[:1]))
+    np.testing.assert_array_equal(one.embed(GRAPHS), one.first.apply(GRAPHS)[1])
+    with torch.no_grad():
+        for weight in one.first.net.convs[0].parameters():
+            weight.fill_(torch.inf)
+    with pytest.raises(ValueError, match="the network computes no finite numbers for graph 0"):
+        one.embed(GRAPHS)

@@ -82,20 +82,8 @@ class Protocol:
         return sum(self.num_turns * self.estimate_turn(case_named(name)) for name in self.cases)
 
 
-FULL = Protocol(
-    quick=False,
-    cases=tuple(CASES),
-    repetitions=5,
-    turn_seconds=1.0,
-    max_steps=None,
-)
-QUICK = Protocol(
-    quick=True,
-    cases=("NCI1", "ENZYMES"),
-    repetitions=3,
-    turn_seconds=0.2,
-    max_steps=6,
-)
+FULL = Protocol(quick=False, cases=tuple(CASES), repetitions=5, turn_seconds=1.0, max_steps=None)
+QUICK = Protocol(quick=True, cases=("NCI1", "ENZYMES"), repetitions=3, turn_seconds=0.2, max_steps=6)
 
 
 OnTurn = Callable[[str], None]

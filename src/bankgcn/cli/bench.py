@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
 from dataclasses import asdict, replace
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,10 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bankgcn.choices import pick
-from bankgcn.cli.options import Folders
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, above_display, is_standard_output, named, open_output, terminal_text
-from bankgcn.cli.paper_options import names_in
+from bankgcn.cli.output import JsonFile, above_display, is_standard_output, named, terminal_text, write_json
 from bankgcn.cli.progress import Progress, percent
+from bankgcn.cli.settings import Folders, names_in
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.extras import require
 from bankgcn.nn.convs import CONVS
@@ -46,9 +43,7 @@ def bench(
     max_steps: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of steps in an epoch (default: all; 6 with --quick).")
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")
-    ] = None,
+    json_file: JsonFile = None,
     folders: Folders = USUAL_FOLDERS,
 ) -> None:
     """Time a training epoch of each model on one thread: ours, plain PyG, and the model's matrix products alone.
@@ -69,8 +64,7 @@ def bench(
         for name in protocol.cases:
             results["cases"].append(_bench_case(console, progress, name, protocol, folders))
     if json_file is not None:
-        with open_output(json_file) as file:
-            file.write(json.dumps(results, indent=1).encode() + b"\n")
+        write_json(json_file, results, allow_nan=True)
         console.print(terminal_text(f"all figures: {named(json_file)}"), soft_wrap=True)
 
 

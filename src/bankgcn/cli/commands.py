@@ -60,20 +60,20 @@ class Group(NamedTuple):
 
 PAPER = {
     "reproduce": Row(
-        "reproduce", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."
+        "paper", "run_experiments", "Run the experiments of a table or figure of the paper, and print the results."
     ),
     "table": Row(
-        "reproduce",
+        "paper",
         "print_table",
         "Print a table of the paper, or a comparison, from the records in the store; nothing is run.",
     ),
     "figure": Row(
-        "figure",
+        "paper",
         "draw_figure",
         "Draw the pictures of a run, a picture of one of the paper's tables, or its Figure 3; nothing is trained.",
     ),
     "pack": Row(
-        "pack",
+        "paper",
         "pack_records",
         "Write the records of a table or figure to one file for each dataset, such as results/table1/NCI1.jsonl.",
     ),
@@ -157,7 +157,7 @@ class PlainHelp:
         Raises:
             ValueError: The name of a file or folder is empty, which would be the current folder.
         """
-        words = list(args)  # the parser takes them out
+        arguments = list(args)  # the parser takes them out
         try:
             rest: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
         except Exception as error:
@@ -167,12 +167,12 @@ class PlainHelp:
                 error.possibilities = likely_options(error.option_name, names)
             raise
         if not ctx.resilient_parsing:  # the shell completes a line
-            self._check_paths(ctx, words)
+            self._check_paths(ctx, arguments)
         return rest
 
-    def _check_paths(self, ctx: Any, words: list[str]) -> None:
+    def _check_paths(self, ctx: Any, arguments: list[str]) -> None:
         """Raise if the name of a file or folder is empty. Its parsed value does not tell it from the current folder."""
-        typed, _, _ = self.make_parser(ctx).parse_args(words)  # type: ignore[attr-defined]
+        typed, _, _ = self.make_parser(ctx).parse_args(arguments)  # type: ignore[attr-defined]
         for row in self.get_params(ctx):  # type: ignore[attr-defined]
             if typed.get(row.name) == "" and isinstance(ctx.params.get(row.name), Path):
                 name = row.opts[0] if row.param_type_name == "option" else row.name.upper()
@@ -200,10 +200,7 @@ def _show_all(ctx: typer.Context, requested: bool) -> None:
         raise typer.Exit
 
 
-HelpAll = Annotated[
-    bool,
-    typer.Option(HELP_ALL, help="Show all options and exit.", callback=_show_all, is_eager=True),
-]
+HelpAll = Annotated[bool, typer.Option(HELP_ALL, help="Show all options and exit.", callback=_show_all, is_eager=True)]
 
 
 class HelpCommand(PlainHelp, TyperCommand):
@@ -223,10 +220,10 @@ def likely_options(typed: str, names: Sequence[str]) -> list[str]:
         (['--learning-rate'], ['--learning-rate'], ['--epochs'])
     """
     word, plain = typed.lstrip("-").replace("_", "-").lower(), [name[2:] for name in names]
-    found = [name for name in plain if name == word]
-    found = found or [name for name in plain if "-" in name and "".join(part[:1] for part in name.split("-")) == word]
-    found = found or [name for name in plain if name.startswith(word) or (len(word) > 2 and f"-{word}" in name)]
-    return [f"--{name}" for name in found or difflib.get_close_matches(word, plain)]
+    matches = [name for name in plain if name == word]
+    matches = matches or [name for name in plain if "-" in name and "".join(w[:1] for w in name.split("-")) == word]
+    matches = matches or [name for name in plain if name.startswith(word) or (len(word) > 2 and f"-{word}" in name)]
+    return [f"--{name}" for name in matches or difflib.get_close_matches(word, plain)]
 
 
 def _in_one_style(help: str) -> str:
@@ -257,8 +254,8 @@ class LazyGroup(PlainHelp, ReportingGroup):
 
 def lazy_group(rows: Mapping[str, Row | Group], **options: Any) -> typer.Typer:
     """An application with these commands, none of them loaded; the options are those of :class:`typer.Typer`."""
-    kind = type("Commands", (LazyGroup,), {"rows": rows})
-    group = typer.Typer(cls=kind, no_args_is_help=True, pretty_exceptions_enable=False, **options)
+    group_class = type("Commands", (LazyGroup,), {"rows": rows})
+    group = typer.Typer(cls=group_class, no_args_is_help=True, pretty_exceptions_enable=False, **options)
     for name, row in rows.items():
         group.command(name, help=row.summary)(_not_loaded)
     return group
@@ -272,16 +269,16 @@ def load_command(row: Row | Group, name: str) -> Any:
     """The command of a row, as the parser takes it; of a group, the commands are not loaded yet."""
     if isinstance(row, Group):
         return typer.main.get_command(lazy_group(row.rows, help=row.summary, add_completion=False))
-    found = getattr(import_module(f"bankgcn.cli.{row.module}"), row.name)
-    if isinstance(found, typer.Typer):
-        for command in found.registered_commands:
+    loaded = getattr(import_module(f"bankgcn.cli.{row.module}"), row.name)
+    if isinstance(loaded, typer.Typer):
+        for command in loaded.registered_commands:
             command.cls = HelpCommand
-        found.info.cls = HelpGroup
-        return typer.main.get_command(found)
+        loaded.info.cls = HelpGroup
+        return typer.main.get_command(loaded)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name, cls=HelpCommand)(found)
+    single.command(name, cls=HelpCommand)(loaded)
     single_command = typer.main.get_command(single)
-    single_command.advanced = getattr(found, "advanced", ())  # type: ignore[attr-defined]
+    single_command.advanced = getattr(loaded, "advanced", ())  # type: ignore[attr-defined]
     return single_command
 
 

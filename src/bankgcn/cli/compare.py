@@ -9,11 +9,24 @@ from typing import Annotated, Any
 import typer
 
 from bankgcn.choices import pick
-from bankgcn.cli.comparison_settings import FILE, GRAPHS, OFFERED, PROTOCOL, ComparisonSettings, stored_comparison
-from bankgcn.cli.options import Folders, Source, with_settings
+from bankgcn.cli.designs import (
+    FILE,
+    GRAPHS,
+    OFFERED,
+    PROTOCOL,
+    ComparisonSettings,
+    Format,
+    Gammas,
+    Notes,
+    Out,
+    SearchRuns,
+    WeightDecays,
+    check_store,
+    stored_comparison,
+)
 from bankgcn.cli.output import check_not_input, print_text, say
-from bankgcn.cli.paper_options import Format, Gammas, Notes, Out, SearchRuns, WeightDecays
-from bankgcn.cli.stored import check_store
+from bankgcn.cli.progress import load_graphs
+from bankgcn.cli.settings import Folders, Source, with_settings
 from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.experiments.engines import make_engine
@@ -36,9 +49,7 @@ Models = Annotated[
 Runs = Annotated[
     int | None,
     typer.Option(
-        help="Number of seeds: each draws a split, which all models share.",
-        min=1,
-        show_default=str(PROTOCOL["runs"]),
+        help="Number of seeds: each draws a split, which all models share.", min=1, show_default=str(PROTOCOL["runs"])
     ),
 ]
 StoreFolder = Annotated[
@@ -121,8 +132,8 @@ def _resolve(typed: dict[str, Any], store: Path | None) -> tuple[ComparisonSetti
             )
     reused = {name: value for name, value in settings.given.items() if name not in (*typed, GRAPHS)}
     if reused:
-        words = ", ".join(f"{name} = {value}" for name, value in reused.items())
-        say(f"from {folder / FILE}: {words}", stderr=True)
+        listed = ", ".join(f"{name} = {value}" for name, value in reused.items())
+        say(f"from {folder / FILE}: {listed}", stderr=True)
     return settings, folder
 
 
@@ -139,7 +150,6 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
         The settings with the fingerprint of the graphs; and with the task that the targets look like, if its metric is
         not the default; and with the metric and the threshold that skewed targets call for.
     """
-    from bankgcn.cli.reading import load_graphs
     from bankgcn.cli.run_report import choose_by_data, show_graphs
     from bankgcn.training.prepare import Loader, prepare
 
@@ -161,9 +171,9 @@ def _check_records(settings: ComparisonSettings, folder: Path) -> None:
     """Raise if a store without settings holds records of other datasets only."""
     if settings[GRAPHS]:
         return
-    found = {record.config.dataset for record in Store(folder).records()}
-    if found and settings.data[SOURCE] not in found:
+    datasets = {record.config.dataset for record in Store(folder).records()}
+    if datasets and settings.data[SOURCE] not in datasets:
+        names = ", ".join(sorted(datasets)[:3])
         raise ValueError(
-            f"{folder} holds records of {', '.join(sorted(found)[:3])}, not of {settings.data[SOURCE]}: name another "
-            "folder by --store"
+            f"{folder} holds records of {names}, not of {settings.data[SOURCE]}: name another folder by --store"
         )

@@ -12,11 +12,9 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import Folders, IgnoreTargets, with_settings
 from bankgcn.cli.output import terminal_text
-from bankgcn.cli.progress import Progress, megabytes
-from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
-from bankgcn.cli.settings import READING
+from bankgcn.cli.progress import Progress, load_graphs, megabytes
+from bankgcn.cli.settings import FROM_STANDARD_INPUT, READING, Folders, IgnoreTargets, source_argument, with_settings
 from bankgcn.data.catalog import CATALOG, USUAL_FOLDERS, DataFolders, Dataset, Statistics
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.training.spec import PLACES
@@ -59,28 +57,26 @@ def describe(
     **flags: Any,
 ) -> None:
     """Read a dataset and print its statistics, beside those of the paper."""
-    from bankgcn.cli.reading import load_graphs
     from bankgcn.data.sources import find_source
 
-    found = find_source(source, folders)
+    graph_source = find_source(source, folders)
     typed = {name: value for name, value in flags.items() if value is not None}
     expected = Expected(task=task, has_target=not ignore_targets)
-    graphs = load_graphs(found, ReadOptions(**typed), expected)
+    graphs = load_graphs(graph_source, ReadOptions(**typed), expected)
     console = Console(highlight=False)
-    entry = found.entry
-    title = f"{entry.name}: {entry.summary}" if entry else graphs.name or found.name
+    entry = graph_source.entry
+    title = f"{entry.name}: {entry.summary}" if entry else graphs.name or graph_source.name
     console.print(terminal_text(title, style="bold"), soft_wrap=True)
     for note in graphs.notes:
         console.print(terminal_text(f"note: {with_flags(note)}", style="yellow"), soft_wrap=True)
     console.print(_statistics(Statistics.of(graphs), entry.published if entry else None))
-    for name, value in _facts(found, graphs).items():
+    for name, value in _facts(graph_source, graphs).items():
         console.print(terminal_text(f"{name:<12} {value}", lines=name == "cite"), soft_wrap=True)
 
 
 @app.command("fetch")
 def fetch_by_name(
-    name: Annotated[str, typer.Argument(help="Name of the dataset.")],
-    folders: Folders = USUAL_FOLDERS,
+    name: Annotated[str, typer.Argument(help="Name of the dataset.")], folders: Folders = USUAL_FOLDERS
 ) -> None:
     """Download a dataset from its official address and verify it; into --data-root or the user's cache folder."""
     from bankgcn.data.sources import fetch_dataset
@@ -120,40 +116,40 @@ def _figure(value: float) -> str:
     return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
 
 
-def _facts(found: Source, graphs: GraphSet) -> dict[str, str]:
+def _facts(source: Source, graphs: GraphSet) -> dict[str, str]:
     """Further facts, by their names."""
     facts = {"class names": ", ".join(graphs.classes)} if graphs.classes else {}
-    if found.entry is not None:
-        facts |= {"features": str(found.entry.features), "split": SPLITS[found.entry.split]}
+    if source.entry is not None:
+        facts |= {"features": str(source.entry.features), "split": SPLITS[source.entry.split]}
     else:
         labels = sum(graphs.label_widths)
         facts |= {"features": f"{graphs.num_attributes} numbers and {labels} one-hot columns per node"}
-    if found.entry is not None and (carried := _edge_data(found, graphs)):
+    if source.entry is not None and (carried := _edge_data(source, graphs)):
         facts["edges"] = carried[0]
-    facts["found"] = str(found.path) if found.path else "comes with the package"
-    if found.path:
-        facts["read as"] = found.kind
-    if found.entry is not None and found.entry.sha256 and found.path and found.path.is_file():
-        facts["checksum"] = _checksum(found.path, found.entry.sha256)
+    facts["found"] = str(source.path) if source.path else "comes with the package"
+    if source.path:
+        facts["read as"] = source.kind
+    if source.entry is not None and source.entry.sha256 and source.path and source.path.is_file():
+        facts["checksum"] = _checksum(source.path, source.entry.sha256)
     from bankgcn.data.duplicates import Duplicates
 
     facts["duplicates"] = Duplicates.of(graphs).summary() or "none: all graphs differ"
     facts["fingerprint"] = graphs.fingerprint
-    if found.entry is not None and found.entry.citation:
-        facts["cite"] = found.entry.citation.replace("\n", "\n" + " " * 13)
+    if source.entry is not None and source.entry.citation:
+        facts["cite"] = source.entry.citation.replace("\n", "\n" + " " * 13)
     return facts
 
 
-def _edge_data(found: Source, graphs: GraphSet) -> tuple[str, ...]:
+def _edge_data(source: Source, graphs: GraphSet) -> tuple[str, ...]:
     """What the edges of a dataset of the catalogue carry; those of other sets have a note."""
     from bankgcn.data.edges import BONDS, edge_note
 
-    if found.holds_molecules:
+    if source.holds_molecules:
         return edge_note(BONDS, "bonds")
     return edge_note(() if graphs.edge_labels is None else ["labels"])
 
 
 def _checksum(path: Path, expected: str) -> str:
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    return "matches the official file" if found == expected else "DIFFERS from the official file"
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return "matches the official file" if digest == expected else "DIFFERS from the official file"

@@ -21,9 +21,9 @@ class ReportingGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is run, and its arguments."""
-        found = super().resolve_command(ctx, args)
-        _RUNNING.set(found[1])
-        return found
+        resolved = super().resolve_command(ctx, args)
+        _RUNNING.set(resolved[1])
+        return resolved
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -60,6 +60,20 @@ def print_error(message: str) -> None:
     say(message, stderr=True)
 
 
+def print_note(message: str) -> None:
+    """Print a note on what was read or done to standard error; options in it are flags."""
+    from bankgcn.cli.output import say  # --help does not need it
+
+    say(f"note: {with_flags(message)}", stderr=True)
+
+
+def print_warning(message: str) -> None:
+    """Print a warning to standard error; options in it are flags."""
+    from bankgcn.cli.output import say
+
+    say(f"warning: {with_flags(message)}", stderr=True)
+
+
 def with_flags(message: str | Exception) -> str:
     """A message or an error as the command line spells it: with flags, and without advice on flags that there are not.
 
@@ -87,5 +101,5 @@ def flag(option: Option) -> str:
 
 def _options(command: Any) -> set[str]:
     """The options that a command lists, or all commands in a group."""
-    own = {name for row in command.params if not getattr(row, "hidden", False) for name in row.opts}
-    return own.union(*(_options(inner) for inner in getattr(command, "commands", {}).values()))
+    names = {name for row in command.params if not getattr(row, "hidden", False) for name in row.opts}
+    return names.union(*(_options(inner) for inner in getattr(command, "commands", {}).values()))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import APPLYING, Folders, Part, RunArgument, SourceArgument, Threads, with_settings
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, named, open_output, say
+from bankgcn.cli.errors import print_warning
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, say, write_json
+from bankgcn.cli.settings import APPLYING, Folders, Part, RunArgument, SourceArgument, Threads, with_settings
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.metrics import METRICS
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
     from bankgcn.cli.model_input import ModelInput
-    from bankgcn.training.assessment import Assessment
     from bankgcn.training.ensemble import Ensemble
 
 Json = Annotated[Path | None, typer.Option("--json", help=f"File for the same figures as JSON; {OR_STANDARD_OUTPUT}")]
@@ -36,30 +34,25 @@ def evaluate(
 
     Graphs are read as for training, unless other options are given. Those without a target are left out.
     """
-    import torch
+    from bankgcn.cli.model_input import load_models, read_input
+    from bankgcn.cli.run_report import show_assessment
 
-    from bankgcn.cli.model_input import read_input
-    from bankgcn.training.ensemble import Ensemble
-
-    torch.set_num_threads(threads)
-    ensemble = Ensemble.load(run)
-    check_not_input(json_file, run=run, sources=(source, *ensemble.sources), folders=folders)
-    found = read_input(ensemble, source, folders, flags, part=part, need_targets=True)
-    if not len(found.graphs):
+    ensemble = load_models(run, json_file, source, folders, threads)
+    inputs = read_input(ensemble, source, folders, flags, part=part, need_targets=True)
+    if not len(inputs.graphs):
         where = source if part is None else f"the part {part!r} of {run}"
         raise ValueError(f"there are no graphs to score in {where}")
     to_stderr = is_standard_output(json_file)
-    assessment = show_assessment(ensemble, found, to_stderr=to_stderr)
+    assessment = show_assessment(ensemble, inputs, to_stderr=to_stderr)
     figures = assessment.to_dict()
     if part is None:
-        figures["unseen"] = _show_unseen(ensemble, found, to_stderr)
+        figures["unseen"] = _show_unseen(ensemble, inputs, to_stderr)
     if json_file is not None:
-        with open_output(json_file) as file:
-            file.write(json.dumps(figures, indent=2, allow_nan=False).encode() + b"\n")
+        write_json(json_file, figures, indent=2)
         say(f"the figures are in {named(json_file)}", stderr=True)
 
 
-def _show_unseen(ensemble: Ensemble, found: ModelInput, to_stderr: bool) -> dict[str, Any]:
+def _show_unseen(ensemble: Ensemble, inputs: ModelInput, to_stderr: bool) -> dict[str, Any]:
     """Print the score without the graphs that are equal to training or validation graphs, if there are any.
 
     Returns:
@@ -67,51 +60,18 @@ def _show_unseen(ensemble: Ensemble, found: ModelInput, to_stderr: bool) -> dict
     """
     from bankgcn.training.assessment import assess
 
-    known, y = found.truth(ensemble.task)
-    seen = ensemble.seen(found.graphs[known])
+    with_target, y = inputs.truth(ensemble.task)
+    seen = ensemble.seen(inputs.graphs[with_target])
     count, total = int(seen.sum()), len(seen)
     if not count:
         return {"seen_graphs": 0, "without_them": None}
     learned = f"{count:,} of {total:,} graphs are equal to graphs that the model was trained or selected on"
     if count == total:
-        say(f"warning: {learned}: this score says nothing about new graphs", stderr=True)
+        print_warning(f"{learned}: this score says nothing about new graphs")
         return {"seen_graphs": count, "without_them": None}
-    mean = found.take(known[~seen]).predictions(ensemble).mean
+    mean = inputs.take(with_target[~seen]).predictions(ensemble).mean
     without = assess(ensemble.task, mean, y[~seen], ensemble.first.constant)
-    say(f"warning: {learned}, so the score above flatters", stderr=True)
+    print_warning(f"{learned}, so the score above flatters")
     metric = METRICS[without.metric]
     say(f"without them: {metric.label}  {metric.text(without.score)}  ({total - count:,} graphs)", stderr=to_stderr)
     return {"seen_graphs": count, "without_them": without.to_dict()}
-
-
-def show_assessment(ensemble: Ensemble, found: ModelInput, prefix: str = "", to_stderr: bool = False) -> Assessment:
-    """Print how good models are on graphs whose targets are known.
-
-    Args:
-        ensemble: The models.
-        found: The graphs.
-        prefix: What stands before the first score.
-        to_stderr: Whether standard output is needed for something else.
-
-    Raises:
-        ValueError: No target is known, or targets do not fit the models.
-    """
-    from bankgcn.cli.run_report import assessment_lines
-    from bankgcn.training.assessment import assess
-
-    known, y = found.truth(ensemble.task)
-    if not len(known):
-        raise ValueError(f"{found.graphs.name} has no targets to compare with (--target NAME names their column)")
-    mean = found.take(known).predictions(ensemble).mean
-    assessment = assess(ensemble.task, mean, y, ensemble.first.constant)
-    if len(known) < found.num_rows:
-        say(f"note: {found.num_rows - len(known):,} of {found.num_rows:,} rows have no graph or no target", stderr=True)
-    metric = METRICS[assessment.metric]
-    score = metric.text(assessment.score)
-    say(f"{prefix}{metric.label}  {score}  ({assessment.graphs:,} graphs)", stderr=to_stderr)
-    for line in assessment_lines(assessment):
-        say(line, stderr=to_stderr)
-    balanced = ensemble.spec is not None and ensemble.spec.train.class_weight is not None
-    for warning in assessment.warnings(balanced):
-        say(f"warning: {with_flags(warning)}", stderr=True)
-    return assessment

@@ -1,13 +1,16 @@
-"""``bankgcn explain``: which nodes and which frequencies decide predictions."""
+"""``bankgcn explain``: which nodes and which frequencies decide predictions, as a table, as JSON or as a page."""
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bankgcn.cli.options import APPLYING, Folders, LabelOption, Part, SourceArgument, Threads, with_settings
+from bankgcn.cli.errors import print_note
 from bankgcn.cli.output import (
     OR_STANDARD_OUTPUT,
     SpreadsheetSafe,
@@ -15,11 +18,33 @@ from bankgcn.cli.output import (
     check_spreadsheet_safe,
     ending_of,
     is_standard_output,
+    named,
+    open_output,
+    say,
+    write_columns,
+    write_json,
 )
+from bankgcn.cli.progress import Progress
+from bankgcn.cli.settings import APPLYING, Folders, LabelOption, Part, SourceArgument, Threads, with_settings
 from bankgcn.data.catalog import USUAL_FOLDERS
-from bankgcn.report.page.page import check_available
+from bankgcn.report.page.page import Page, Section, check_available, write_html
+
+if TYPE_CHECKING:  # PyTorch is loaded when the command is run
+    from bankgcn.explain import Row
+    from bankgcn.report.page.graphs import Examined
+    from bankgcn.tasks import Task
+    from bankgcn.training.ensemble import Ensemble
 
 FORMS = (".csv", ".json", ".html")
+
+
+class Explained(NamedTuple):
+    """A graph and its explanation."""
+
+    number: int  # row in the source
+    name: str
+    method: str
+    rows: list[Row]
 
 
 @with_settings(APPLYING)
@@ -62,9 +87,110 @@ def explain(
     form = ending_of(out)
     if form == ".html":
         check_available("the page of bankgcn explain")
-    import torch
+    from bankgcn.cli.model_input import examine, load_models, output_number, read_input
+    from bankgcn.training.ensemble import Ensemble
 
-    from bankgcn.cli.explanations import explain_run
+    ensemble = load_models(run, out, source, folders, threads)
+    output = output_number(ensemble.task, label)
+    selected = read_input(ensemble, source, folders, flags, part=part)
+    if len(ensemble.members) > 1 and selected.voters is None:
+        first, model = next(iter(ensemble.members.items()))
+        print_note(f"{len(ensemble.members)} models; the first is explained, {first}")
+        ensemble = Ensemble({first: model})
+    rows = selected.source_rows.tolist()
+    examined = examine(ensemble, selected)
+    chosen = _chosen(graphs, rows, examined.names)
+    if form == ".html":
+        content = _page(ensemble, examined, chosen, output, f"bankgcn explain {shlex.quote(str(run))}")
+        with open_output(out) as file:
+            file.write(content)
+    else:
+        explained = _explained(ensemble, examined, {place: rows[place] for place in chosen})
+        _write(out, form, ensemble.task, explained, None if output is None else [output], spreadsheet_safe)
+    say(f"{len(chosen):,} explanations are in {named(out)}", stderr=is_standard_output(out))
 
-    torch.set_num_threads(threads)
-    explain_run(run, source, graphs, label, out, form, part, folders, flags, spreadsheet_safe)
+
+def _explained(ensemble: Ensemble, examined: Examined, rows: Mapping[int, int]) -> list[Explained]:
+    """Explain graphs one after another.
+
+    Args:
+        ensemble: The models.
+        examined: The graphs.
+        rows: Row in the source of each graph to explain, by its place.
+    """
+    from bankgcn.cli.model_input import numbered
+    from bankgcn.explain import explain as explain_graph
+    from bankgcn.explain import explanation_rows
+    from bankgcn.report.page.drawing import node_words
+
+    models = list(ensemble.members.values())
+    explained = []
+    with Progress("explaining graphs") as progress:
+        for place, row in rows.items():
+            graph = examined.graphs[[place]]
+            explanation = explain_graph(examined.explainer(models, place), graph)
+            name = examined.names[place]
+            if name == numbered(row):  # it has no id: a molecule says more than its row
+                name = examined.smiles[place] or name
+            lines = list(explanation_rows(explanation, node_words(graph)))
+            explained.append(Explained(row, name, explanation.method, lines))
+            progress.update(len(explained), len(rows))
+    return explained
+
+
+def _write(
+    out: Path, form: str, task: Task, explained: Sequence[Explained], outputs: list[int] | None, spreadsheet_safe: bool
+) -> None:
+    """Write explanations of some or all outputs as a table or as JSON."""
+    from bankgcn.explain import METHODS, explanation_columns, explanation_json
+
+    if form == ".json":
+        entries = [explanation_json(task, *graph, outputs) for graph in explained]
+        write_json(out, entries)
+    else:
+        table = [(graph.number, graph.name, graph.rows) for graph in explained]
+        write_columns(out, explanation_columns(task, table, outputs), spreadsheet_safe)
+    for graph in explained[-1:]:
+        say(METHODS[graph.method], stderr=True)
+
+
+def _page(ensemble: Ensemble, examined: Examined, chosen: Sequence[int], output: int | None, origin: str) -> bytes:
+    from bankgcn.report.page.graphs import browse
+    from bankgcn.report.page.run_page import READING, page_title
+
+    with Progress("explaining graphs") as progress:
+        graphs = browse(list(ensemble.members.values()), examined, chosen, READING, output, progress.update)
+    section = Section(name="graphs", title="Single graphs", text="", items=(graphs,))
+    title = f"Explanations: {page_title(ensemble, examined.graphs.name)}"
+    return write_html(
+        Page(title=title, subtitle=f"{len(chosen):,} graphs", tiles=(), sections=(section,), origin=origin)
+    )
+
+
+def _chosen(graphs: str | None, rows: Sequence[int], ids: Sequence[str]) -> list[int]:
+    """Places of the graphs with these ids or rows; all of them by default."""
+    if graphs is None:
+        return list(range(len(rows)))
+    by_id: dict[str, list[int]] = {}
+    for place, name in enumerate(ids):
+        by_id.setdefault(name, []).append(place)
+    chosen: list[int] = []
+    for word in [graphs] if graphs in by_id else map(str.strip, graphs.split(",")):
+        numbers = _rows_of(word)
+        places = [place for place, row in enumerate(rows) if row in numbers]  # rows without a graph have no place
+        if word in by_id:  # an id comes first: it may look like a number
+            chosen += by_id[word]
+        elif places and numbers[-1] <= max(rows):
+            chosen += places
+        else:
+            available = f"rows from {min(rows)} to {max(rows)}" if rows else "no graphs"
+            raise ValueError(
+                f"--graphs {graphs}: {word!r} is no id and no row with a graph; there are {available} (0-3 is a range)"
+            )
+    return list(dict.fromkeys(chosen))
+
+
+def _rows_of(word: str) -> range:
+    """The rows that a number, or a range such as 3-5, stands for; none if it is neither."""
+    match = re.fullmatch(r"([0-9]{1,15})(?:-([0-9]{1,15}))?", word)
+    return range(0) if match is None else range(int(match[1]), int(match[2] or match[1]) + 1)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import Folders
-from bankgcn.cli.output import check_ending, check_not_input, say
+from bankgcn.cli.errors import print_note, with_flags
+from bankgcn.cli.output import check_ending, say
+from bankgcn.cli.settings import Calibrate, Folders, OneRun
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.files.checked import atomic_write
 
@@ -24,11 +24,9 @@ OWN_GRAPHS = 64  # of the run, to compare predictions
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    run: OneRun,
     onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="File to write, such as model.onnx.")],
-    calibrate: Annotated[
-        bool, typer.Option(help="Apply the temperature that was fitted to the validation graphs to the probabilities.")
-    ] = True,
+    calibrate: Calibrate = True,
     folders: Folders = USUAL_FOLDERS,
 ) -> None:
     """Write a trained model to an ONNX file, which runs without this package.
@@ -36,24 +34,23 @@ def export(
     The file takes any number of graphs, nodes and edges. Its predictions are compared with those of the model, on
     generated graphs and on test graphs of the run, before the file is written.
     """
+    from bankgcn.cli.model_input import load_models
     from bankgcn.export import export_onnx
-    from bankgcn.training.ensemble import Ensemble
 
     check_ending(onnx, ".onnx")
-    ensemble = Ensemble.load(run)
-    check_not_input(onnx, run=run, sources=ensemble.sources, folders=folders)
+    ensemble = load_models(run, onnx, folders=folders)
     if len(ensemble.members) > 1:
         raise ValueError(
             f"{run} holds {len(ensemble.members)} models, and a file holds one: "
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
     say("exporting and comparing predictions: this takes some seconds", stderr=True)
-    own = _own_graphs(ensemble, folders)
+    test_graphs = _own_graphs(ensemble, folders)
     weighted = not ensemble.reader.ignore_weights
-    exported = export_onnx(ensemble.first, own, calibrated=calibrate, weighted=weighted)
+    exported = export_onnx(ensemble.first, test_graphs, calibrated=calibrate, weighted=weighted)
     with atomic_write(onnx) as file:
         file.write(exported.content)
-    _describe(exported, onnx, 0 if own is None else int((own.num_nodes > 0).sum()))
+    _describe(exported, onnx, 0 if test_graphs is None else int((test_graphs.num_nodes > 0).sum()))
 
 
 def _own_graphs(ensemble: Ensemble, folders: DataFolders) -> GraphSet | None:
@@ -61,17 +58,14 @@ def _own_graphs(ensemble: Ensemble, folders: DataFolders) -> GraphSet | None:
     from bankgcn.cli.model_input import read_input
 
     try:
-        found = read_input(ensemble, None, folders, {}, part="test", notes=False)
-        return ensemble.first.conform(found.graphs[:OWN_GRAPHS])
+        inputs = read_input(ensemble, None, folders, {}, part="test", notes=False)
+        return ensemble.first.conform(inputs.graphs[:OWN_GRAPHS])
     except (ValueError, OSError) as error:
-        say(
-            f"note: compared on generated graphs only, because those of the run cannot be read: {with_flags(error)}",
-            stderr=True,
-        )
+        print_note(f"compared on generated graphs only, because those of the run cannot be read: {with_flags(error)}")
         return None
 
 
-def _describe(exported: ExportedModel, path: Path, own: int) -> None:
+def _describe(exported: ExportedModel, path: Path, num_test_graphs: int) -> None:
     """What the file holds, how it was checked, and how to use it."""
     from bankgcn.export import TOLERANCE, consumer
 
@@ -79,7 +73,7 @@ def _describe(exported: ExportedModel, path: Path, own: int) -> None:
     names, columns = json.loads(about["names"]), json.loads(about["columns"])
     say(f"{path}  {len(exported.content) / 1e6:.1f} MB")
     say(f"difference from the model  at most {exported.difference:.0e} (limit {TOLERANCE:.0e})")
-    say(f"compared on  {GENERATED}{f' and {own} test graphs' if own else ''}")
+    say(f"compared on  {GENERATED}{f' and {num_test_graphs} test graphs' if num_test_graphs else ''}")
     say(f"inputs       {', '.join(exported.inputs)}")
     say(f"columns of x {_shortened(columns)}")
     say(f"predictions  {about['task']}: {_shortened(names)}{_calibration(about)}")

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from bankgcn.choices import pick
-from bankgcn.cli.errors import with_flags
-from bankgcn.cli.output import say
-from bankgcn.cli.reading import load_graphs
-from bankgcn.data.catalog import DataFolders
+from bankgcn.cli.errors import print_note, with_flags
+from bankgcn.cli.output import check_not_input
+from bankgcn.cli.progress import load_graphs
+from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import merge_duplicates
 from bankgcn.data.edges import is_edge_note
@@ -97,28 +98,28 @@ class ModelInput:
             ValueError: The targets do not fit the model.
         """
         if self.table is not None and self.targets and self.graphs.y is None:
-            known, y = table_targets(task, self.table.take(self.rows.tolist()), self.targets, self.fill_missing)
-            return np.array(known, np.int64), y
-        graphs, found = self._own_targets
-        return graphs, np.empty((0, len(task.names))) if found.y is None else true_targets(task, found)
+            with_target, y = table_targets(task, self.table.take(self.rows.tolist()), self.targets, self.fill_missing)
+            return np.array(with_target, np.int64), y
+        graphs, targets = self._own_targets
+        return graphs, np.empty((0, len(task.names))) if targets.y is None else true_targets(task, targets)
 
     def truth_columns(self, task: Task) -> Columns:
         """The columns of the targets, with a cell for each row; none for a table, whose own columns hold them."""
         if self.table is not None:
             return []
         try:
-            graphs, found = self._own_targets
+            graphs, targets = self._own_targets
         except ValueError:  # which truth raises again
             return []
-        return self.line_up(true_columns(task, found), graphs)
+        return self.line_up(true_columns(task, targets), graphs)
 
     @cached_property
     def _own_targets(self) -> tuple[NDArray[np.int64], GraphSet | Targets]:
         """Numbers of the graphs whose targets are known, and these targets as the source holds them."""
         if self.graphs.y is not None:
             return np.arange(len(self.graphs)), self.graphs
-        rows, found = ([], Targets()) if self.read_targets is None else self.read_targets()
-        return np.searchsorted(self.rows, rows), found
+        rows, targets = ([], Targets()) if self.read_targets is None else self.read_targets()
+        return np.searchsorted(self.rows, rows), targets
 
     def take(self, graphs: NDArray[np.int64]) -> ModelInput:
         """These graphs and their rows alone."""
@@ -139,6 +140,32 @@ class ModelInput:
     def predictions(self, ensemble: Ensemble, calibrated: bool = True) -> Predictions:
         """What the models predict for the graphs."""
         return ensemble.apply(self.graphs, calibrated, self.voters)
+
+
+def load_models(
+    run: Path,
+    out: Path | None,
+    source: str | None = None,
+    folders: DataFolders = USUAL_FOLDERS,
+    threads: int | None = None,
+) -> Ensemble:
+    """The models that a command applies.
+
+    Args:
+        run: Folder of a run, or of several.
+        out: What the command writes; it must not be a file of the run or of its sources.
+        source: Graphs that the command reads beside those of the training.
+        folders: Where to look for datasets.
+        threads: Number of threads from now on; unchanged by default.
+
+    Raises:
+        ValueError: There is no model, or the output is an input.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    ensemble = Ensemble.load(run)
+    check_not_input(out, run=run, sources=(source, *ensemble.sources), folders=folders)
+    return ensemble
 
 
 def read_input(
@@ -183,16 +210,14 @@ def read_input(
     if notes:
         _print_notes(ensemble, graphs, counted=bool(keep_unreadable) and part is None)
     if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
-        say("note: these are the graphs of training; --part test selects those it did not learn from", stderr=True)
-    found = _line_up(ensemble, plan, graphs, table)
+        print_note("these are the graphs of training; --part test selects those it did not learn from")
+    inputs = _line_up(ensemble, plan, graphs, table)
     if part is None:
-        return found
+        return inputs
     numbers, voters = ensemble.part(graphs, part)
     if notes and voters is not None:
-        say(
-            "note: the runs have different splits; each graph is predicted by those that were tested on it", stderr=True
-        )
-    return replace(found.take(numbers), voters=voters)
+        print_note("the runs have different splits; each graph is predicted by those that were tested on it")
+    return replace(inputs.take(numbers), voters=voters)
 
 
 class _Wanted(NamedTuple):
@@ -313,43 +338,43 @@ def _is_training_source(ensemble: Ensemble, source: Source) -> bool:
 def _print_notes(ensemble: Ensemble, graphs: GraphSet, counted: bool) -> None:
     """Print the notes on models and graphs, without those on unreadable rows if the command counts them itself."""
     for run in ensemble.without_model:
-        say(f"note: {run} has no model, and so no vote", stderr=True)
+        print_note(f"{run} has no model, and so no vote")
     for note in graphs.notes:
         if not (is_edge_note(note) or (counted and LEFT_OUT in note)):  # the training said what edges carry
-            say(f"note: {with_flags(note)}", stderr=True)
+            print_note(note)
 
 
 PARTS = {"test": "test graphs", "valid": "validation graphs", "train": "training graphs"}
 """The parts of a split that a report may show, the first that has graphs; and their names."""
 
 
-def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -> Examined:
+def examine(ensemble: Ensemble, inputs: ModelInput, skip_unknown: bool = False) -> Examined:
     """Predictions for the graphs of a source; targets only if all of them are known.
 
     Args:
         ensemble: The models.
-        found: The graphs.
+        inputs: The graphs.
         skip_unknown: Whether to leave out graphs without a target, if others have one.
     """
     try:
-        known, y = found.truth(ensemble.task)
+        with_target, y = inputs.truth(ensemble.task)
     except ValueError as error:
-        say(f"note: the targets are not shown: {with_flags(error)}", stderr=True)
-        known, y = np.arange(0), np.empty(0)
-    total = len(found.graphs)
-    if skip_unknown and 0 < len(known) < total:
-        say(f"note: {total - len(known):,} of {total:,} graphs have no target: left out", stderr=True)
-        found = found.take(known)
-    graphs = found.graphs
+        print_note(f"the targets are not shown: {with_flags(error)}")
+        with_target, y = np.arange(0), np.empty(0)
+    total = len(inputs.graphs)
+    if skip_unknown and 0 < len(with_target) < total:
+        print_note(f"{total - len(with_target):,} of {total:,} graphs have no target: left out")
+        inputs = inputs.take(with_target)
+    graphs = inputs.graphs
     smiles = graphs.names if graphs.feature_spec.get("kind") == "atoms" else None
     names = graphs.ids or (graphs.names if smiles is None else None)
     return Examined(
         graphs,
-        found.predictions(ensemble).mean.numpy(),
-        y if len(known) == len(graphs) and len(graphs) else None,
-        names or tuple(numbered(row) for row in found.source_rows.tolist()),
+        inputs.predictions(ensemble).mean.numpy(),
+        y if len(with_target) == len(graphs) and len(graphs) else None,
+        names or tuple(numbered(row) for row in inputs.source_rows.tolist()),
         smiles or (None,) * len(graphs),
-        found.voters,
+        inputs.voters,
     )
 
 
@@ -380,10 +405,10 @@ def examine_run(
     """
     ensemble = Ensemble.load(run)
     if source is not None or part is not None:
-        found = read_input(ensemble, source, folders, flags, part=part)
-        return RunEvidence.of(ensemble, examine(ensemble, found, skip_unknown=True), PARTS[part] if part else "graphs")
-    for part, words in PARTS.items():
-        found = read_input(ensemble, None, folders, flags, part=part)
-        if len(found.graphs):
-            return RunEvidence.of(ensemble, examine(ensemble, found), words)
+        inputs = read_input(ensemble, source, folders, flags, part=part)
+        return RunEvidence.of(ensemble, examine(ensemble, inputs, skip_unknown=True), PARTS[part] if part else "graphs")
+    for part, title in PARTS.items():
+        inputs = read_input(ensemble, None, folders, flags, part=part)
+        if len(inputs.graphs):
+            return RunEvidence.of(ensemble, examine(ensemble, inputs), title)
     raise ValueError(f"{run}: the run has no graphs to show")

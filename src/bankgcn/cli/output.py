@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Self
 
 import typer
 from rich.console import Console, RenderableType
@@ -44,7 +44,7 @@ def printable(text: str, lines: bool = False) -> str:
         >>> print(printable("toxic\x1b[2J\nerror: none"))
         toxic\x1b[2J\nerror: none
     """
-    escaped = _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    escaped = _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
     return escaped if lines else escaped.replace("\n", r"\n")
 
 
@@ -75,22 +75,21 @@ def say_block(text: str) -> None:
 
 
 class Display:
-    """Lines at the end of a terminal that are redrawn. What is printed meanwhile appears above them.
+    """Lines at the end of a terminal that are redrawn, see :meth:`render`. What is printed meanwhile is above them.
 
     Args:
         console: The terminal; elsewhere nothing is drawn.
-        render: Makes the lines.
         refreshes: How often a second a thread of its own redraws them; 0: :meth:`redraw` alone does.
     """
 
     current: ClassVar[Display | None] = None
     """The one that is in use."""
 
-    def __init__(self, console: Console, render: Callable[[], RenderableType], refreshes: float):
-        self.console, self.render, self.refreshes = console, render, refreshes
+    def __init__(self, console: Console, refreshes: float):
+        self.console, self.refreshes = console, refreshes
         self._live: Live | None = None
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> Self:
         if self.console.is_terminal:
             Display.current = self
             self.show()
@@ -102,6 +101,10 @@ class Display:
         self.hide()
         if Display.current is self:
             Display.current = None
+
+    def render(self) -> RenderableType:
+        """The lines."""
+        raise NotImplementedError
 
     def show(self) -> None:
         """Draw the lines below what has been printed."""
@@ -245,6 +248,12 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
             yield file
 
 
+def write_json(path: Path, values: Any, indent: int = 1, allow_nan: bool = False) -> None:
+    """Write values to the output as JSON."""
+    with open_output(path) as file:
+        file.write(json.dumps(values, indent=indent, allow_nan=allow_nan).encode() + b"\n")
+
+
 def print_text(text: str, path: Path) -> None:
     """Print a text, or write it to a file and say so."""
     if is_standard_output(path):
@@ -263,6 +272,7 @@ def named(path: Path) -> str:
 WORDS = ("id", "name", "class", "predicted", "unreadable")
 """The columns of words; others that have no cell are columns of numbers."""
 
+JsonFile = Annotated[Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")]
 SpreadsheetSafe = Annotated[
     bool,
     typer.Option(

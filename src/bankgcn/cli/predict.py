@@ -7,22 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bankgcn.cli.errors import with_flags
-from bankgcn.cli.options import (
-    APPLYING,
-    Folders,
-    IgnoreTargets,
-    Part,
-    RunArgument,
-    SourceArgument,
-    Threads,
-    with_settings,
-)
+from bankgcn.cli.errors import print_note, with_flags
 from bankgcn.cli.output import (
     FORMATS,
     OR_STANDARD_OUTPUT,
     SpreadsheetSafe,
-    check_not_input,
     check_output,
     check_spreadsheet_safe,
     ending_of,
@@ -31,6 +20,18 @@ from bankgcn.cli.output import (
     open_output,
     say,
     write_columns,
+)
+from bankgcn.cli.settings import (
+    APPLYING,
+    Calibrate,
+    Folders,
+    IgnoreTargets,
+    OneRun,
+    Part,
+    RunArgument,
+    SourceArgument,
+    Threads,
+    with_settings,
 )
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.files.tables import Columns, number_cells
@@ -42,20 +43,14 @@ if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from bankgcn.cli.model_input import ModelInput
     from bankgcn.tasks import Task
 
-OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 Keep = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES", help="Columns of the input to keep, separated by commas; all by default.", show_default=False
     ),
 ]
-Calibrate = Annotated[
-    bool, typer.Option(help="Apply the temperature that was fitted to the validation graphs to the probabilities.")
-]
-
 Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Refuse a source with a graph that cannot be read.", rich_help_panel="Data"),
+    bool, typer.Option("--strict", help="Refuse a source with a graph that cannot be read.", rich_help_panel="Data")
 ]
 
 
@@ -82,33 +77,28 @@ def predict(
     targets. Rows that cannot be read stay, without a prediction, and the column "unreadable" holds the reason; --strict
     refuses them.
     """
-    import torch
-
-    from bankgcn.cli.model_input import read_input
-    from bankgcn.training.ensemble import Ensemble
+    from bankgcn.cli.model_input import load_models, read_input
     from bankgcn.training.predict import prediction_columns
 
-    torch.set_num_threads(threads)
     check_output(out)
     check_spreadsheet_safe(out, spreadsheet_safe)
-    ensemble = Ensemble.load(run)
-    check_not_input(out, run=run, sources=(source, *ensemble.sources), folders=folders)
+    ensemble = load_models(run, out, source, folders, threads)
     keep_rows = _keeps_unreadable(flags, strict)
-    found = read_input(
+    inputs = read_input(
         ensemble, source, folders, flags, part=part, ignore_targets=ignore_targets, keep_unreadable=keep_rows
     )
-    predictions = found.predictions(ensemble, calibrate)
+    predictions = inputs.predictions(ensemble, calibrate)
     task = ensemble.deciding(calibrate)
     columns = [
-        *found.truth_columns(task),
-        *found.line_up(prediction_columns(task, predictions.mean, predictions.spread)),
+        *inputs.truth_columns(task),
+        *inputs.line_up(prediction_columns(task, predictions.mean, predictions.spread)),
     ]
-    write_columns(out, [*_kept(found, keep), *columns, *_reasons(found)], spreadsheet_safe)
+    write_columns(out, [*_kept(inputs, keep), *columns, *_reasons(inputs)], spreadsheet_safe)
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
     to_stderr = is_standard_output(out)
-    say(f"{len(found.graphs):,} predictions{models} are in {named(out)}", stderr=to_stderr)
-    _show_unreadable(found)
-    _show_scores(found, task, predictions.mean, to_stderr)
+    say(f"{len(inputs.graphs):,} predictions{models} are in {named(out)}", stderr=to_stderr)
+    _show_unreadable(inputs)
+    _show_scores(inputs, task, predictions.mean, to_stderr)
 
 
 @with_settings({name: place for name, place in APPLYING.items() if name != "target"}, hidden=("skip_unreadable",))
@@ -132,52 +122,48 @@ def embed(
     Rows are those of the input, as in predict.
     """
     import numpy as np
-    import torch
 
-    from bankgcn.cli.model_input import read_input
-    from bankgcn.training import embed as embeddings_of
-    from bankgcn.training.ensemble import Ensemble
+    from bankgcn.cli.model_input import load_models, read_input
 
-    torch.set_num_threads(threads)
     check_output(out, (*FORMATS, ".npy"))
     check_spreadsheet_safe(out, spreadsheet_safe)
-    ensemble = Ensemble.load(run)
-    check_not_input(out, run=run, sources=(source, *ensemble.sources), folders=folders)
+    ensemble = load_models(run, out, source, folders, threads)
     if len(ensemble.members) > 1:
         raise ValueError(
             f"{run} holds {len(ensemble.members)} models, and the vectors of different networks cannot be compared: "
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
     keep_rows = _keeps_unreadable(flags, strict)
-    found = read_input(ensemble, source, folders, flags, part=part, keep_unreadable=keep_rows)
-    kept = _kept(found, keep)
-    vectors = embeddings_of(ensemble.first.net, ensemble.first.conform(found.graphs)).numpy()
+    inputs = read_input(ensemble, source, folders, flags, part=part, keep_unreadable=keep_rows)
+    kept = _kept(inputs, keep)
+    vectors = ensemble.embed(inputs.graphs)
     if ending_of(out) == ".npy":
-        rows = np.full((found.num_rows, vectors.shape[1]), np.nan, vectors.dtype)
-        rows[found.rows] = vectors
+        rows = np.full((inputs.num_rows, vectors.shape[1]), np.nan, vectors.dtype)
+        rows[inputs.rows] = vectors
         with open_output(out) as file:
             np.save(file, rows, allow_pickle=False)
     else:
         numbers: Columns = [(f"e{number}", number_cells(column)) for number, column in enumerate(vectors.T)]
-        write_columns(out, [*kept, *found.line_up(numbers), *_reasons(found)], spreadsheet_safe)
-    shown = f"{len(found.graphs):,} vectors of {vectors.shape[1]} numbers are in {named(out)}"
+        write_columns(out, [*kept, *inputs.line_up(numbers), *_reasons(inputs)], spreadsheet_safe)
+    shown = f"{len(inputs.graphs):,} vectors of {vectors.shape[1]} numbers are in {named(out)}"
     say(shown, stderr=is_standard_output(out))
     if ending_of(out) == ".npy":
-        _show_unreadable(found, "the numbers of these rows are NaN")
+        _show_unreadable(inputs, "the numbers of these rows are NaN")
     else:
-        _show_unreadable(found)
+        _show_unreadable(inputs)
 
 
-def _kept(found: ModelInput, keep: str | None) -> Columns:
+def _kept(inputs: ModelInput, keep: str | None) -> Columns:
     """The columns of the input that the output repeats."""
     if keep is None:
-        return found.columns
+        return inputs.columns
     names = [name.strip() for name in keep.split(",") if name.strip()]
-    own = dict(found.columns)
+    columns = dict(inputs.columns)
     for name in names:
-        if name not in own:
-            raise ValueError(f"the input has no column {name!r} to keep; its columns are {', '.join(map(repr, own))}")
-    return [(name, own[name]) for name in dict.fromkeys(names)]
+        if name not in columns:
+            listed = ", ".join(map(repr, columns))
+            raise ValueError(f"the input has no column {name!r} to keep; its columns are {listed}")
+    return [(name, columns[name]) for name in dict.fromkeys(names)]
 
 
 def _keeps_unreadable(flags: dict[str, Any], strict: bool) -> bool:
@@ -187,26 +173,28 @@ def _keeps_unreadable(flags: dict[str, Any], strict: bool) -> bool:
     return not strict and flags["skip_unreadable"] is not False
 
 
-def _show_unreadable(found: ModelInput, why: str = 'they are empty, and the column "unreadable" says why') -> None:
-    if found.reasons:
-        say(f"note: {len(found.reasons):,} of {found.num_rows:,} rows could not be read; {why}", stderr=True)
+def _show_unreadable(inputs: ModelInput, why: str = 'they are empty, and the column "unreadable" says why') -> None:
+    if inputs.reasons:
+        print_note(f"{len(inputs.reasons):,} of {inputs.num_rows:,} rows could not be read; {why}")
 
 
-def _reasons(found: ModelInput) -> Columns:
+def _reasons(inputs: ModelInput) -> Columns:
     """The column of reasons. It is there whenever rows may be unreadable, so that every table has the same columns."""
-    return [("unreadable", [found.reasons.get(row) for row in range(found.num_rows)])] if found.may_lack_graphs else []
+    if not inputs.may_lack_graphs:
+        return []
+    return [("unreadable", [inputs.reasons.get(row) for row in range(inputs.num_rows)])]
 
 
-def _show_scores(found: ModelInput, task: Task, mean: Tensor, to_stderr: bool) -> None:
+def _show_scores(inputs: ModelInput, task: Task, mean: Tensor, to_stderr: bool) -> None:
     """Every score of the task, for the graphs whose targets are known."""
     try:
-        known, y = found.truth(task)
+        with_target, y = inputs.truth(task)
     except ValueError as error:
-        say(f"note: no score: {with_flags(error)}", stderr=True)
+        print_note(f"no score: {with_flags(error)}")
         return
-    if len(known) and task.kind == "classes" and task.thresholds:
+    if len(with_target) and task.kind == "classes" and task.thresholds:
         say(f"threshold of {task.names[1]!r}  {task.thresholds[0]:.4g}", stderr=to_stderr)
-    for name in dict.fromkeys((task.metric, *task.metrics)) if len(known) else ():  # the headline first
-        score = task.score_predictions(mean[known], y, name)
+    for name in dict.fromkeys((task.metric, *task.metrics)) if len(with_target) else ():  # the headline first
+        score = task.score_predictions(mean[with_target], y, name)
         metric = METRICS[name]
-        say(f"{metric.label}  {metric.text(score)}  ({len(known):,} graphs)", stderr=to_stderr)
+        say(f"{metric.label}  {metric.text(score)}  ({len(with_target):,} graphs)", stderr=to_stderr)

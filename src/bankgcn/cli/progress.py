@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console, Group, RenderableType
@@ -21,6 +20,9 @@ from bankgcn.metrics import METRICS, significant
 from bankgcn.training.callbacks import Callback
 
 if TYPE_CHECKING:
+    from bankgcn.data.graphs import GraphSet
+    from bankgcn.data.options import Expected, ReadOptions
+    from bankgcn.data.sources import Source
     from bankgcn.training.config import TrainConfig
     from bankgcn.training.fitting import Epoch
 
@@ -47,7 +49,7 @@ def megabytes(done: float, total: float | None) -> str:
     return f"{done / 1e6:.1f}{'' if total is None else f'/{total / 1e6:.1f}'} MB"
 
 
-class Progress:
+class Progress(Display):
     """Shows how much is done, details of it, and the time left.
 
     Elsewhere than on a terminal, the first and the last state have a line if the end is known from the start, and
@@ -76,11 +78,9 @@ class Progress:
         refreshes: float = REFRESHES,
         console: Console | None = None,
     ):
+        super().__init__(console or Console(stderr=True, highlight=False), refreshes)
         self.what, self.total, self.done, self.count, self.shown = what, total, done, count, shown
         self.details = self.left = ""
-        self._console = console or Console(stderr=True, highlight=False)
-        self._display = Display(self._console, self.render, refreshes)
-        self._redraws_itself = refreshes > 0
         self._next = 0.0  # weight of the step that runs
         now = time.monotonic()
         self._timed_from = None if skip_first else (done, now)
@@ -88,14 +88,7 @@ class Progress:
         self._printed = float("-inf") if self._has_line else now
 
     def __enter__(self) -> Self:
-        if self.shown:
-            self._display.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._display.__exit__(kind, error, trace)
+        return super().__enter__() if self.shown else self
 
     def update(self, done: float, total: float | None = None, details: str = "", earliest: float | None = None) -> None:
         """Show how much is done.
@@ -112,9 +105,9 @@ class Progress:
             self._timed_from = done, now
         self.done, self.details = done, details
         self.left = self._time_left(now, earliest)
-        if not self._redraws_itself:
-            self._display.redraw()
-        if self.shown and not self._console.is_terminal:
+        if not self.refreshes:
+            self.redraw()
+        if self.shown and not self.console.is_terminal:
             self._print_line(now, last=earliest is None and self.total is not None and done >= self.total)
 
     def step(self, details: str, weight: float) -> None:
@@ -132,7 +125,7 @@ class Progress:
             self._printed, self._has_line = now, True
             rest = ", ".join(filter(None, (self.details, self.left)))
             line = ": ".join(filter(None, (self._head(), rest)))
-            self._console.print(terminal_text(line), soft_wrap=True)
+            self.console.print(terminal_text(line), soft_wrap=True)
 
     def _head(self) -> str:
         return f"{self.what} {self.count(self.done, self.total)}"
@@ -151,7 +144,7 @@ class Progress:
 
     def render(self) -> RenderableType:
         """The bar with the time left, and the details below it: one line would be too long for 80 columns."""
-        wide = self._console.width >= WIDE
+        wide = self.console.width >= WIDE
         if not self.done and self.total is None:
             return terminal_text("")
         line = Table.grid(padding=(0, 1))
@@ -159,6 +152,12 @@ class Progress:
         line.add_row(terminal_text(self._head()), bar, *([terminal_text(self.left)] if wide else []))
         below = ", ".join(filter(None, ("" if wide else self.left, self.details)))
         return Group(line, terminal_text(below)) if below else line
+
+
+def load_graphs(source: Source, options: ReadOptions, expected: Expected) -> GraphSet:
+    """:meth:`Source.load`, with the progress of readers that report it."""
+    with Progress(f"reading {source.name}") as progress:
+        return source.load(options, expected, progress=progress.update)
 
 
 class TrainingProgress(Progress, Callback):

@@ -9,9 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import APPLYING, Folders, LabelOption, Part, Threads, with_settings
 from bankgcn.cli.output import check_ending, check_not_input, say
-from bankgcn.cli.reading import FROM_STANDARD_INPUT, source_argument
+from bankgcn.cli.settings import (
+    APPLYING,
+    FROM_STANDARD_INPUT,
+    OF_RUNS,
+    Folders,
+    LabelOption,
+    Part,
+    Threads,
+    source_argument,
+    with_settings,
+)
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.files.checked import atomic_write
 from bankgcn.report.page.page import Page, check_available, write_html
@@ -22,14 +31,7 @@ SHOWN = 60  # graphs on a page
 
 @with_settings(APPLYING)
 def report(
-    run: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="RUN",
-            help="Folder of a run, or a folder of several, whose predictions are averaged.",
-            show_default=False,
-        ),
-    ] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="RUN", help=OF_RUNS, show_default=False)] = None,
     source: Annotated[
         str | None,
         typer.Argument(
@@ -112,7 +114,7 @@ def _page_of_run(
 
 def _page_of_store(store: Path) -> Page:
     """The page of a store or a packed folder."""
-    from bankgcn.cli.stored import read_records
+    from bankgcn.cli.designs import read_records
     from bankgcn.report.page.store_page import store_page
 
     records = read_records(store)

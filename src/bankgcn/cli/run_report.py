@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bankgcn.cli.errors import with_flags
+from bankgcn.cli.errors import print_note, print_warning, with_flags
 from bankgcn.cli.output import say
 from bankgcn.data.catalog import CATALOG
 from bankgcn.metrics import METRICS
 from bankgcn.settings import Plain
 from bankgcn.tasks import LIKELY
-from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment
+from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment, assess
 from bankgcn.training.checks import class_notes, data_warnings, settings_for_skew, skew_note
 from bankgcn.training.prepare import PreparedRun
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
+
+if TYPE_CHECKING:
+    from bankgcn.cli.model_input import ModelInput
+    from bankgcn.training.ensemble import Ensemble
 
 CLASSES_SHOWN = 20
 TARGETS_SHOWN = 40
@@ -25,6 +30,37 @@ LABEL_COLUMNS = (*(("graphs", 6), ("positive", 8), ("ROC-AUC", 7), ("avg. prec."
 VALUE_COLUMNS = (("graphs", 6), ("MAE", 10), ("RMSE", 10), ("R2", 9), ("MAE of mean", 11))
 NAME_WIDTH = 24  # characters of the name of a class
 LINE_WIDTH = 80
+
+
+def show_assessment(ensemble: Ensemble, inputs: ModelInput, prefix: str = "", to_stderr: bool = False) -> Assessment:
+    """Print how good models are on graphs whose targets are known.
+
+    Args:
+        ensemble: The models.
+        inputs: The graphs.
+        prefix: What stands before the first score.
+        to_stderr: Whether standard output is needed for something else.
+
+    Raises:
+        ValueError: No target is known, or targets do not fit the models.
+    """
+    with_target, y = inputs.truth(ensemble.task)
+    if not len(with_target):
+        raise ValueError(f"{inputs.graphs.name} has no targets to compare with (--target NAME names their column)")
+    mean = inputs.take(with_target).predictions(ensemble).mean
+    assessment = assess(ensemble.task, mean, y, ensemble.first.constant)
+    if len(with_target) < inputs.num_rows:
+        without = inputs.num_rows - len(with_target)
+        print_note(f"{without:,} of {inputs.num_rows:,} rows have no graph or no target")
+    metric = METRICS[assessment.metric]
+    score = metric.text(assessment.score)
+    say(f"{prefix}{metric.label}  {score}  ({assessment.graphs:,} graphs)", stderr=to_stderr)
+    for line in assessment_lines(assessment):
+        say(line, stderr=to_stderr)
+    balanced = ensemble.spec is not None and ensemble.spec.train.class_weight is not None
+    for warning in assessment.warnings(balanced):
+        print_warning(warning)
+    return assessment
 
 
 def assessment_lines(assessment: Assessment) -> list[str]:
@@ -120,17 +156,14 @@ def show_graphs(run: PreparedRun) -> None:
     graphs, task = run.graphs, run.task
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
     for note in (*graphs.notes, *class_notes(graphs)):
-        say(f"note: {with_flags(note)}", stderr=True)
+        print_note(note)
     for warning in data_warnings(graphs, run.spec):
-        say(f"warning: {with_flags(warning)}", stderr=True)
+        print_warning(warning)
     name, targets = (
         graphs.name or run.spec.dataset,
         f"{len(task.names)} {task.kind if len(task.names) > 1 else task.kind[:-1]}",
     )
-    say(
-        f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}",
-        stderr=True,
-    )
+    say(f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}", stderr=True)
 
 
 def choose_by_data(run: PreparedRun, free: Container[str], shown: bool = True) -> dict[str, Plain]:
@@ -148,7 +181,7 @@ def choose_by_data(run: PreparedRun, free: Container[str], shown: bool = True) -
     if run.spec.train.select == "score" and one_class:
         chosen.pop("metric", None)  # there would be no score to select the epoch by
     if chosen and shown:
-        say(f"note: {with_flags(skew_note(run.graphs, run.task, chosen))}", stderr=True)
+        print_note(skew_note(run.graphs, run.task, chosen))
     return dict(chosen)
 
 
@@ -164,10 +197,9 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
             f"{with_flags(SMALLER_STEPS)} (record: {folder.record})"
         )
     if record.status == "diverged":
-        say(
-            f"note: the training diverged: the loss of epoch {record.epochs} is not a finite number; the model has "
-            f"the weights of epoch {record.best_epoch}, the best one before; {with_flags(SMALLER_STEPS)}",
-            stderr=True,
+        print_note(
+            f"the training diverged: the loss of epoch {record.epochs} is not a finite number; the model has "
+            f"the weights of epoch {record.best_epoch}, the best one before; {with_flags(SMALLER_STEPS)}"
         )
     _, valid, test = record.split_sizes
     metric = METRICS[record.metric]
@@ -175,16 +207,16 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
         say(f"{part} {metric.label}  {metric.text(score)}  ({size:,} graphs)")
     if test and not record.assessment:
         for note in record.notes[-1:]:  # the last one says why; the others were printed before the training
-            say(f"note: {with_flags(note)}", stderr=True)
+            print_note(note)
     elif record.assessment:
         for note in (note for note in record.notes if "threshold of" in note):
-            say(f"note: {with_flags(note)}", stderr=True)
+            print_note(note)
     if record.assessment:
         assessment = Assessment.from_dict(record.assessment)
         for line in assessment_lines(assessment):
             say(line)
         for warning in assessment.warnings(balanced=record.config.train.class_weight is not None):
-            say(f"warning: {with_flags(warning)}", stderr=True)
+            print_warning(warning)
     say(f"best epoch {record.best_epoch} of {record.epochs}, in {record.seconds:.1f} s")
     say(f"files: {folder.path}")
     say(f"next: bankgcn predict {shlex.quote(str(folder.path))} NEW_GRAPHS")

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import RunArgument, Threads
+from bankgcn.cli.errors import print_note
 from bankgcn.cli.output import say
+from bankgcn.cli.settings import RunArgument, Threads, takes
 from bankgcn.extras import require
 from bankgcn.serve.access import Limits
 
 LIMITS, ACCESS, DATA = "Limits", "Access", "Data"
-DEFAULT = Limits()
 MODULES = ("fastapi", "uvicorn", "httptools", "orjson", "prometheus_client")
 
 
+def _limit(flag: str, help: str, kind: type = int, smallest: float = 1) -> Any:
+    return Annotated[kind, typer.Option(flag, min=smallest, help=help, rich_help_panel=LIMITS)]
+
+
+LIMIT_OPTIONS = {
+    "nodes": _limit("--max-nodes", "Nodes of a graph."),
+    "edges": _limit("--max-edges", "Edges of a graph."),
+    "graphs": _limit("--max-graphs", "Graphs of a request."),
+    "total": _limit("--max-total", "Nodes and edges, or letters, of a request."),
+    "body": _limit("--max-bytes", "Bytes of a request."),
+    "waiting": _limit("--max-waiting", "Requests that wait for an answer."),
+    "waiting_body": _limit("--max-waiting-bytes", "Bytes of all requests that arrive or wait."),
+    "seconds": _limit("--timeout", "Seconds until a request without an answer fails.", float, 0.01),
+}
+
+
+@takes("limits", Limits, LIMIT_OPTIONS)
 def serve(
     run: RunArgument,
+    *,
     host: Annotated[str, typer.Option(help="Address to listen at.", rich_help_panel=ACCESS)] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.", rich_help_panel=ACCESS)
@@ -33,24 +51,7 @@ def serve(
     allow_anyone: Annotated[
         bool, typer.Option("--allow-anyone", help="Let other machines in without a token.", rich_help_panel=ACCESS)
     ] = False,
-    max_nodes: Annotated[int, typer.Option(min=1, help="Nodes of a graph.", rich_help_panel=LIMITS)] = DEFAULT.nodes,
-    max_edges: Annotated[int, typer.Option(min=1, help="Edges of a graph.", rich_help_panel=LIMITS)] = DEFAULT.edges,
-    max_graphs: Annotated[
-        int, typer.Option(min=1, help="Graphs of a request.", rich_help_panel=LIMITS)
-    ] = DEFAULT.graphs,
-    max_total: Annotated[
-        int, typer.Option(min=1, help="Nodes and edges, or letters, of a request.", rich_help_panel=LIMITS)
-    ] = DEFAULT.total,
-    max_bytes: Annotated[int, typer.Option(min=1, help="Bytes of a request.", rich_help_panel=LIMITS)] = DEFAULT.body,
-    max_waiting: Annotated[
-        int, typer.Option(min=1, help="Requests that wait for an answer.", rich_help_panel=LIMITS)
-    ] = DEFAULT.waiting,
-    max_waiting_bytes: Annotated[
-        int, typer.Option(min=1, help="Bytes of all requests that arrive or wait.", rich_help_panel=LIMITS)
-    ] = DEFAULT.waiting_body,
-    timeout: Annotated[
-        float, typer.Option(min=0.01, help="Seconds until a request without an answer fails.", rich_help_panel=LIMITS)
-    ] = DEFAULT.seconds,
+    limits: Limits,
     symmetrise: Annotated[
         bool | None,
         typer.Option("--symmetrise/--no-symmetrise", help="Add the missing reverses of edges.", rich_help_panel=DATA),
@@ -86,22 +87,12 @@ def serve(
     from bankgcn.serve.server import address_of, listen, make_server, warm_up
     from bankgcn.training.ensemble import Ensemble
 
-    limits = Limits(
-        nodes=max_nodes,
-        edges=max_edges,
-        graphs=max_graphs,
-        total=max_total,
-        body=max_bytes,
-        waiting=max_waiting,
-        waiting_body=max_waiting_bytes,
-        seconds=timeout,
-    )
     token = read_token(token_file)
     check_address(host, token, allow_anyone)
     torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
     for other in ensemble.without_model:
-        say(f"note: {other} has no model, and so no vote", stderr=True)
+        print_note(f"{other} has no model, and so no vote")
     engine = Engine(ensemble, symmetrise=symmetrise, ignore_weights=ignore_weights, fill_missing=fill_missing)
     models = f"{len(ensemble.members)} models in {run}" if len(ensemble.members) > 1 else str(run)
     lock = "with a token" if token else "without a token"
@@ -114,4 +105,4 @@ def serve(
 
         app = make_app(engine, limits, token)
         make_server(app, limits, started).run(sockets=[listening])
-    say(app.state.tally.words(), stderr=True)
+    say(app.state.tally.summary(), stderr=True)

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated
 
 import typer
@@ -35,13 +34,13 @@ REFRESHES = 2.0  # of the grid, each second
 SECONDS_BETWEEN_LINES = 60.0
 """Where the output is not a terminal."""
 
-Place = tuple[str, str]
-Kind = tuple[str, ...]
+Position = tuple[str, str]
+RunGroup = tuple[str, ...]
 """What similar runs have in common: dataset, subset and convolution; dataset and subset; or nothing."""
 
 
 def run_missing(
-    experiment: Design | Figure, store: Path, engine: Engine, known: Mapping[str, RunRecord] | None = None
+    experiment: Design | Figure, store: Path, engine: Engine, known_records: Mapping[str, RunRecord] | None = None
 ) -> SweepResult:
     """Run what is missing in the store, with a grid of the progress; an interrupt ends the command.
 
@@ -49,14 +48,14 @@ def run_missing(
         experiment: The table or figure.
         store: Folder of the records.
         engine: What runs.
-        known: Further records; their runs are not repeated.
+        known_records: Further records; their runs are not repeated.
     """
     configs = expected_configs(experiment)
     try:
         with SweepGrid(experiment, configs, Console(stderr=True, highlight=False)) as grid:
             runs = f"{len(configs):,} run{'s' if len(configs) > 1 else ''}"
             grid.say(f"{experiment.name}: {runs}; records are in {store}")
-            outcome = run_experiment(experiment, Store(store), engine, grid.on_event, known)
+            outcome = run_experiment(experiment, Store(store), engine, grid.on_event, known_records)
             grid.say(grid.summary())
     except KeyboardInterrupt:
         say(f"interrupted: finished runs are in {store}; the same command resumes", stderr=True)
@@ -71,7 +70,7 @@ def check_failed(outcome: SweepResult) -> None:
         raise typer.Exit(FAILED)
 
 
-def places(experiment: Design | Figure) -> dict[str, Place]:
+def positions(experiment: Design | Figure) -> dict[str, Position]:
     """Row and column of each run, by its key."""
     if isinstance(experiment, Figure):
         return {
@@ -92,23 +91,23 @@ class TimeLeft:
 
     def __init__(self, configs: Iterable[RunSpec], clock: Callable[[], float] = time.monotonic):
         self._clock = clock
-        self._not_ended = Counter(map(_kind, configs))
-        self._started: dict[str, tuple[Kind, float]] = {}  # of running runs, by their keys
-        self._seconds: defaultdict[Kind, float] = defaultdict(float)
-        self._count: Counter[Kind] = Counter()
+        self._not_ended = Counter(_groups_of(config)[0] for config in configs)
+        self._started: dict[str, tuple[RunGroup, float]] = {}  # of running runs, by their keys
+        self._seconds: defaultdict[RunGroup, float] = defaultdict(float)
+        self._count: Counter[RunGroup] = Counter()
 
     def started(self, config: RunSpec) -> None:
         """Count a run as running from now on."""
-        self._started[config.key] = _kind(config), self._clock()
+        self._started[config.key] = _groups_of(config)[0], self._clock()
 
     def ended(self, config: RunSpec, seconds: float) -> None:
         """Count a run as ended."""
         self._started.pop(config.key, None)
-        self._not_ended[_kind(config)] -= 1
+        self._not_ended[_groups_of(config)[0]] -= 1
         if seconds > 0:
-            for kind in _less_and_less_similar(_kind(config)):
-                self._seconds[kind] += seconds
-                self._count[kind] += 1
+            for group in _groups_of(config):
+                self._seconds[group] += seconds
+                self._count[group] += 1
 
     def seconds(self, parallel_runs: int) -> float | None:
         """Seconds left with this number of parallel runs; ``None`` before the first run has ended."""
@@ -117,29 +116,30 @@ class TimeLeft:
         # Copies, because the display calls from its own thread.
         not_ended, started = list(self._not_ended.items()), list(self._started.values())
         now = self._clock()
-        total = sum(count * self._typical(kind) for kind, count in not_ended)
-        spent = sum(min(now - start, self._typical(kind)) for kind, start in started)
+        total = sum(count * self._typical(group) for group, count in not_ended)
+        spent = sum(min(now - start, self._typical(group)) for group, start in started)
         return (total - spent) / max(1, parallel_runs)
 
-    def _typical(self, kind: Kind) -> float:
-        known = next(similar for similar in _less_and_less_similar(kind) if self._count[similar])
-        return self._seconds[known] / self._count[known]
+    def _typical(self, group: RunGroup) -> float:
+        """Mean duration in the group, or if no run of it has ended, in a larger one."""
+        measured = next(larger for larger in _widened(group) if self._count[larger])
+        return self._seconds[measured] / self._count[measured]
 
 
-class SweepGrid:
+class SweepGrid(Display):
     """Shows the events of a sweep: live on a terminal, in a few plain lines elsewhere.
 
     Args:
         experiment: The table or figure.
-        configs: As many runs as will be run, each in the place of one that will be run.
+        configs: As many runs as will be run, each in the position of one that will be run.
         console: Where to print.
     """
 
     def __init__(self, experiment: Design | Figure, configs: Collection[RunSpec], console: Console):
-        self._console = console
+        super().__init__(console, REFRESHES)
         self._name = experiment.name
-        self._places = places(experiment)
-        self._total = Counter(self._places[config.key] for config in configs)
+        self._positions = positions(experiment)
+        self._total = Counter(self._positions[config.key] for config in configs)
         # All keys from the start: the display reads the counters in its own thread, while no key may be added.
         self._counts = {state: Counter(dict.fromkeys(self._total, 0)) for state in ("done", "running", "failed")}
         self._most_running = 1
@@ -147,44 +147,34 @@ class SweepGrid:
         self._left = TimeLeft(configs)
         self._printed = time.monotonic()
         self._messages: set[tuple[str, str]] = set()
-        self._display = Display(console, self._render, REFRESHES)
-
-    def __enter__(self) -> SweepGrid:
-        self._display.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._display.__exit__(kind, error, trace)
 
     def on_event(self, event: Event) -> None:
         """Update the grid after an event."""
-        place = self._places[event.config.key]
+        position = self._positions[event.config.key]
         if event.epoch is None:
             self._epochs.pop(event.config.key, None)
         else:
             self._epochs[event.config.key] = event.epoch
         if event.kind == "started":
-            self._counts["running"][place] += 1
+            self._counts["running"][position] += 1
             self._left.started(event.config)
             self._most_running = max(self._most_running, self._counts["running"].total())
         elif event.kind in (*ENDED, "failed"):
-            self._counts["failed" if event.kind == "failed" else "done"][place] += 1
-            self._counts["running"][place] -= event.kind != "kept"
+            self._counts["failed" if event.kind == "failed" else "done"][position] += 1
+            self._counts["running"][position] -= event.kind != "kept"
             self._left.ended(event.config, event.record.seconds if event.record else 0.0)
         if event.message and (event.kind, event.message) not in self._messages and event.kind != "diverged":
             self._messages.add((event.kind, event.message))  # one cause often fails many runs: print it once
-            self.say(f"{event.kind}: {' on '.join(place)}, seed {event.config.seed}: {event.message}")
+            self.say(f"{event.kind}: {' on '.join(position)}, seed {event.config.seed}: {event.message}")
         # Between the end of a run and the start of the next, a line would count too few running ones.
         settled = event.kind in ("started", "kept", "epoch") or not self._waiting()
-        if settled and not self._console.is_terminal and time.monotonic() - self._printed > SECONDS_BETWEEN_LINES:
+        if settled and not self.console.is_terminal and time.monotonic() - self._printed > SECONDS_BETWEEN_LINES:
             self.say(self.summary())
 
     def say(self, message: str) -> None:
         """Print a line above the grid."""
         self._printed = time.monotonic()
-        self._console.print(terminal_text(message), soft_wrap=True)
+        self.console.print(terminal_text(message), soft_wrap=True)
 
     def summary(self) -> str:
         """The state of the sweep in one line."""
@@ -208,7 +198,8 @@ class SweepGrid:
         """Number of runs that have not started."""
         return self._total.total() - sum(count.total() for count in self._counts.values())
 
-    def _render(self) -> Group:
+    def render(self) -> Group:
+        """A table of the runs that are done in each row and column, and the state of the sweep below it."""
         rows = list(dict.fromkeys(row for row, _ in self._total))
         columns = list(dict.fromkeys(column for _, column in self._total))
         grid = RichTable("", box=None, pad_edge=False)
@@ -218,23 +209,26 @@ class SweepGrid:
             grid.add_row(terminal_text(row), *(self._field((row, column)) for column in columns))
         return Group(grid, terminal_text(self.summary(), style="bold"))
 
-    def _field(self, place: Place) -> Text:
-        total, done = self._total[place], self._counts["done"][place]
+    def _field(self, position: Position) -> Text:
+        total, done = self._total[position], self._counts["done"][position]
         if not total:
             return terminal_text("")
-        style = "green" if done == total else "yellow" if self._counts["running"][place] else "dim" if not done else ""
+        style = (
+            "green" if done == total else "yellow" if self._counts["running"][position] else "dim" if not done else ""
+        )
         text = terminal_text(f"{done}/{total}", style=style)
-        if self._counts["running"][place]:
-            text.append(f" +{self._counts['running'][place]}", style="cyan")
-        if self._counts["failed"][place]:
-            text.append(f" {self._counts['failed'][place]} failed", style="bold red")
+        if self._counts["running"][position]:
+            text.append(f" +{self._counts['running'][position]}", style="cyan")
+        if self._counts["failed"][position]:
+            text.append(f" {self._counts['failed'][position]} failed", style="bold red")
         return text
 
 
-def _kind(config: RunSpec) -> Kind:
-    return config.dataset, str(config.train_per_class), config.model.conv
+def _groups_of(config: RunSpec) -> tuple[RunGroup, RunGroup, RunGroup]:
+    """The groups that a run belongs to, the smallest first."""
+    return _widened((config.dataset, str(config.train_per_class), config.model.conv))
 
 
-def _less_and_less_similar(kind: Kind) -> tuple[Kind, Kind, Kind]:
-    """The kind itself, the runs of its dataset, and all runs."""
-    return kind, kind[:2], ()
+def _widened(group: RunGroup) -> tuple[RunGroup, RunGroup, RunGroup]:
+    """The group itself, the runs of its dataset and subset, and all runs."""
+    return group, group[:2], ()

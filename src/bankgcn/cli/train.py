@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.options import Folders, Source, Threads, with_settings
+from bankgcn.cli.settings import Folders, Source, Threads, with_settings
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.extras import require
 from bankgcn.training.spec import DATA_ROOT, PLACES, SOURCE

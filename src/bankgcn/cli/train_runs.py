@@ -12,13 +12,11 @@ from statistics import mean, stdev
 
 import typer
 
-from bankgcn.cli.errors import INTERRUPTED, with_flags
-from bankgcn.cli.evaluate import show_assessment
+from bankgcn.cli.errors import INTERRUPTED, print_note, print_warning, with_flags
 from bankgcn.cli.model_input import read_input
 from bankgcn.cli.output import say
-from bankgcn.cli.progress import TrainingProgress
-from bankgcn.cli.reading import load_graphs
-from bankgcn.cli.run_report import choose_by_data, show_start
+from bankgcn.cli.progress import TrainingProgress, load_graphs
+from bankgcn.cli.run_report import choose_by_data, show_assessment, show_start
 from bankgcn.cli.settings import Settings, read_settings
 from bankgcn.data.catalog import DataFolders
 from bankgcn.data.splits import Split
@@ -133,7 +131,7 @@ def _train(settings: Settings, free: tuple[str, ...], folder: RunFolder, command
         run = prepare(settings.spec, load)
     with folder.lock() if command.speaks else nullcontext():
         if command.speaks:
-            _prepare(folder, settings, run, command.overwrite)
+            _write_start(folder, settings, run, command.overwrite)
         command.group.barrier()
         result = _execute(run, folder, command)
         if result is None:
@@ -151,7 +149,7 @@ def _execute(run: PreparedRun, folder: RunFolder, command: Command) -> RunResult
         show_start(run, folder, len(before))
         if run.graphs.skipped:
             count = len(run.graphs.skipped)
-            say(f"note: {count:,} rows without a graph, with the reasons: {folder.skipped}", stderr=True)
+            print_note(f"{count:,} rows without a graph, with the reasons: {folder.skipped}")
     logs = [TensorBoardLog(command.tensorboard)] if command.tensorboard else []
     try:
         with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=command.speaks) as progress:
@@ -163,7 +161,7 @@ def _execute(run: PreparedRun, folder: RunFolder, command: Command) -> RunResult
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite: bool) -> None:
+def _write_start(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite: bool) -> None:
     """Write the settings and the split, and remove what must not be there when the training starts or resumes."""
     if overwrite:
         folder.clear()
@@ -176,10 +174,7 @@ def _prepare(folder: RunFolder, settings: Settings, run: PreparedRun, overwrite:
     folder.remove_scraps()
     aside = folder.set_damaged_aside()
     if aside is not None:
-        say(
-            f"note: the checkpoint cannot be read and is now {aside}; the training starts again",
-            stderr=True,
-        )
+        print_note(f"the checkpoint cannot be read and is now {aside}; the training starts again")
     write_toml(folder.config, settings.values, f"bankgcn train --config {folder.config.name} repeats this run")
     run.split.save(folder.split, run.graphs.fingerprint, run.seen_hashes())
     if run.graphs.skipped:
@@ -278,14 +273,13 @@ def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
         say(f"mean of {len(scores)} models  {middle}, standard deviation {spread}")
     diverged = [name for name, record in records.items() if record.best_epoch is None]
     if diverged:
-        say(
-            f"warning: there is no model of {', '.join(diverged)}: the training diverged in the first epoch; "
-            f"{with_flags(SMALLER_STEPS)}",
-            stderr=True,
+        print_warning(
+            f"there is no model of {', '.join(diverged)}: the training diverged in the first epoch; "
+            f"{with_flags(SMALLER_STEPS)}"
         )
     unscored = len(records) - len(scores) - len(diverged)
     if unscored:
-        say(f"warning: {unscored} models in {folder} have no test score", stderr=True)
+        print_warning(f"{unscored} models in {folder} have no test score")
 
 
 def _show_ensemble(members: Members) -> None:
@@ -294,11 +288,10 @@ def _show_ensemble(members: Members) -> None:
     if len(ensemble.members) < 2:
         return
     root = next(iter(members.flags.values())).get(DATA_ROOT)
-    folders = DataFolders(str(root) if root else None)
-    found = read_input(ensemble, None, folders, {}, part="test", notes=False)
-    if len(found.graphs):
-        together = "models together" if found.voters is None else "models, each on its test graphs"
-        show_assessment(ensemble, found, prefix=f"all {len(ensemble.members)} {together}: test ")
+    inputs = read_input(ensemble, None, DataFolders(str(root) if root else None), {}, part="test", notes=False)
+    if len(inputs.graphs):
+        together = "models together" if inputs.voters is None else "models, each on its test graphs"
+        show_assessment(ensemble, inputs, prefix=f"all {len(ensemble.members)} {together}: test ")
 
 
 def _holds_runs(folder: Path) -> bool:

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bankgcn.choices import pick
-from bankgcn.cli.errors import INTERRUPTED
-from bankgcn.cli.options import Folders, Source, with_settings
+from bankgcn.cli.errors import INTERRUPTED, print_note
 from bankgcn.cli.output import say
-from bankgcn.cli.progress import Progress
-from bankgcn.cli.settings import Settings, read_settings
+from bankgcn.cli.progress import Progress, load_graphs
+from bankgcn.cli.settings import Folders, Settings, Source, read_settings, with_settings
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.experiments.tuning.space import SPACE, names_of, parameters_for
 from bankgcn.extras import require
@@ -96,7 +95,7 @@ def tune(
     fixed = folder.resolve(typed)
     settings = Settings.resolve(fixed)
     check_available(settings["model"])
-    runner = _prepare(settings, fixed)
+    runner = _read_trials(settings, fixed)
     if not folder.config.exists():
         settings, fixed, runner = _chosen_by_data(settings, fixed, runner)
     show_graphs(runner.graphs)
@@ -109,9 +108,8 @@ def tune(
         _show_outcome(study, runner, folder, settings, picture)
 
 
-def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
+def _read_trials(settings: Settings, fixed: dict[str, Plain]) -> Trials:
     """Read the graphs: errors in the data are reported before anything is written."""
-    from bankgcn.cli.reading import load_graphs
     from bankgcn.experiments.tuning.trial import Search, Trials
     from bankgcn.training.prepare import Loader
 
@@ -218,10 +216,7 @@ def _show_winner(best: TrialResult, ended: list[TrialResult], weights: dict[str,
         say(f"  {name:<14} {value}")
     if weights:
         say(f"importance: {', '.join(f'{name} {weight:.2f}' for name, weight in list(weights.items())[:SHOWN])}")
-    say(
-        "note: the best of many validation scores is optimistic; the test score of the winner is not",
-        stderr=True,
-    )
+    print_note("the best of many validation scores is optimistic; the test score of the winner is not")
 
 
 @dataclass(frozen=True)
@@ -312,15 +307,15 @@ class TuneFolder:
 
 
 def train_command(settings: Settings, out: Path) -> list[str]:
-    """The words of the command that trains with these settings."""
+    """The arguments of the command that trains with these settings."""
     usual = Settings.resolve({name: settings[name] for name in (SOURCE, "model")})
-    words = ["bankgcn", "train", str(settings[SOURCE])]
-    words += ["--model", str(settings["model"])] if settings["model"] != DEFAULTS["model"] else []
+    arguments = ["bankgcn", "train", str(settings[SOURCE])]
+    arguments += ["--model", str(settings["model"])] if settings["model"] != DEFAULTS["model"] else []
     for name in settings.differing(usual):
         flag, value = f"--{name.replace('_', '-')}", settings[name]
         if isinstance(value, bool):
-            words.append(flag if value else f"--no-{flag[2:]}")
+            arguments.append(flag if value else f"--no-{flag[2:]}")
         else:
-            words += [flag, str(value)]
-    words += ["--data-root", str(settings[DATA_ROOT])] if settings[DATA_ROOT] else []
-    return [*words, "--out", str(out)]
+            arguments += [flag, str(value)]
+    arguments += ["--data-root", str(settings[DATA_ROOT])] if settings[DATA_ROOT] else []
+    return [*arguments, "--out", str(out)]

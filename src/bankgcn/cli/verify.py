@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 import time
 from collections import Counter
@@ -15,10 +14,10 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
+from bankgcn.cli.designs import read_records
 from bankgcn.cli.errors import FAILED, INTERRUPTED
-from bankgcn.cli.options import Folders
-from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_not_input, is_standard_output, open_output, say, terminal_text
-from bankgcn.cli.stored import read_records
+from bankgcn.cli.output import JsonFile, check_not_input, is_standard_output, say, terminal_text, write_json
+from bankgcn.cli.settings import Folders
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.engines.base import RUNNER, make_runner
@@ -37,12 +36,9 @@ def verify_records(
     sample: Annotated[int, typer.Option(help="Number of records to draw.", min=1)] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the draw.", min=0)] = 0,
     tolerance: Annotated[
-        float,
-        typer.Option(help="Largest difference of a score or loss where versions or processor differ.", min=0.0),
+        float, typer.Option(help="Largest difference of a score or loss where versions or processor differ.", min=0.0)
     ] = TOLERANCE,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")
-    ] = None,
+    json_file: JsonFile = None,
     folders: Folders = USUAL_FOLDERS,
 ) -> None:
     """Draw recorded runs at random, run them again, and compare scores and losses on validation and test graphs.
@@ -77,8 +73,7 @@ def verify_records(
         say(f"interrupted: {len(checks):,} of {len(drawn):,} records were run again", stderr=True)
     if json_file is not None:
         content = {"seed": seed, "drawn": len(drawn), "tolerance": tolerance, "checks": [c.to_dict() for c in checks]}
-        with open_output(json_file) as file:
-            file.write(json.dumps(content, indent=1).encode() + b"\n")
+        write_json(json_file, content, allow_nan=True)
     for line in _summary(checks, tolerance):
         say(line, stderr=to_stderr)
     if interrupted:

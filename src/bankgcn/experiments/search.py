@@ -23,10 +23,7 @@ from bankgcn.training.spec import RunSpec
 
 SelectionRule = Literal["validation", "paper"]
 
-RULES: dict[str, str] = {
-    "validation": "mean validation score over the seeds",
-    "paper": "mean TEST score",
-}
+RULES: dict[str, str] = {"validation": "mean validation score over the seeds", "paper": "mean TEST score"}
 """The score that chooses hyper-parameters, in the words of a design."""
 
 
@@ -62,9 +59,7 @@ def by_model(config: RunSpec) -> Hashable:
 
 
 def select(
-    records: Iterable[RunRecord],
-    rule: SelectionRule = "validation",
-    group_by: Callable[[RunSpec], Hashable] = by_model,
+    records: Iterable[RunRecord], rule: SelectionRule = "validation", group_by: Callable[[RunSpec], Hashable] = by_model
 ) -> dict[Hashable, Selection]:
     """Choose the hyper-parameters with the best mean score over the seeds, in each group.
 
@@ -170,8 +165,8 @@ def choose(
         rule: Choose by mean validation score or, as the paper appears to do, by mean test score.
     """
     searched = _search_configs(design, row, column)
-    found = [records[config.key] for config in searched if config.key in records]
-    winners = select(found, rule, group_by=lambda config: None)
+    recorded = [records[config.key] for config in searched if config.key in records]
+    winners = select(recorded, rule, group_by=lambda config: None)
     return with_seed(winners[None].config, 0) if winners else None
 
 
@@ -213,7 +208,7 @@ def run_experiment(
     store: Store,
     engine: Engine,
     on_event: OnEvent = lambda event: None,
-    known: Mapping[str, RunRecord] | None = None,
+    known_records: Mapping[str, RunRecord] | None = None,
 ) -> SweepResult:
     """Run what is missing: in a design, first the search of all cells, then the other seeds of their winners.
 
@@ -224,15 +219,15 @@ def run_experiment(
         store: Where the records are stored.
         engine: What runs the configurations.
         on_event: Called for every event.
-        known: Further records, as for :func:`~bankgcn.experiments.sweep.sweep`.
+        known_records: Further records, as for :func:`~bankgcn.experiments.sweep.sweep`.
     """
     limit = experiment.search_runs if isinstance(experiment, Design) else None
     first = [config for config in experiment.configs() if limit is None or config.seed < limit]
-    searched = sweep(first, store, engine, on_event, known)
+    searched = sweep(first, store, engine, on_event, known_records)
     if isinstance(experiment, Figure) or limit is None:
         return searched
     others = _other_configs(experiment, {record.config.key: record for record in searched.records})
-    rest = sweep(others, store, engine, on_event, known)
+    rest = sweep(others, store, engine, on_event, known_records)
     return SweepResult(searched.records + rest.records, searched.failed + rest.failed, searched.ran + rest.ran)
 
 

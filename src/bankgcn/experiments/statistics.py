@@ -86,10 +86,7 @@ class Comparison:
 
 
 def compare(
-    first: Sequence[float],
-    second: Sequence[float],
-    test_to_train: float = TEST_TO_TRAIN,
-    higher_is_better: bool = True,
+    first: Sequence[float], second: Sequence[float], test_to_train: float = TEST_TO_TRAIN, higher_is_better: bool = True
 ) -> Comparison:
     """Compare two models by their scores on the same splits, in the same order.
 

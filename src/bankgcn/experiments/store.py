@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from bankgcn.experiments.paper.tables import DRAWN, PLACES, figure3
+from bankgcn.experiments.paper import DRAWN, L2_PLACES, figure3
 from bankgcn.files.checked import (
     MAX_TABLE_BYTES,
     SHARED_AGE,
@@ -146,11 +146,11 @@ class Store:
 
     def _check_folder(self) -> None:
         """Raise if the folder was there and is no more: records would end in a place that nobody looks at."""
-        found = _identity(self.folder)
-        if self._identity is not None and found != self._identity:
+        identity = _identity(self.folder)
+        if self._identity is not None and identity != self._identity:
             reason = "The folder of the store was removed or replaced"
             raise FileNotFoundError(errno.ENOENT, reason, str(self.folder))
-        self._identity = found
+        self._identity = identity
 
     def _set_aside(self, path: Path, record: RunRecord) -> None:
         """Rename a file that a new record must not overwrite: it is damaged, or of other graphs or another split."""
@@ -175,10 +175,10 @@ class Store:
 def _identity(folder: Path) -> tuple[int, int] | None:
     """What tells a folder from another one of the same name; ``None`` if there is none."""
     try:
-        found = folder.stat()
+        status = folder.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _read(path: Path) -> RunRecord:
@@ -267,13 +267,13 @@ def read_packed(folder: Path) -> dict[str, RunRecord]:
     Raises:
         FileError: A line is damaged, or two files hold different values of one run.
     """
-    found: dict[str, RunRecord] = {}
+    records: dict[str, RunRecord] = {}
     for path in sorted(path for pattern in PATTERNS for path in folder.glob(pattern)):
         for line, (key, record) in enumerate(_read_file(path).items(), start=1):
-            if found.setdefault(key, record) != record:
+            if records.setdefault(key, record) != record:
                 message = f"another file in {folder} holds other values of run {key}: pack both tables from one store"
                 raise FileError(message, path, line)
-    return dict(sorted(found.items()))
+    return dict(sorted(records.items()))
 
 
 def compact(record: RunRecord) -> RunRecord:
@@ -292,7 +292,7 @@ def _figure_keys(dataset: str, max_epochs: int) -> frozenset[str]:
     """Keys of the runs of a dataset that Figure 3 draws."""
     if dataset not in DRAWN:
         return frozenset()
-    figures = [figure3([dataset], max_epochs, place) for place in PLACES]
+    figures = [figure3([dataset], max_epochs, place) for place in L2_PLACES]
     return frozenset(panel.config.key for figure in figures for panel in figure.panels)
 
 

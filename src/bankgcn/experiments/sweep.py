@@ -40,7 +40,7 @@ def sweep(
     store: Store,
     engine: Engine,
     on_event: OnEvent = lambda event: None,
-    known: Mapping[str, RunRecord] | None = None,
+    known_records: Mapping[str, RunRecord] | None = None,
 ) -> SweepResult:
     """Run every configuration without an intact record in the store; store each record when its run ends.
 
@@ -53,7 +53,8 @@ def sweep(
         store: Where the records are stored.
         engine: What runs the configurations.
         on_event: Called for every event.
-        known: Further records, by the keys of their runs. These runs are not repeated, and not copied to the store.
+        known_records: Further records, by the keys of their runs. These runs are not repeated, and not copied to the
+            store.
 
     Raises:
         OtherVersion: Only another version of bankgcn can read the record of one of the runs; nothing is run.
@@ -65,7 +66,7 @@ def sweep(
     done: dict[str, RunRecord] = {}
     for key, config in wanted.items():
         before[key] = _stored(store, config, on_event)
-        record = before[key] or (known or {}).get(key)
+        record = before[key] or (known_records or {}).get(key)
         if record is not None and _is_current(record, data, on_event):
             done[key] = record
     missing = {key: config for key, config in wanted.items() if key not in done}
@@ -114,10 +115,10 @@ def _run_missing(
                 ended.add(record.config.key)
                 yield Event(record.status, record.config, record, record.error)
             for key in missing.keys() - ended:
-                found = store.peek(key)
-                if found is not None and found != before[key]:
+                stored = store.peek(key)
+                if stored is not None and stored != before[key]:
                     ended.add(key)
-                    yield Event("kept", missing[key], found)
+                    yield Event("kept", missing[key], stored)
             missing = {key: config for key, config in missing.items() if key not in ended}
             if missing:
                 _wait(missing, on_event)

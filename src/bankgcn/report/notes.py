@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Grid
-from bankgcn.experiments.paper.tables import places_in_words
+from bankgcn.experiments.paper import places_in_words
 from bankgcn.experiments.search import RULES
 from bankgcn.report.results import Results
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bankgcn.choices import pick
 from bankgcn.experiments.design import Column, Design, Grid, Row
-from bankgcn.experiments.paper.tables import STAND_INS, Description
+from bankgcn.experiments.paper import STAND_INS, Description
 from bankgcn.experiments.search import SelectionRule
 from bankgcn.experiments.statistics import LEVEL
 from bankgcn.metrics import METRICS

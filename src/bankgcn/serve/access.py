@@ -64,9 +64,9 @@ def of_graphs(reasons: Mapping[int, str], total: int) -> RequestError:
         total: Number of graphs in the request.
     """
     first = min(reasons)
-    told = {index: _shortened(reason) for index, reason in reasons.items()}
-    many = "" if len(told) == 1 else f" ({len(told):,} of {total:,} graphs have errors)"
-    return RequestError(422, f"{told[first]}{many}", told)
+    messages = {index: _shortened(reason) for index, reason in reasons.items()}
+    many = "" if len(messages) == 1 else f" ({len(messages):,} of {total:,} graphs have errors)"
+    return RequestError(422, f"{messages[first]}{many}", messages)
 
 
 def _shortened(message: str) -> str:

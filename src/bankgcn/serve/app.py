@@ -133,12 +133,12 @@ class Predict:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        request, held, started = Request(scope, receive), Held(self.room), None
+        request, reserved, started = Request(scope, receive), Reservation(self.room), None
         outcome: Outcome = "answered"
         self.tally.begin()
         try:
             self.access.check(request.headers.get("authorization"))
-            body = await _read_body(request, self.limits, held)
+            body = await _read_body(request, self.limits, reserved)
             started = time.perf_counter()
             answer = await self.batcher.submit(body, partial(_disconnected, request))
             if isinstance(answer, RequestError):
@@ -151,7 +151,7 @@ class Predict:
         except asyncio.CancelledError:  # the service stops without waiting for the answer
             status, content, headers, outcome = 503, {"detail": "the service is stopping"}, None, "cut off"
         finally:
-            held.release()
+            reserved.release()
         self.metrics.count_request(status, None if started is None else time.perf_counter() - started)
         try:
             await _json(content, status, headers)(scope, receive, send)
@@ -168,7 +168,7 @@ class Room:
         self.size, self.taken = size, 0
 
 
-class Held:
+class Reservation:
     """The part of the room that one request takes."""
 
     def __init__(self, room: Room):
@@ -198,7 +198,7 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-async def _read_body(request: Request, limits: Limits, held: Held) -> bytes:
+async def _read_body(request: Request, limits: Limits, reserved: Reservation) -> bytes:
     """The body of a request.
 
     Raises:
@@ -219,7 +219,7 @@ async def _read_body(request: Request, limits: Limits, held: Held) -> bytes:
                 size += len(part)
                 if size > limits.body:
                     raise too_large
-                held.add(len(part))
+                reserved.add(len(part))
                 parts.append(part)
     except TimeoutError:
         message = f"the request did not arrive within {limits.seconds:g} seconds"
@@ -298,7 +298,7 @@ class Tally:
         self.outcomes["answered"] -= count
         self.outcomes["cut off"] += count
 
-    def words(self) -> str:
+    def summary(self) -> str:
         """A sentence on them."""
         answered, gone = self.outcomes["answered"], self.outcomes["gone"]
         cut = self.outcomes["cut off"] + self.open

@@ -89,10 +89,7 @@ class Batcher:
     """
 
     def __init__(
-        self,
-        answer: Answering,
-        limits: Limits,
-        on_batch: Callable[[int, int], None] = lambda requests, graphs: None,
+        self, answer: Answering, limits: Limits, on_batch: Callable[[int, int], None] = lambda requests, graphs: None
     ):
         self.limits, self.waiting = limits, 0
         self._answer, self._on_batch = answer, on_batch

@@ -138,17 +138,17 @@ class Engine:
     ) -> dict[tuple[int, int], dict[str, Any] | str]:
         """The prediction of each item, or what is wrong with it. If a call fails, each graph has a call of its own."""
         try:
-            found = self._read[form](items)
-            predictions = None if found.graphs is None else self._apply(found.graphs)
+            parsed = self._read[form](items)
+            predictions = None if parsed.graphs is None else self._apply(parsed.graphs)
         except (ValueError, ArithmeticError, LookupError) as error:
             if len(items) == 1:
                 return {items[0][:2]: _plain(spelled_error(error, WITHOUT_ADVICE), items[0], form)}
             return {key: one for item in items for key, one in self._predict([item], form, requests).items()}
         results: dict[tuple[int, int], dict[str, Any] | str] = {
-            items[place][:2]: _plain(reason, items[place], form) for place, reason in found.reasons.items()
+            items[place][:2]: _plain(reason, items[place], form) for place, reason in parsed.reasons.items()
         }
         if predictions is not None:
-            for row, (place, finite) in enumerate(zip(found.places, predictions.finite(), strict=True)):
+            for row, (place, finite) in enumerate(zip(parsed.places, predictions.finite(), strict=True)):
                 number, index, _ = items[place]
                 results[number, index] = (
                     self._show(predictions, row, requests[number].embeddings) | self._picture(items[place], requests)

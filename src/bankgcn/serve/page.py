@@ -110,12 +110,7 @@ def graph_schema(signals: NodeSchema) -> dict[str, Any]:
         "type": "object",
         "description": "A node-link document, as NetworkX's node_link_data makes it.",
         "required": ["nodes", "edges"],
-        "properties": {
-            "nodes": _list(_object(**entries)),
-            "edges": _list(edge),
-            "directed": flag,
-            "multigraph": flag,
-        },
+        "properties": {"nodes": _list(_object(**entries)), "edges": _list(edge), "directed": flag, "multigraph": flag},
     }
 
 
@@ -123,10 +118,7 @@ def example_graph(signals: NodeSchema) -> dict[str, Any]:
     """A graph of two nodes."""
     entries: dict[str, Any] = {key: [0.5] * width for key, width in signals.attributes.items()}
     entries |= {key: words[0] for key, words in words_of(signals).items() if words}
-    return {
-        "nodes": [{"id": number, **entries} for number in range(2)],
-        "edges": [{"source": 0, "target": 1}],
-    }
+    return {"nodes": [{"id": number, **entries} for number in range(2)], "edges": [{"source": 0, "target": 1}]}
 
 
 def words_of(signals: NodeSchema) -> dict[str, list[str]]:

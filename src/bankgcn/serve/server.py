@@ -157,7 +157,7 @@ class LimitedProtocol(HttpToolsProtocol):
     _half_closed = False  # the client sends nothing more
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to wait for the first request."""
+        """Start waiting for the first request."""
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS:
             self.transport.write(b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
@@ -289,7 +289,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._looking = self.loop.call_later(GONE_SECONDS, self._look)
 
     def pause_writing(self) -> None:
-        """Start to wait for a client that does not take its answer."""
+        """Start waiting for a client that does not take its answer."""
         super().pause_writing()
         self._watch_writing(self.transport.get_write_buffer_size())
 

@@ -22,6 +22,7 @@ from bankgcn.data.splits import PARTS, Split
 from bankgcn.files.checked import FileError
 from bankgcn.messages import Message, Option
 from bankgcn.tasks import Task
+from bankgcn.training.evaluation import check_finite
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import RunSpec
@@ -188,6 +189,23 @@ class Ensemble:
             mean, spread = self._by_voters(graphs, calibrated, voters)
             embeddings = None
         return Predictions(mean, spread, embeddings)
+
+    def embed(self, graphs: GraphSet) -> NDArray:
+        """The vector by which the network of a single model represents each graph, shape ``(num_graphs, width)``.
+
+        Raises:
+            ValueError: There are several models, or a vector is not finite.
+        """
+        if len(self.members) > 1:
+            raise ValueError(
+                f"there are {len(self.members)} models, and the vectors of different networks cannot be compared: load "
+                "one run"
+            )
+        embeddings = self.apply(graphs, check=False).embeddings
+        assert embeddings is not None
+        if not np.isfinite(embeddings).all():
+            check_finite(torch.from_numpy(embeddings), self.first.conform(graphs))
+        return embeddings
 
     def _by_voters(self, graphs: GraphSet, calibrated: bool, voters: NDArray[np.bool_]) -> tuple[Tensor, Tensor | None]:
         """Mean and standard deviation over the models that predict each graph."""

@@ -205,7 +205,10 @@ def protocol(dataset: str) -> dict[str, Plain]:
 
 
 def given_settings(
-    flags: Mapping[str, Any], file: Mapping[str, Any] | None = None, where: str = ""
+    flags: Mapping[str, Any],
+    file: Mapping[str, Any] | None = None,
+    where: str = "",
+    further: Mapping[str, Plain] | None = None,
 ) -> dict[str, Plain]:
     """What is given: flags, or keywords, override a file.
 
@@ -215,13 +218,15 @@ def given_settings(
         flags: What was typed.
         file: The content of a file.
         where: Name of the file in messages.
+        further: Defaults of settings that are not those of a run.
 
     Raises:
         ValueError: A setting is unknown, or of the wrong type.
     """
     place = file.place if isinstance(file, TomlSettings) else lambda _: where
-    file = {key: _checked(key, value, f"{place(key)}: ") for key, value in (file or {}).items()}
-    flags = {key: _checked(key, value) for key, value in flags.items()}
+    defaults = DEFAULTS | dict(further or {})
+    file = {key: _checked(key, value, defaults, f"{place(key)}: ") for key, value in (file or {}).items()}
+    flags = {key: _checked(key, value, defaults) for key, value in flags.items()}
     if "model" in file and flags.get("model", file["model"]) != file["model"]:
         file = {key: value for key, value in file.items() if not _is_of_model(key)}
     return {**file, **flags}
@@ -245,10 +250,10 @@ def complete_settings(given: Mapping[str, Plain]) -> dict[str, Plain]:
     return {key: complete[key] for key in DEFAULTS if key not in unused}
 
 
-def _checked(key: str, value: Any, where: str = "") -> Plain:
+def _checked(key: str, value: Any, defaults: Mapping[str, Plain], where: str = "") -> Plain:
     """The value of a setting, of the type it should have."""
     try:
-        default = pick(DEFAULTS, key, "setting")
+        default = pick(defaults, key, "setting")
         row = PLACES[key].setting if key in PLACES else None
         if row is not None and row.choices and value != row.none:
             pick(dict.fromkeys(row.choices), value, key)

@@ -8,7 +8,7 @@ import pytest
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Grid
-from bankgcn.experiments.paper.tables import TABLE_1, TABLE_3, TABLE_4, figure3
+from bankgcn.experiments.paper import TABLE_1, TABLE_3, TABLE_4, figure3
 from bankgcn.experiments.verify import FIGURES, StoredCheck, Verdict, Verification, draw_sample
 from fake_records import fake_record, fake_records
 from reproduction.evidence import AS_PAPER, BEST, Evidence

@@ -9,7 +9,7 @@ import pytest
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Design
-from bankgcn.experiments.paper.tables import TABLE_1
+from bankgcn.experiments.paper import TABLE_1
 from bankgcn.report.results import Results, collect
 from fake_records import fake_record
 from reproduction.findings import (

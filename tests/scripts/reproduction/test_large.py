@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Grid
-from bankgcn.experiments.paper.tables import TABLE_4
+from bankgcn.experiments.paper import TABLE_4
 from fake_records import fake_record
 from reproduction.evidence import PROTOCOLS, Evidence
 from reproduction.sections import large_datasets

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bankgcn.experiments.paper.tables import TABLE_1
+from bankgcn.experiments.paper import TABLE_1
 from bankgcn.report.sheet import counted
 from reproduction.markdown import listed, on_datasets, table_lines
 

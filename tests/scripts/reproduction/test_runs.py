@@ -7,9 +7,9 @@ from collections import defaultdict
 
 import pytest
 
-from bankgcn.cli.paper_options import TableSelection
+from bankgcn.cli.designs import TableSelection
 from bankgcn.experiments.design import Design
-from bankgcn.experiments.paper.tables import TABLES
+from bankgcn.experiments.paper import TABLES
 from reproduction.evidence import Evidence, planned_rows, settings_of
 from reproduction.runs import commands, reproduce_options
 

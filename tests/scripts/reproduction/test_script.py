@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.experiments.paper.tables import AS_PAPER, TABLE_1
+from bankgcn.experiments.paper import AS_PAPER, TABLE_1
 from bankgcn.experiments.store import pack
 from fake_records import fake_records
 from reproduction_page import main

@@ -23,7 +23,7 @@ RUNNER = "bankgcn.training.execute:Runner"
 callbacks. Other processes import it."""
 
 EPOCH_SECONDS = 1.0
-"""How often a run tells its epoch, at most."""
+"""How often a run reports its epoch, at most."""
 
 RETRIES = 2
 """How often a run is repeated if its worker dies."""
@@ -41,7 +41,7 @@ class Event:
     Args:
         kind: ``"kept"``: there is a record of the run. ``"set aside"``: its record is damaged. ``"outdated"``: the
             dataset has changed since its record was written. ``"elsewhere"``: another sweep on the same store runs it.
-            ``"started"``. ``"epoch"``: it has reached another epoch; not all epochs are told. ``"retried"``: its worker
+            ``"started"``. ``"epoch"``: it has reached another epoch; not all are reported. ``"retried"``: its worker
             died, and the run starts again. ``"finished"``, ``"diverged"``, ``"failed"``: the status of its new record.
         config: The run.
         record: Its record, if there is one.
@@ -133,12 +133,8 @@ def make_runner(runner: str, data_root: str | Path | None, checkpoints: str | Pa
 
     def run_or_fail(config: RunSpec, on_epoch: OnEpoch | None = None) -> RunRecord:
         try:
-            return run(config, [_TellEpochs(on_epoch)] if on_epoch else [])
-        except (
-            ValueError,
-            OSError,
-            ImportError,
-        ) as error:  # an error in the data or the environment: the message is enough
+            return run(config, [_EpochReporter(on_epoch)] if on_epoch else [])
+        except (ValueError, OSError, ImportError) as error:  # in the data or the environment: the message is enough
             return RunRecord.failed(config, str(error))
         except Exception:  # an error in the code: the traceback is needed
             return RunRecord.failed(config, traceback.format_exc().strip())
@@ -147,17 +143,17 @@ def make_runner(runner: str, data_root: str | Path | None, checkpoints: str | Pa
 
 
 def pass_on(on_event: OnEvent, config: RunSpec, epoch: int) -> None:
-    """Tell a sweep which epoch a run has reached."""
+    """Report to a sweep which epoch a run has reached."""
     on_event(Event("epoch", config, epoch=epoch))
 
 
-class _TellEpochs(Callback):
-    """Tells the number of an epoch every ``EPOCH_SECONDS``; a shorter run tells none."""
+class _EpochReporter(Callback):
+    """Reports the number of an epoch every ``EPOCH_SECONDS``; a shorter run reports none."""
 
     def __init__(self, on_epoch: OnEpoch):
-        self._on_epoch, self._told = on_epoch, time.monotonic()
+        self._on_epoch, self._reported = on_epoch, time.monotonic()
 
     def on_epoch_end(self, epoch: Epoch) -> None:
-        if time.monotonic() - self._told > EPOCH_SECONDS:
-            self._told = time.monotonic()
+        if time.monotonic() - self._reported > EPOCH_SECONDS:
+            self._reported = time.monotonic()
             self._on_epoch(epoch.number)

@@ -65,8 +65,8 @@ class RayEngine:
         running: dict[Any, tuple[RunSpec, int]] = {}
         try:
             while True:
-                while len(running) < self._max_parallel(ray) and (found := next(tasks)) is not None:
-                    config, retries = found
+                while len(running) < self._max_parallel(ray) and (following := next(tasks)) is not None:
+                    config, retries = following
                     answer = task.remote(json.dumps(config.to_dict()), self.runner, self.data_root)
                     running[answer] = config, retries
                     if retries == RETRIES:

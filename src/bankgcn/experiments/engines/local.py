@@ -14,13 +14,16 @@ from collections.abc import Generator, Iterable
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO
+from typing import IO, Any, BinaryIO
 
-from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEpoch, OnEvent, pass_on
+from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEpoch, OnEvent, make_runner, pass_on
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+
+START = f"from {__name__} import work; work()"
+"""What a worker process runs."""
 
 
 class LocalEngine:
@@ -119,10 +122,10 @@ class _WorkerPool:
 
 
 class _Worker:
-    """A process that runs configurations; see :mod:`bankgcn.experiments.engines.worker`. It is replaced if it dies."""
+    """A process that runs configurations, see :func:`work`. It is replaced if it dies."""
 
     def __init__(self, arguments: str):
-        self._command = [sys.executable, "-P", "-m", "bankgcn.experiments.engines.worker", arguments]
+        self._command = [sys.executable, "-P", "-c", START, arguments]
         self._open = contextlib.ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -184,6 +187,37 @@ def _cause_of_death(code: int, stderr: IO[bytes]) -> str:
     stderr.seek(0)
     last_line = stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
     return f"its worker ended with exit code {code}" + (f" ({last_line})" if last_line else "")
+
+
+def work() -> None:
+    """Be a worker process: run the configurations of standard input on one thread, until the input ends.
+
+    Epochs and records are written to standard output, one JSON line each.
+    """
+    import torch
+
+    arguments = json.loads(sys.argv[1])
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # prints of libraries must not mix with the answers
+    torch.set_num_threads(1)
+    run = make_runner(*arguments)
+    tasks: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
+
+    def answer(kind: str, value: Any) -> None:
+        answers.write(json.dumps([kind, value]).encode() + b"\n")
+        answers.flush()
+
+    while True:
+        record = run(RunSpec.from_dict(json.loads(tasks.get())), lambda epoch: answer("epoch", epoch))
+        answer("record", record.to_dict())
+
+
+def _listen(requests: BinaryIO, tasks: SimpleQueue[bytes]) -> None:
+    """Pass requests on. When the input ends, the process exits at once, even during a run."""
+    for line in requests:
+        tasks.put(line)
+    os._exit(0)
 
 
 def available_cores() -> int:

@@ -78,10 +78,10 @@ def parameters_for(model: str, fixed: Mapping[str, Plain]) -> tuple[Parameter, .
         ValueError: There is nothing left to vary, or no value of a setting fits the fixed ones.
     """
     rows = [row for row in SPACE if model in (row.models or (model,))]
-    found = tuple(_fitting(row, rows, fixed) for row in rows if row.name not in fixed)
-    if not found:
+    parameters = tuple(_fitting(row, rows, fixed) for row in rows if row.name not in fixed)
+    if not parameters:
         raise ValueError(f"every setting that trials of {model} could vary is fixed: leave out some of the options")
-    return found
+    return parameters
 
 
 def _fitting(row: Parameter, rows: Collection[Parameter], fixed: Mapping[str, Plain]) -> Parameter:
@@ -96,9 +96,9 @@ def _fitting(row: Parameter, rows: Collection[Parameter], fixed: Mapping[str, Pl
         if all(whole % int(value) == 0 for whole in wholes) and all(int(value) % part == 0 for part in parts.values())
     )
     if not fits:
-        words = ", ".join(f"{name}={part}" for name, part in parts.items())
+        combination = ", ".join(f"{name}={part}" for name, part in parts.items())
         raise ValueError(
-            f"{words} divides no {row.name} that trials choose from ({', '.join(map(str, row.choices))}): "
+            f"{combination} divides no {row.name} that trials choose from ({', '.join(map(str, row.choices))}): "
             f"choose it, too (--{row.name})"
         )
     return replace(row, choices=fits)

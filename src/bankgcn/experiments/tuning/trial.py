@@ -123,9 +123,9 @@ class _Reports(Callback):
 
 def _check_score(score: float, metric: Metric, graphs: int) -> None:
     if not math.isfinite(score):
-        found = f"the {graphs:,} validation graphs have no {metric.label}, because their targets are all the same"
-        choose = "{found}: choose another metric by {metric}, or draw another split by {seed}"
-        raise ValueError(Message(choose, found=found, metric=Option("metric"), seed=Option("seed")))
+        reason = f"the {graphs:,} validation graphs have no {metric.label}, because their targets are all the same"
+        choose = "{reason}: choose another metric by {metric}, or draw another split by {seed}"
+        raise ValueError(Message(choose, reason=reason, metric=Option("metric"), seed=Option("seed")))
 
 
 def journal_of(folder: Path) -> Path:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from bankgcn.cli.paper_options import TableSelection
+from bankgcn.cli.designs import TableSelection, stored_comparison
 from bankgcn.experiments.design import Design, Grid
 
 
@@ -51,3 +53,19 @@ def test_a_setting_and_a_place_contradict_each_other() -> None:
         TableSelection(setting="bst").build("table1")
     with pytest.raises(ValueError, match="--setting: figure3 has no such option"):
         TableSelection(setting="best").build("figure3")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("patience = 0", "comparison.toml:2: patience = 0: expected at least 1"),
+        ("patience = true", "comparison.toml:2: patience is True, expected a whole number"),
+        ("runs = 2.5", "comparison.toml:2: runs is 2.5, expected a whole number"),
+        ('seed = 1', "comparison.toml:2: seed is no setting of a comparison"),
+        ('what = 1', "comparison.toml:2: unknown setting 'what'"),
+    ],
+)  # fmt: skip
+def test_the_settings_of_a_comparison_are_checked_as_those_of_a_run(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "comparison.toml").write_text(f'models = "bank,gcn"\n{line}\n')
+    with pytest.raises(ValueError, match=message):
+        stored_comparison(tmp_path)

@@ -9,12 +9,12 @@ import pytest
 
 from bankgcn.experiments import RunSpec
 from bankgcn.experiments.design import Column, Design, Grid, Row
-from bankgcn.experiments.paper.tables import (
+from bankgcn.experiments.paper import (
     AS_PAPER,
     BEST,
     BUDGETS,
+    L2_PLACES,
     LARGE_COLUMNS,
-    PLACES,
     PUBLISHED,
     PUBLISHED_LAYER_PARAMETERS,
     SETTINGS,
@@ -200,10 +200,10 @@ def test_keys_survive_json() -> None:
 
 
 def test_settings_differ_in_the_place_of_the_normalisation_alone() -> None:
-    assert list(PLACES) == list(ACTIVATIONS)
+    assert list(L2_PLACES) == list(ACTIVATIONS)
     for setting in SETTINGS.values():
         assert replace(setting.grid, normalize=Grid.normalize) == Grid()
-        assert set(setting.grid.normalize) <= set(PLACES)
+        assert set(setting.grid.normalize) <= set(L2_PLACES)
 
 
 def test_the_runs_of_the_best_setting_contain_those_of_the_paper() -> None:

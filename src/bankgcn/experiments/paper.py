@@ -137,16 +137,12 @@ def _described(entry: Dataset, folders: DataFolders) -> Description:
     )
 
 
-PLACES: dict[str, str] = {
-    "before": "l2 before the ReLU",
-    "after": "l2 after the ReLU",
-    "none": "no l2",
-}
+L2_PLACES: dict[str, str] = {"before": "l2 before the ReLU", "after": "l2 after the ReLU", "none": "no l2"}
 """The places of the l2 normalisation, in the words of a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class TableSetting:
     """A setting of a table.
 
     Args:
@@ -162,33 +158,33 @@ class Setting:
     grid: Grid
 
 
-AS_PAPER = Setting(
+AS_PAPER = TableSetting(
     name="as-paper",
     label="As the paper",
     sentence="every model has the l2 normalisation before the ReLU. The paper does not say where it stands",
     grid=Grid(normalize=("before",)),
 )
-BEST = Setting(
+BEST = TableSetting(
     name="best",
     label="Best by validation",
     sentence="the mean validation score also chooses the place of the l2 normalisation: before or after the ReLU",
     grid=Grid(normalize=("before", "after")),
 )
-BEST_OF_THREE = Setting(
+BEST_OF_THREE = TableSetting(
     name="best-of-three",
     label="Best by validation, with no l2 as a third choice",
     sentence="the mean validation score also chooses the place of the l2 normalisation: before, after, or none",
     grid=Grid(normalize=("before", "after", "none")),
 )
-SETTINGS: dict[str, Setting] = {setting.name: setting for setting in (AS_PAPER, BEST, BEST_OF_THREE)}
+SETTINGS: dict[str, TableSetting] = {setting.name: setting for setting in (AS_PAPER, BEST, BEST_OF_THREE)}
 
 
 def places_in_words(places: tuple[str, ...]) -> str:
     """The places of the l2 normalisation that a grid has, for the text below a table."""
     if len(places) == 1:
-        return PLACES[places[0]]
-    words = [PLACES[place] for place in places]
-    return f"place of l2 chosen, too: {', '.join(words[:-1])} or {words[-1]}"
+        return L2_PLACES[places[0]]
+    labels = [L2_PLACES[place] for place in places]
+    return f"place of l2 chosen, too: {', '.join(labels[:-1])} or {labels[-1]}"
 
 
 STAND_INS = {"FRANKENSTEIN": "FRANKENSTEIN-rebuilt"}
