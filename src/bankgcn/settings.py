@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import typing
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import NoneType, UnionType
@@ -64,6 +65,21 @@ class Setting:
         """The value that the command line or a file means."""
         return None if self.none is not None and value == self.none else value
 
+    def normalised(self, value: Any) -> Any:
+        """The value in the type of the setting: NumPy's numbers as Python's own, an integer for a real number as such.
+
+        Equal settings are then the same in keys, records and files, wherever they come from.
+
+        Example:
+            >>> Setting(default=0.1, help="", kind=float).normalised(1)
+            1.0
+        """
+        value = plain_value(value)
+        if self.kind is float and type(value) is int:
+            with suppress(OverflowError):  # an integer beyond all floats, which the check refuses
+                return float(value)
+        return value
+
     def check(self, name: str, value: Any) -> None:
         """Raise unless the value is of the right kind, finite and within its range."""
         if value is None and self.none is not None:
@@ -76,6 +92,8 @@ class Setting:
             raise self._error(name, value, "a word")
         if self.kind is int and (isinstance(value, bool) or not hasattr(value, "__index__")):
             raise self._error(name, value, "a whole number")
+        if self.kind is float and isinstance(value, bool):
+            raise self._error(name, value, "a number")
         if self.kind in (int, float):
             self._check_number(name, value)
 
@@ -117,10 +135,10 @@ def settings_of(config: type) -> Mapping[str, Setting]:
 
 
 def check_settings(config: Any) -> None:
-    """Make NumPy's numbers Python's own, and raise a ``ValueError`` for the first setting that is out of range."""
+    """Normalise the settings of a configuration, and raise a ``ValueError`` for the first that is out of range."""
     kind: type = type(config)
     for name, row in settings_of(kind).items():
-        value = plain_value(getattr(config, name))
+        value = row.normalised(getattr(config, name))
         object.__setattr__(config, name, value)
         row.check(name, value)
 

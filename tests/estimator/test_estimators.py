@@ -255,6 +255,13 @@ def test_a_graph_of_weight_zero_is_left_out() -> None:
     )
 
 
+def test_an_integer_for_a_real_number_names_the_same_run() -> None:
+    records = [
+        BankGCNClassifier(**QUICK, gamma=gamma).fit(*rings_and_paths()).record_ for gamma in (1, 1.0, np.int64(1))
+    ]
+    assert len({repr(record.config) for record in records}) == len({record.config.key for record in records}) == 1
+
+
 def test_a_loaded_estimator_has_the_parameters_it_was_trained_with(tmp_path: Path) -> None:
     own = {"validation_fraction": 0.3, "attributes": ["charge"], "categories": ["element"]}
     classifier = BankGCNClassifier(**QUICK, **own).fit(*rings_and_paths())

@@ -167,11 +167,11 @@ class RunParameters(BaseEstimator):
             values["threshold"] = None  # the classifier chooses by its targets
         unused = BANK_ONLY if self.model != "bank" else ()  # they have defaults, so that they are always there
         given = {
-            name: PLACES[name].setting.plain(plain_value(values[name]))
+            name: PLACES[name].setting.plain(values[name])
             for name in PLACES
             if name in values and name not in unused and not (_is_option(name) and values[name] is None)
         }
-        given = given_settings({**given, "task": task, "seed": plain_value(_seed(self.random_state))})
+        given = given_settings({**given, "task": task, "seed": _seed(self.random_state)})
         return spec_of(IN_PYTHON, complete_settings({SOURCE: IN_PYTHON, **given}))
 
     def _read_options(self) -> ReadOptions:

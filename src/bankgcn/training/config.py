@@ -190,7 +190,7 @@ class ModelConfig:
         rows = CONVS[self.conv].options
         for name in self.conv_options:
             pick(rows, name, f"option of {self.conv}")
-        options = {name: plain_value(self.conv_options.get(name, row.default)) for name, row in rows.items()}
+        options = {name: row.normalised(self.conv_options.get(name, row.default)) for name, row in rows.items()}
         for name, row in rows.items():
             row.check(name, options[name])
         object.__setattr__(self, "conv_options", MappingProxyType(options))

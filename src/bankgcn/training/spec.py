@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
@@ -250,13 +249,12 @@ def _checked(key: str, value: Any, where: str = "") -> Plain:
     try:
         default = pick(DEFAULTS, key, "setting")
         row = PLACES[key].setting if key in PLACES else None
-        if row is not None and row.choices and value != row.none:
-            pick(dict.fromkeys(row.choices), value, key)
+        if row is not None:
+            value = row.normalised(value)
+            if row.choices and value != row.none:
+                pick(dict.fromkeys(row.choices), value, key)
     except ValueError as error:
         raise ValueError(f"{where}{error}") from error
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        with suppress(OverflowError):  # an integer beyond all floats
-            return float(value)
     if type(value) is not type(default):
         kinds = {str: "a word", int: "a whole number", float: "a number", bool: "true or false"}
         raise ValueError(f"{where}{key} is {value!r}, expected {kinds[type(default)]}")
