@@ -2,24 +2,45 @@
 
 A field made by :func:`setting` carries its help, its group and its range as metadata. The command line makes its
 options from it, configuration files take its name, and :func:`check_settings` refuses values out of range. So a new
-setting is one field.
+setting is one field. :func:`pick` looks a name up among those to choose from, with an error that helps.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any
+from typing import Any, TypeVar
 
-from bankgcn.choices import pick
 from bankgcn.messages import Message, Option
 
+T = TypeVar("T")
+
 Plain = str | int | float | bool
+
+
+def pick(options: Mapping[str, T], name: str, kind: str) -> T:
+    """The option of that name.
+
+    Raises:
+        ValueError: There is none; the message names the others, and the one that was probably meant.
+
+    Example:
+        >>> pick({"mean": 1, "max": 2}, "maxx", "readout")
+        Traceback (most recent call last):
+        ValueError: unknown readout 'maxx', expected one of mean, max; did you mean 'max'?
+    """
+    if isinstance(name, Hashable) and name in options:
+        return options[name]
+    by_lower = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
+    hint = f"; did you mean {by_lower[near[0]]!r}?" if near else ""
+    raise ValueError(f"unknown {kind} {name!r}, expected one of {', '.join(options)}{hint}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from bankgcn.choices import pick
 from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS, Metric
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:  # the names of tasks, losses and metrics need no PyTorch and no NumPy
     import numpy as np

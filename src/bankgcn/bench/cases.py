@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG, Statistics
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import find_dataset, locate
+from bankgcn.settings import pick
 from bankgcn.spectral import GraphShift
 
 

@@ -15,13 +15,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bankgcn.choices import pick
 from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, above_display, is_standard_output, named, open_output, terminal_text
 from bankgcn.cli.paper_options import names_in
 from bankgcn.cli.progress import Progress, percent
 from bankgcn.extras import require
 from bankgcn.nn.convs import CONVS
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:
     from bankgcn.bench import CaseResult, Protocol

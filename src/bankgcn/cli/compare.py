@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import FILE, GRAPHS, OFFERED, PROTOCOL, ComparisonSettings, stored_comparison
 from bankgcn.cli.options import DataRoot, Source, with_settings
 from bankgcn.cli.output import check_not_input, print_text, say
@@ -20,6 +19,7 @@ from bankgcn.experiments.store import Store
 from bankgcn.extras import require
 from bankgcn.report.comparison import render_comparison
 from bankgcn.report.sheet import WRITERS
+from bankgcn.settings import pick
 from bankgcn.training.spec import DATA_ROOT, SOURCE
 
 COMPARISONS = Path("comparisons")

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bankgcn.choices import pick
 from bankgcn.cli.paper_options import names_in, numbers_in
 from bankgcn.cli.settings import Settings, full_path, read_settings
 from bankgcn.cli.stored import read_records
@@ -17,7 +16,7 @@ from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Design, Grid, comparison_design
 from bankgcn.files.checked import write_toml
 from bankgcn.nn.convs import CONVS
-from bankgcn.settings import Plain
+from bankgcn.settings import Plain, pick
 from bankgcn.training.spec import DATA_ROOT, DEFAULTS, PLACES, SOURCE, RunSpec, settings_of_run, unused_settings
 
 FILE = "comparison.toml"

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from bankgcn.choices import pick
 from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import check_not_input, say
 from bankgcn.cli.paper_options import (
@@ -25,6 +24,7 @@ from bankgcn.files.atomic import atomic_write
 from bankgcn.report.curves import CURVES, draw_curve
 from bankgcn.report.plots import IMAGES, draw_dots, draw_filters, draw_ranks
 from bankgcn.report.results import Results, collect
+from bankgcn.settings import pick
 
 PICTURES: dict[str, tuple[str, Callable[[Results, str], bytes]]] = {
     "table1": ("table1", draw_dots),

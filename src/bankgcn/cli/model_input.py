@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.cli.errors import with_flags
 from bankgcn.cli.output import say
 from bankgcn.cli.reading import load_graphs
@@ -30,6 +29,7 @@ from bankgcn.data.targets import clean_targets
 from bankgcn.files.tables import Cell, Columns, TextTable
 from bankgcn.report.page.graphs import Examined
 from bankgcn.report.page.run_page import RunEvidence
+from bankgcn.settings import pick
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble, Predictions
 from bankgcn.training.predict import table_targets, true_columns, true_targets

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.choices import pick
 from bankgcn.cli.output import OR_STANDARD_OUTPUT
 from bankgcn.experiments.design import Design, Figure, Grid
 from bankgcn.experiments.paper.tables import (
@@ -26,6 +25,7 @@ from bankgcn.experiments.paper.tables import (
 )
 from bankgcn.nn.names import ACTIVATION_NAMES
 from bankgcn.report.sheet import WRITERS
+from bankgcn.settings import pick
 from bankgcn.training.config import ModelConfig
 
 Datasets = Annotated[str | None, typer.Option(help="Only these datasets, separated by commas.", metavar="NAMES")]

@@ -7,7 +7,6 @@ from typing import Annotated, cast
 
 import typer
 
-from bankgcn.choices import pick
 from bankgcn.cli.comparison_settings import stored_comparison
 from bankgcn.cli.options import DataRoot
 from bankgcn.cli.output import check_not_input, print_text, say, say_block
@@ -35,6 +34,7 @@ from bankgcn.report.comparison import render_comparison
 from bankgcn.report.plots import omegas
 from bankgcn.report.sheet import WRITERS, write_sheet
 from bankgcn.report.tables import LAYOUTS, dataset_sheet, render_table
+from bankgcn.settings import pick
 
 
 @takes_selection()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bankgcn.choices import pick
 from bankgcn.cli.model_input import examine_run
 from bankgcn.cli.output import check_not_input, say
 from bankgcn.cli.settings import READING
@@ -12,6 +11,7 @@ from bankgcn.files.atomic import atomic_write
 from bankgcn.report.page.chart import paint_figure
 from bankgcn.report.page.run_page import run_figures
 from bankgcn.report.plots import IMAGES
+from bankgcn.settings import pick
 from bankgcn.training.ensemble import Ensemble
 
 FOLDER = "figures"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bankgcn.choices import pick
 from bankgcn.cli.errors import INTERRUPTED
 from bankgcn.cli.options import DataRoot, Source, with_settings
 from bankgcn.cli.output import say
@@ -25,7 +24,7 @@ from bankgcn.files.tables import Columns, write_csv
 from bankgcn.metrics import Metric
 from bankgcn.report.curves import draw_trials
 from bankgcn.report.plots import IMAGES
-from bankgcn.settings import Plain
+from bankgcn.settings import Plain, pick
 from bankgcn.training.spec import DATA_ROOT, DEFAULTS, PLACES, SOURCE
 
 if TYPE_CHECKING:

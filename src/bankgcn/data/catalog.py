@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal
 
-from bankgcn.choices import pick
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet

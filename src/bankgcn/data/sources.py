@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bankgcn.choices import pick
 from bankgcn.data.builtin import BUILTIN
 from bankgcn.data.cache import cached, data_roots, download_root
 from bankgcn.data.catalog import CATALOG, Dataset, catalog_name, find_in_catalog
@@ -28,6 +27,7 @@ from bankgcn.files.checked import FileError
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.messages import Message, Option
+from bankgcn.settings import pick
 
 FOR_ALL = ("ignore_weights", "scale")
 """Options that no reader heeds: what they change comes after reading."""

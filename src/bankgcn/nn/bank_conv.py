@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
-from bankgcn.choices import pick
 from bankgcn.messages import Message, Option
 from bankgcn.nn.activation import shortest_length
 from bankgcn.nn.layers import reset_parameters
+from bankgcn.settings import pick
 from bankgcn.spectral import chebyshev
 from bankgcn.spectral.basis import Basis, Chebyshev, basis_named
 from bankgcn.spectral.shift import GraphShift

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from bankgcn.choices import pick
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Column, Design
 from bankgcn.experiments.statistics import FEWEST, LEVEL, Comparison, Spread, compare, holm
@@ -31,6 +30,7 @@ from bankgcn.report.sheet import (
     write_sheet,
 )
 from bankgcn.report.tables import choice, runs, score
+from bankgcn.settings import pick
 
 LONG_HEADER = (
     *("dataset", "metric", "unit", "model", "mean", "std", "interval_low", "interval_high"),

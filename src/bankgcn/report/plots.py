@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Column, Figure, Panel
 from bankgcn.experiments.statistics import LEVEL, Spread, critical_difference
@@ -20,6 +19,7 @@ from bankgcn.report.notes import shortened
 from bankgcn.report.results import Records, Results
 from bankgcn.report.sheet import MISSING, Block, Entry, Sheet, number, unit
 from bankgcn.report.tables import NOT_RUN
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

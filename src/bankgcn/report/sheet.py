@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from bankgcn.choices import pick
 from bankgcn.metrics import Metric
+from bankgcn.settings import pick
 
 MISSING = "-"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from bankgcn.choices import pick
 from bankgcn.experiments.design import Column, Design, Grid, Row
 from bankgcn.experiments.paper.tables import STAND_INS, Description
 from bankgcn.experiments.search import SelectionRule
@@ -28,6 +27,7 @@ from bankgcn.report.sheet import (
     unit,
     write_sheet,
 )
+from bankgcn.settings import pick
 
 AHEAD, BEHIND = "↑", "↓"
 NOT_RUN = "not run"

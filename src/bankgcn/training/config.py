@@ -11,12 +11,11 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from bankgcn.choices import pick
 from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import CONVS
 from bankgcn.nn.names import ACTIVATION_NAMES, HEADS, NORM_NAMES, POOLING_NAMES, READOUTS, REDUCTION_NAMES
-from bankgcn.settings import check_settings, plain_value, setting
+from bankgcn.settings import check_settings, pick, plain_value, setting
 from bankgcn.tasks import DEFAULT_METRIC, LOSSES
 
 if TYPE_CHECKING:

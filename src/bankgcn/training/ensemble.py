@@ -13,7 +13,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bankgcn.choices import pick
 from bankgcn.data.duplicates import graph_hashes
 from bankgcn.data.features.spec import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
@@ -21,6 +20,7 @@ from bankgcn.data.options import ReadOptions
 from bankgcn.data.splits import PARTS, Split
 from bankgcn.files.checked import FileError
 from bankgcn.messages import Message, Option
+from bankgcn.settings import pick
 from bankgcn.tasks import Task
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder

@@ -14,14 +14,13 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG, catalog_name
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.data.options import DATA, ReadOptions
 from bankgcn.files.checked import TomlSettings, canonical, content_hash
 from bankgcn.messages import Message, Option
 from bankgcn.nn.convs import CONVS
-from bankgcn.settings import Plain, Setting, check_settings, setting, settings_of
+from bankgcn.settings import Plain, Setting, check_settings, pick, setting, settings_of
 from bankgcn.tasks import TASKS, metric_for
 from bankgcn.training.config import ModelConfig, SplitOptions, TrainConfig
 

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.data.errors import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURES
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.signals import UNSEEN, CategoryBlock, TUSignals, signal_arrays, structural_signals
 from bankgcn.data.graphs import GraphSet, Indices
 from bankgcn.messages import Message, Option
+from bankgcn.settings import pick
 
 FeatureSpec = Mapping[str, Any]
 
