@@ -72,7 +72,7 @@ def train(
 
     from bankgcn.cli.run_report import show_outcome
     from bankgcn.cli.train_runs import Command, Members, train_many, train_one
-    from bankgcn.training.parallel import ProcessGroup
+    from bankgcn.training.stepper import ProcessGroup
 
     torch.set_num_threads(threads)
     group = ProcessGroup.from_environment()

@@ -25,10 +25,10 @@ from bankgcn.training.callbacks import Callback
 from bankgcn.training.checks import class_notes, data_warnings
 from bankgcn.training.fitting import CheckpointError, Context, Epoch, FitResult, run_training
 from bankgcn.training.model import TrainedModel
-from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord, checkpoint_path
 from bankgcn.training.spec import RunSpec
+from bankgcn.training.stepper import ProcessGroup
 
 LIBRARIES = ("torch", "numpy", "numba", "torch-geometric")
 

@@ -28,8 +28,7 @@ from bankgcn.training.callbacks import Callback, Callbacks
 from bankgcn.training.checks import LossWeights, check_selection, known_weight, task_of
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, Inference, evaluate_outputs, predict_logits
-from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.stepper import make_stepper
+from bankgcn.training.stepper import ProcessGroup, make_stepper
 
 CHECKPOINT_SECONDS = 20.0
 
