@@ -25,7 +25,7 @@ from bankgcn import BankGCNClassifier, BankGCNRegressor, GraphSet
 from bankgcn.cli.settings import Settings
 from bankgcn.data import FileError, GraphError
 from bankgcn.data.convert import to_networkx, to_pyg
-from bankgcn.estimator.targets import validation_split
+from bankgcn.estimator.base import validation_split
 from bankgcn.nn import CONVS
 from bankgcn.training.spec import IN_PYTHON, PLACES, settings_of_run, spec_of
 from recorder import Recorder

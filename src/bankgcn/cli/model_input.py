@@ -32,7 +32,7 @@ from bankgcn.report.page.run_page import RunEvidence
 from bankgcn.settings import pick
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble, Predictions
-from bankgcn.training.predict import table_targets, true_columns, true_targets
+from bankgcn.training.evaluation import table_targets, true_columns, true_targets
 from bankgcn.training.spec import IN_PYTHON
 
 

@@ -85,7 +85,7 @@ def predict(
 
     from bankgcn.cli.model_input import read_input
     from bankgcn.training.ensemble import Ensemble
-    from bankgcn.training.predict import prediction_columns
+    from bankgcn.training.evaluation import prediction_columns
 
     torch.set_num_threads(threads)
     check_output(out)

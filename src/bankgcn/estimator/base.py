@@ -28,15 +28,13 @@ from bankgcn.data.features.spec import refit, scale_numbers
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.inputs import as_graph_set
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.splits import PARTS, Split
-from bankgcn.estimator.targets import validation_split
+from bankgcn.data.splits import PARTS, Split, random_split, stratified_split
 from bankgcn.files.checked import FileError, write_toml
 from bankgcn.messages import Message, Spelling, message_of, parameter
-from bankgcn.predictor import Predictor
 from bankgcn.settings import plain_value
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.checks import check_run, check_weights, settings_for_skew
-from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.ensemble import Ensemble, Predictor
 from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
@@ -337,6 +335,38 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
     def _predictor(self) -> Predictor:
         check_is_fitted(self)
         return Predictor(Ensemble({Path(): self.model_}))
+
+
+def validation_split(graphs: GraphSet, share: float, seed: int, duplicates: Duplicates | None = None) -> Split:
+    """Training and validation graphs, stratified by class.
+
+    Args:
+        graphs: The graphs with their targets.
+        share: Share of the validation graphs, as far as every class has a training graph. There is at least one
+            validation graph.
+        seed: Number of the split.
+        duplicates: The equal graphs, if they shall stay together.
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"validation_fraction={share}: expected a number between 0 and 1")
+    y = graphs.y
+    if y is None or len(graphs) < 2:
+        raise ValueError(f"n_samples={len(graphs)}: a training needs at least two graphs, one of them for validation")
+    if duplicates is not None and duplicates.repeated and len(duplicates.distinct) > 1:
+        together = duplicates.spread(validation_split(graphs[duplicates.distinct], share, seed))
+        if not graphs.classes or np.isin(y, y[together.train]).all():
+            return together  # otherwise equal graphs contradict each other, and a class would never be trained
+    ratios = (1 - share, share, 0)
+    split = stratified_split(y, ratios, seed) if graphs.classes else random_split(len(y), ratios, seed)
+    labels = y if graphs.classes else np.zeros(len(y), np.int64)  # numbers are one class
+    classes, first = np.unique(labels[split.valid], return_index=True)
+    untrained = first[~np.isin(classes, labels[split.train])]  # the network would never see their classes
+    valid = np.delete(split.valid, untrained)
+    if not len(valid):
+        classes, counts = np.unique(labels, return_counts=True)
+        valid = np.flatnonzero(labels == classes[counts.argmax()])[:1]
+    rest = np.setdiff1d(np.arange(len(y)), valid)
+    return Split(train=rest, valid=valid, test=np.zeros(0, np.int64))
 
 
 @contextmanager

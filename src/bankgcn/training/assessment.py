@@ -16,8 +16,17 @@ from bankgcn.files.tables import Columns
 from bankgcn.messages import Message, advise
 from bankgcn.metrics import METRICS, confusion_matrix
 from bankgcn.tasks import LIKELY, Loss, Task, binary_cross_entropy, cross_entropy
-from bankgcn.training.evaluation import Evaluation, Inference, check_finite, evaluate_outputs, predict_logits
-from bankgcn.training.predict import name_columns, prediction_columns, true_columns, true_targets
+from bankgcn.training.evaluation import (
+    Evaluation,
+    Inference,
+    check_finite,
+    evaluate_outputs,
+    name_columns,
+    predict_logits,
+    prediction_columns,
+    true_columns,
+    true_targets,
+)
 
 if TYPE_CHECKING:  # reading graphs is not needed to assess predictions
     from bankgcn.training.prepare import PreparedRun
