@@ -14,7 +14,7 @@ from bankgcn.cli.output import check_not_input, is_standard_output, named, open_
 from bankgcn.cli.progress import Progress
 from bankgcn.explain import METHODS, explain, explanation_columns, explanation_json, explanation_rows
 from bankgcn.report.page.drawing import node_words
-from bankgcn.report.page.graphs import Examined, browse
+from bankgcn.report.page.graphs import PredictedGraphs, browse
 from bankgcn.report.page.page import Page, Section, write_html
 from bankgcn.report.page.run_page import READING, page_title
 from bankgcn.training.ensemble import Ensemble
@@ -59,7 +59,7 @@ def _write(
     out: Path,
     form: str,
     models: Sequence[TrainedModel],
-    examined: Examined,
+    examined: PredictedGraphs,
     chosen: Sequence[int],
     numbers: Sequence[int],
     output: int | None,
@@ -91,7 +91,9 @@ def _write(
         say(METHODS[method], stderr=True)
 
 
-def _page(ensemble: Ensemble, examined: Examined, chosen: Sequence[int], output: int | None, origin: str) -> bytes:
+def _page(
+    ensemble: Ensemble, examined: PredictedGraphs, chosen: Sequence[int], output: int | None, origin: str
+) -> bytes:
     with Progress("explaining graphs") as progress:
         graphs = browse(list(ensemble.members.values()), examined, chosen, READING, output, progress.update)
     section = Section(name="graphs", title="Single graphs", text="", items=(graphs,))

@@ -27,7 +27,7 @@ from bankgcn.data.sources import FOR_ALL, Source, find_source
 from bankgcn.data.target_values import Targets
 from bankgcn.data.targets import clean_targets
 from bankgcn.files.tables import Cell, Columns, TextTable
-from bankgcn.report.page.graphs import Examined
+from bankgcn.report.page.graphs import PredictedGraphs
 from bankgcn.report.page.run_page import RunEvidence
 from bankgcn.settings import pick
 from bankgcn.tasks import Task
@@ -322,7 +322,7 @@ PARTS = {"test": "test graphs", "valid": "validation graphs", "train": "training
 """The parts of a split that a report may show, the first that has graphs; and their names."""
 
 
-def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -> Examined:
+def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -> PredictedGraphs:
     """Predictions for the graphs of a source; targets only if all of them are known.
 
     Args:
@@ -342,7 +342,7 @@ def examine(ensemble: Ensemble, found: ModelInput, skip_unknown: bool = False) -
     graphs = found.graphs
     smiles = graphs.names if graphs.feature_spec.get("kind") == "atoms" else None
     names = graphs.ids or (graphs.names if smiles is None else None)
-    return Examined(
+    return PredictedGraphs(
         graphs,
         found.predictions(ensemble).mean.numpy(),
         y if len(known) == len(graphs) and len(graphs) else None,

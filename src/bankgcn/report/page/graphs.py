@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Examined:
+class PredictedGraphs:
     """Graphs with predictions.
 
     Args:
@@ -88,7 +88,7 @@ def worst_first(task: Task, predictions: NDArray[np.float64], y: NDArray | None,
 
 def browse(
     models: Sequence[TrainedModel],
-    found: Examined,
+    predicted: PredictedGraphs,
     chosen: Sequence[int],
     caption: str = "",
     label: int | None = None,
@@ -98,7 +98,7 @@ def browse(
 
     Args:
         models: The models that predict.
-        found: Graphs with predictions.
+        predicted: Graphs with predictions.
         chosen: Numbers of the chosen graphs.
         caption: What a reader must know.
         label: Number of the output that is explained at first; by default, for each graph the predicted class, the
@@ -109,7 +109,7 @@ def browse(
     explained = explainable(task, label)
     entries = []
     for place, number in enumerate(chosen):
-        entries.append(_entry(found.explainer(models, number), found, int(number), explained))
+        entries.append(_entry(predicted.explainer(models, number), predicted, int(number), explained))
         if progress is not None:
             progress(place + 1, len(chosen))
     first = 0 if label is None and task.kind == "values" else label
@@ -144,12 +144,12 @@ def color_scales(task: Task, entries: Sequence[dict[str, Any]]) -> tuple[float, 
     return tuple(float(np.quantile(np.abs(values), SATURATED)) if values else 0.0 for values in found)
 
 
-def _entry(model: TrainedModel, found: Examined, number: int, outputs: Sequence[int]) -> dict[str, Any]:
-    graph = found.graphs[[number]]
-    about: dict[str, Any] = {"name": found.names[number], "kind": model.task.kind, "nodes": graph.largest}
+def _entry(model: TrainedModel, predicted: PredictedGraphs, number: int, outputs: Sequence[int]) -> dict[str, Any]:
+    graph = predicted.graphs[[number]]
+    about: dict[str, Any] = {"name": predicted.names[number], "kind": model.task.kind, "nodes": graph.largest}
     about["edges"] = int(graph.num_edges[0])
-    about |= {"smiles": found.smiles[number]} if found.smiles[number] is not None else {}
-    about |= _outcome(model.task, found.predictions[number], None if found.y is None else found.y[number])
+    about |= {"smiles": predicted.smiles[number]} if predicted.smiles[number] is not None else {}
+    about |= _outcome(model.task, predicted.predictions[number], None if predicted.y is None else predicted.y[number])
     if not graph.largest:
         return about
     explanation = explain(model, graph)
@@ -158,7 +158,7 @@ def _entry(model: TrainedModel, found: Examined, number: int, outputs: Sequence[
     about["evidence"] = {str(c): evidence(model.task, explanation.nodes, c).tolist() for c in chosen}
     if explanation.bands is not None:
         about["bands"] = {str(c): evidence(model.task, explanation.bands, c).tolist() for c in chosen}
-    drawing = draw_graph(graph, found.smiles[number])
+    drawing = draw_graph(graph, predicted.smiles[number])
     if drawing is not None:
         about["places"] = np.round(drawing.places * SIDE).astype(int).ravel().tolist()
         about["lines"] = drawing.edges.ravel().tolist()
