@@ -27,7 +27,7 @@ from bankgcn.data import FileError, GraphError
 from bankgcn.data.convert import to_networkx, to_pyg
 from bankgcn.estimator.base import validation_split
 from bankgcn.nn import CONVS
-from bankgcn.training.spec import IN_PYTHON, PLACES, settings_of_run, spec_of
+from bankgcn.training.spec import IN_PYTHON, RUN_SETTINGS, settings_of_run, spec_of
 from recorder import Recorder
 
 QUICK: dict[str, Any] = {"hidden": 8, "layers": 2, "epochs": 4, "random_state": 0}
@@ -70,9 +70,9 @@ def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
     own = {"attributes", "categories", "validation_fraction", "random_state"}
     by_targets = {"threshold": "auto"}  # a command chooses it by the targets, too, and writes what it chose
     parameters = {name: item.default for name, item in signature(BankGCNClassifier).parameters.items()}
-    assert set(parameters) - own == set(PLACES) - of_the_data
+    assert set(parameters) - own == set(RUN_SETTINGS) - of_the_data
     for name in set(parameters) - own:
-        place = PLACES[name]
+        place = RUN_SETTINGS[name]
         usual = by_targets.get(name, place.setting.default)
         assert parameters[name] == (None if place.part == "conv_options" else usual), name
 

@@ -17,7 +17,7 @@ from bankgcn.experiments.design import Design, Grid, comparison_design
 from bankgcn.files.checked import write_toml
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain, pick
-from bankgcn.training.spec import DATA_ROOT, DEFAULTS, PLACES, SOURCE, RunSpec, settings_of_run, unused_settings
+from bankgcn.training.spec import DATA_ROOT, DEFAULTS, RUN_SETTINGS, SOURCE, RunSpec, settings_of_run, unused_settings
 
 FILE = "comparison.toml"
 """The file of a store that keeps the settings of its comparison."""
@@ -25,7 +25,7 @@ FILE = "comparison.toml"
 VARIED = ("model", "weight_decay", "gamma", "seed", "folds", "fold")
 """Settings of a run that a comparison varies by itself."""
 
-OFFERED = {name: place for name, place in PLACES.items() if name not in VARIED}
+OFFERED = {name: place for name, place in RUN_SETTINGS.items() if name not in VARIED}
 """Settings that all runs of a comparison share."""
 
 GRAPHS = "graphs"

@@ -20,7 +20,7 @@ from bankgcn.cli.settings import READING
 from bankgcn.data.cache import data_roots
 from bankgcn.data.catalog import CATALOG, Dataset, Statistics
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.training.spec import PLACES
+from bankgcn.training.spec import RUN_SETTINGS
 
 if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from bankgcn.data.graphs import GraphSet
@@ -44,7 +44,7 @@ def list_datasets(data_root: DataRoot = None) -> None:
 
 
 @app.command()
-@with_settings({"task": PLACES["task"], **{name: READING[name] for name in READING if name != "ignore_weights"}})
+@with_settings({"task": RUN_SETTINGS["task"], **{name: READING[name] for name in READING if name != "ignore_weights"}})
 def describe(
     source: Annotated[
         str,

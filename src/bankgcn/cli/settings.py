@@ -20,7 +20,7 @@ from bankgcn.settings import Plain
 from bankgcn.training.spec import (
     DATA_ROOT,
     DEFAULTS,
-    PLACES,
+    RUN_SETTINGS,
     SOURCE,
     RunSpec,
     complete_settings,
@@ -30,7 +30,7 @@ from bankgcn.training.spec import (
 
 MAX_NAME = 200  # bytes; file systems end at 255
 READING = {
-    name: place for name, place in PLACES.items() if place.part == "reader" and name not in ("features", "scale")
+    name: place for name, place in RUN_SETTINGS.items() if place.part == "reader" and name not in ("features", "scale")
 }
 """The settings of commands that read graphs for a trained model, which knows the features and their scale."""
 

@@ -9,7 +9,7 @@ import typer
 
 from bankgcn.cli.options import DataRoot, Source, Threads, with_settings
 from bankgcn.extras import require
-from bankgcn.training.spec import PLACES
+from bankgcn.training.spec import RUN_SETTINGS
 
 Out = Annotated[
     Path | None,
@@ -49,7 +49,7 @@ TensorBoard = Annotated[
 ]
 
 
-@with_settings(PLACES)
+@with_settings(RUN_SETTINGS)
 def train(
     source: Source = None,
     out: Out = None,

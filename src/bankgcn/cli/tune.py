@@ -25,7 +25,7 @@ from bankgcn.metrics import Metric
 from bankgcn.report.curves import draw_trials
 from bankgcn.report.plots import IMAGES
 from bankgcn.settings import Plain, pick
-from bankgcn.training.spec import DATA_ROOT, DEFAULTS, PLACES, SOURCE
+from bankgcn.training.spec import DATA_ROOT, DEFAULTS, RUN_SETTINGS, SOURCE
 
 if TYPE_CHECKING:
     import optuna
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bankgcn.experiments.tuning.trial import Trials
 
 TUNING = Path("tuning")
-OFFERED = {name: place for name, place in PLACES.items() if name not in ("folds", "fold")}
+OFFERED = {name: place for name, place in RUN_SETTINGS.items() if name not in ("folds", "fold")}
 NO_PICTURE = "none"
 GRAPHS, TRIALS = "graphs", "trials"
 """Fingerprint of the graphs, and number of trials, in the file of the settings."""
@@ -116,7 +116,7 @@ def _prepare(settings: Settings, fixed: dict[str, Plain]) -> Trials:
 
     search = Search(
         source=settings[SOURCE],
-        settings={name: value for name, value in settings.values.items() if name in PLACES},
+        settings={name: value for name, value in settings.values.items() if name in RUN_SETTINGS},
         parameters=parameters_for(settings["model"], fixed),
         data_root=settings[DATA_ROOT] or None,
     )

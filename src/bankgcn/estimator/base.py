@@ -42,7 +42,7 @@ from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import (
     BANK_ONLY,
     IN_PYTHON,
-    PLACES,
+    RUN_SETTINGS,
     SOURCE,
     RunSpec,
     complete_settings,
@@ -165,8 +165,8 @@ class RunParameters(BaseEstimator):
             values["threshold"] = None  # the classifier chooses by its targets
         unused = BANK_ONLY if self.model != "bank" else ()  # they have defaults, so that they are always there
         given = {
-            name: PLACES[name].setting.plain(values[name])
-            for name in PLACES
+            name: RUN_SETTINGS[name].setting.plain(values[name])
+            for name in RUN_SETTINGS
             if name in values and name not in unused and not (_is_option(name) and values[name] is None)
         }
         given = given_settings({**given, "task": task, "seed": _seed(self.random_state)})
@@ -186,7 +186,7 @@ class RunParameters(BaseEstimator):
         values = settings_of_run(spec)
         parameters: dict[str, Any] = {"random_state": spec.seed}
         for name in (name for name in cls._get_param_names() if name in values):
-            row = PLACES[name].setting
+            row = RUN_SETTINGS[name].setting
             if not (_is_option(name) and values[name] == row.default):
                 parameters[name] = row.parsed(values[name])
         return parameters
@@ -194,7 +194,7 @@ class RunParameters(BaseEstimator):
 
 def _is_option(name: str) -> bool:
     """Whether a parameter belongs to some convolutions only; ``None`` is then the default of the convolution."""
-    return PLACES[name].part == "conv_options"
+    return RUN_SETTINGS[name].part == "conv_options"
 
 
 def _seed(random_state: int | RandomState | None) -> int:

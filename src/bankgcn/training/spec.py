@@ -163,7 +163,7 @@ class Place(NamedTuple):
     setting: Setting
 
 
-def _places() -> dict[str, Place]:
+def _run_settings() -> dict[str, Place]:
     """Every setting of a run by its name, in the order in which files list them."""
     found: dict[str, Place] = {}
     parts = {
@@ -182,7 +182,7 @@ def _places() -> dict[str, Place]:
     return found
 
 
-PLACES = _places()
+RUN_SETTINGS = _run_settings()
 
 BANK_ONLY = ("gamma", "coherence")
 """Settings of the training that mean something to filter banks only."""
@@ -191,7 +191,7 @@ SOURCE, DATA_ROOT = "source", "data_root"
 DEFAULTS: dict[str, Plain] = {
     SOURCE: "MUTAG",
     DATA_ROOT: "",
-    **{name: place.setting.plain(place.setting.default) for name, place in PLACES.items()},
+    **{name: place.setting.plain(place.setting.default) for name, place in RUN_SETTINGS.items()},
 }
 """The paper's values for the TU datasets. Empty words and 0, where they make no sense otherwise, mean none."""
 
@@ -199,7 +199,7 @@ DEFAULTS: dict[str, Plain] = {
 def protocol(dataset: str) -> dict[str, Plain]:
     """The settings that the paper changes for a dataset, by the names of the flags."""
     values = CATALOG[dataset].protocol if dataset in CATALOG else {}
-    return {name: values[place.field] for name, place in PLACES.items() if place.field in values}
+    return {name: values[place.field] for name, place in RUN_SETTINGS.items() if place.field in values}
 
 
 def given_settings(
@@ -247,7 +247,7 @@ def _checked(key: str, value: Any, where: str = "") -> Plain:
     """The value of a setting, of the type it should have."""
     try:
         default = pick(DEFAULTS, key, "setting")
-        row = PLACES[key].setting if key in PLACES else None
+        row = RUN_SETTINGS[key].setting if key in RUN_SETTINGS else None
         if row is not None:
             value = row.normalised(value)
             if row.choices and value != row.none:
@@ -262,13 +262,13 @@ def _checked(key: str, value: Any, where: str = "") -> Plain:
 
 def _is_of_model(key: str) -> bool:
     """Whether a setting means something to some models only, so that it does not outlive a change of the model."""
-    return key in BANK_ONLY or (key in PLACES and PLACES[key].part == "conv_options")
+    return key in BANK_ONLY or (key in RUN_SETTINGS and RUN_SETTINGS[key].part == "conv_options")
 
 
 def unused_settings(model: str) -> set[str]:
     """Names of the settings that mean nothing to a model."""
     options = pick(CONVS, model, "model").options
-    unused = {key for key, place in PLACES.items() if place.part == "conv_options" and place.field not in options}
+    unused = {key for key, place in RUN_SETTINGS.items() if place.part == "conv_options" and place.field not in options}
     return unused if model == "bank" else unused | set(BANK_ONLY)
 
 
@@ -278,15 +278,15 @@ def _options(model: str) -> str:
 
 
 def spec_of(dataset: str, values: Mapping[str, Plain]) -> RunSpec:
-    """The run that flat settings describe; names that are not in :data:`PLACES` are ignored.
+    """The run that flat settings describe; names that are not in :data:`RUN_SETTINGS` are ignored.
 
     Raises:
         ValueError: A value is out of range, or not one of the model's options.
     """
-    parts: dict[str, dict[str, Any]] = {place.part: {} for place in PLACES.values()}
+    parts: dict[str, dict[str, Any]] = {place.part: {} for place in RUN_SETTINGS.values()}
     for name, value in values.items():
-        if name in PLACES:
-            part, key, row = PLACES[name]
+        if name in RUN_SETTINGS:
+            part, key, row = RUN_SETTINGS[name]
             parts[part][key] = row.parsed(value)
     return RunSpec(
         dataset=dataset,
@@ -307,7 +307,7 @@ def settings_of_run(spec: RunSpec) -> dict[str, Plain]:
         (3, True)
     """
     values: dict[str, Plain] = {}
-    for name, (part, key, row) in PLACES.items():
+    for name, (part, key, row) in RUN_SETTINGS.items():
         if part == "conv_options":
             if key in spec.model.conv_options:
                 values[name] = row.plain(spec.model.conv_options[key])
