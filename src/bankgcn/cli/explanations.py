@@ -16,7 +16,7 @@ from bankgcn.explain import METHODS, explain, explanation_columns, explanation_j
 from bankgcn.report.page.drawing import node_words
 from bankgcn.report.page.graphs import PredictedGraphs, browse
 from bankgcn.report.page.page import Page, Section, write_html
-from bankgcn.report.page.run_page import READING, page_title
+from bankgcn.report.page.run_page import HOW_TO_READ, page_title
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.model import TrainedModel
 
@@ -95,7 +95,7 @@ def _page(
     ensemble: Ensemble, examined: PredictedGraphs, chosen: Sequence[int], output: int | None, origin: str
 ) -> bytes:
     with Progress("explaining graphs") as progress:
-        graphs = browse(list(ensemble.members.values()), examined, chosen, READING, output, progress.update)
+        graphs = browse(list(ensemble.members.values()), examined, chosen, HOW_TO_READ, output, progress.update)
     section = Section(name="graphs", title="Single graphs", text="", items=(graphs,))
     title = f"Explanations: {page_title(ensemble, examined.graphs.name)}"
     return write_html(

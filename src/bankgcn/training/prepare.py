@@ -284,11 +284,12 @@ def draw_split(
     if options.split_column is not None:
         return _split_by_column(spec, source, graphs, options.split_column)
     groups = _scaffolds_of(source, graphs) if options.rule == "scaffold" else None
-    by = "scaffold" if groups is not None else "class" if graphs.classes else ""
+    manner = ", by scaffold" if groups is not None else ", stratified by class" if graphs.classes else ""
     if options.keeps_official(source.entry) and not options.test:
         return source.split(graphs, seed), "its authors"
-    drawn_by = f"fold {options.fold} of {options.folds}" if options.folds is not None else _ratios(options)
-    origin = f"the seed: {drawn_by}{_by(by)}"
+    ratios = ":".join(f"{share:g}" for share in options.shares)
+    part = ratios if options.folds is None else f"fold {options.fold} of {options.folds}"
+    origin = f"the seed: {part}{manner}"
     if duplicates is None or not duplicates.repeated or groups is not None:  # equal molecules have equal scaffolds
         return _draw(graphs.y, groups, options, seed), origin
     split = _draw(graphs.y[duplicates.distinct], None, options, seed)
@@ -300,14 +301,6 @@ def _draw(y: NDArray, groups: Sequence[str] | None, options: SplitOptions, seed:
     if options.folds is not None:
         return _fold_split(y, groups, options, seed)
     return split_targets(y, seed, options.shares) if groups is None else _scaffold_split(groups, options, seed)
-
-
-def _ratios(options: SplitOptions) -> str:
-    return ":".join(f"{share:g}" for share in options.shares)
-
-
-def _by(what: str) -> str:
-    return {"": "", "class": ", stratified by class", "scaffold": ", by scaffold"}[what]
 
 
 def _scaffolds_of(source: Source, graphs: GraphSet) -> list[str]:

@@ -139,9 +139,9 @@ class RunSpec:
         for name in changes:
             pick(dict.fromkeys((*own, *chain(*fields_of.values()), *of_conv)), name, f"option of a run of {conv}")
         options = changes.pop("conv_options", model.conv_options if conv == model.conv else {})
-        changes["conv_options"] = {**options, **_among(changes, of_conv)}
-        changed = {name: replace(part, **_among(changes, fields_of[name])) for name, part in parts.items()}
-        return replace(self, **changed, **_among(changes, own))
+        changes["conv_options"] = {**options, **_subset(changes, of_conv)}
+        changed = {name: replace(part, **_subset(changes, fields_of[name])) for name, part in parts.items()}
+        return replace(self, **changed, **_subset(changes, own))
 
 
 _PARTS: dict[str, Any] = {"reader": ReadOptions, "split": SplitOptions, "model": ModelConfig, "train": TrainConfig}
@@ -151,7 +151,7 @@ def _names(config: type) -> tuple[str, ...]:
     return tuple(item.name for item in fields(config))
 
 
-def _among(changes: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def _subset(changes: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: changes[name] for name in names if name in changes}
 
 

@@ -29,7 +29,7 @@ from bankgcn.training.run_folder import RunFolder
 
 WORST = "The worst mistakes come first; some that are better follow. "
 UNSURE = "The least certain predictions come first; some that are more certain follow. "
-READING = (
+HOW_TO_READ = (
     "Choose a graph to see it. What decided: a node in orange speaks for what is explained, one in blue against it. "
     "All graphs have one scale of colours."
 )
@@ -169,7 +169,7 @@ def _graphs_section(evidence: RunEvidence, shown: int, progress: Progress | None
     predicted, task = evidence.predicted, evidence.model.task
     chosen = worst_first(task, predicted.predictions, predicted.y, shown)
     unsure = "" if task.kind == "values" else UNSURE  # values have no probabilities
-    caption = f"{unsure if predicted.y is None else WORST}{READING}"
+    caption = f"{unsure if predicted.y is None else WORST}{HOW_TO_READ}"
     graphs = browse(list(evidence.ensemble.members.values()), predicted, chosen.tolist(), caption, label, progress)
     return Section(
         name="graphs",
