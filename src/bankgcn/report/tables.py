@@ -350,10 +350,10 @@ def long(results: Results) -> Sheet:
 
 def _long_line(results: Results, row: Row, column: Column) -> list[object]:
     cell, versus = results.at(row, column), results.comparison(row, column)
-    compared: list[object] = [None] * 8
+    statistics: list[object] = [None] * 8
     if results.reference is not None and versus is not None:
-        compared = [results.reference.label, versus.difference, versus.t_test, versus.wilcoxon]
-        compared += [versus.wins, versus.ties, versus.losses, versus.dropped]
+        statistics = [results.reference.label, versus.difference, versus.t_test, versus.wilcoxon]
+        statistics += [versus.wins, versus.ties, versus.losses, versus.dropped]
     return [
         *(results.design.name, column.label, column.metric, "%" if cell.metric.percent else None),
         *(row.label, cell.spread.mean, cell.spread.std),
@@ -361,7 +361,7 @@ def _long_line(results: Results, row: Row, column: Column) -> list[object]:
         *(cell.weight_decay, cell.gamma, cell.chosen.model.normalize if cell.chosen else None, cell.layer_parameters),
         *(cell.published or (None, None)),
         *(results.decrease(row, column) or (None, None)),
-        *compared,
+        *statistics,
     ]
 
 

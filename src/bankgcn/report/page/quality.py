@@ -88,14 +88,14 @@ def target_table(assessment: Assessment) -> Iterator[Table]:
         return
     names = list(targets[0].scores)
     labels = targets[0].positive is not None
-    compared = ["average_precision"] if labels else ["mae", "rmse"]  # of a constant, the others are always the same
+    varying = ["average_precision"] if labels else ["mae", "rmse"]  # of a constant, the others are always the same
     header = ["target", "graphs", *(["positive"] if labels else []), *(METRICS[name].label for name in names)]
-    header += [f"{METRICS[name].label} of a constant" for name in compared]
+    header += [f"{METRICS[name].label} of a constant" for name in varying]
     rows = []
     for row in targets:
         cells = [row.name, f"{row.graphs:,}", *([f"{row.positive:,}"] if labels else [])]
         cells += [METRICS[name].text(row.scores.get(name)) for name in names]
-        cells += [METRICS[name].text(row.baseline_scores.get(name)) for name in compared]
+        cells += [METRICS[name].text(row.baseline_scores.get(name)) for name in varying]
         rows.append((*cells, *([f"{row.threshold:.4g}"] if row.threshold is not None else [])))
     guessing = " Its ROC-AUC is 0.5." if labels else ""
     yield Table(
