@@ -193,9 +193,9 @@ class Task:
         """
         kind = kind or kind_of(y)
         if (kind == "classes") != (y.dtype.kind in "iu"):
-            found, needed = ("classes", "numbers") if y.dtype.kind in "iu" else ("numbers", "classes")
-            wrong = "{task} needs {needed} as targets, but these are {found}"
-            raise ValueError(Message(wrong, task=Option("task", kind), needed=needed, found=found))
+            given, needed = ("classes", "numbers") if y.dtype.kind in "iu" else ("numbers", "classes")
+            wrong = "{task} needs {needed} as targets, but these are {given}"
+            raise ValueError(Message(wrong, task=Option("task", kind), needed=needed, given=given))
         if kind == "classes":
             return cls(kind=kind, names=names, loss=loss or "", metric=metric)
         columns = y.reshape(len(y), -1).astype(float)

@@ -147,8 +147,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         task = self._predictor.task
         graphs, names = with_classes_or_labels(self._read(X, y), y, type(self).__name__)
         if graphs.classes or len(names) != len(task.names):
-            found = "classes" if graphs.classes else f"{len(names)} labels"
-            raise ValueError(f"the model learned {len(task.names)} labels, but y has {found}")
+            given = "classes" if graphs.classes else f"{len(names)} labels"
+            raise ValueError(f"the model learned {len(task.names)} labels, but y has {given}")
         answers = match_targets(cast(NDArray, graphs.y), graphs.targets, task.names)
         return task.score_predictions(torch.from_numpy(self.predict_proba(X)), answers, "mean_roc_auc")
 

@@ -215,7 +215,7 @@ class ComparedModels:
 
     @property
     def reference(self) -> Cell:
-        """The first model, which the others are comparison with."""
+        """The first model, which the others are compared with."""
         return self.cells[0]
 
     @property
@@ -274,16 +274,16 @@ class ComparedModels:
         scores = []
         for record in cell.records:
             rows = record.assessment.get("targets", ()) if record is not None else ()
-            found = next((row[kind].get(name) for row in rows if row["name"] == target), None)
-            scores.append(math.nan if found is None else shown(found, self.metric))
+            score = next((row[kind].get(name) for row in rows if row["name"] == target), None)
+            scores.append(math.nan if score is None else shown(score, self.metric))
         return tuple(scores)
 
     def _baseline(self) -> Iterator[Line]:
         """The constant prediction of each split, which every record of the split knows."""
         scores = []
         for records in zip(*(cell.records for cell in self.cells), strict=True):
-            found = (record.assessment.get("baseline_score") for record in records if record is not None)
-            score = next((score for score in found if score is not None), None)
+            baselines = (record.assessment.get("baseline_score") for record in records if record is not None)
+            score = next((score for score in baselines if score is not None), None)
             scores.append(math.nan if score is None else shown(score, self.metric))
         if self.task is not None and not all(map(math.isnan, scores)):
             versus = compare(scores, self.reference.scores, self.overlap, self.metric.higher_is_better)

@@ -243,13 +243,13 @@ def omegas(figure: Figure, records: Records) -> Sheet:
     """Omega in each panel, mean and standard deviation over its runs, beside the paper's value."""
     title = "Ω: largest |cos| between the coefficients of two filters of the first layer"
     header = ("", "Ω", "paper", f"test {METRIC.label}{unit(METRIC)}")
-    found = [
+    runs_of_panels = [
         (panel, [records[config.key] for config in figure.configs_of(panel) if config.key in records])
         for panel in figure.panels
     ]
-    rows = tuple(tuple(map(Entry, _omega_line(panel, runs))) for panel, runs in found)
+    rows = tuple(tuple(map(Entry, _omega_line(panel, runs))) for panel, runs in runs_of_panels)
     planned = len(figure.configs())
-    missing = planned - sum(len(runs) for _, runs in found)
+    missing = planned - sum(len(runs) for _, runs in runs_of_panels)
     exceptions = [f"INCOMPLETE: {missing} of {planned} runs missing"] if missing else []
     exceptions += shortened(figure.max_epochs)
     return Sheet(
@@ -261,7 +261,9 @@ def omegas(figure: Figure, records: Records) -> Sheet:
         ),
         notes=(
             "Ω is the term of Eq. 18; it falls as the filters become more diverse.",
-            *dict.fromkeys(f"{panel.label}: {note}." for panel, runs in found for run in runs for note in run.notes),
+            *dict.fromkeys(
+                f"{panel.label}: {note}." for panel, runs in runs_of_panels for run in runs for note in run.notes
+            ),
         ),
     )
 

@@ -148,8 +148,8 @@ class Cell:
             other: A cell of the same column.
             fewest: Fewest runs that they must share.
         """
-        found = zip(other.records, other.scores, strict=True)
-        partners = {record.config.seed: (record, score) for record, score in found if record is not None}
+        others = zip(other.records, other.scores, strict=True)
+        partners = {record.config.seed: (record, score) for record, score in others if record is not None}
         pairs = [(math.nan, math.nan)] * len(self.records)
         shared = 0
         for place, (record, score) in enumerate(zip(self.records, self.scores, strict=True)):
@@ -327,15 +327,15 @@ def collect_found(records: Iterable[RunRecord]) -> Results:
         for key in order
     }
     labels = column_labels(dict.fromkeys(column for _, column in keys))
-    found = {
+    column_of_cell = {
         key: _found_column(key[1], labels[key[1]], selection)
         for key, selection in zip(keys, chosen.values(), strict=True)
     }
-    columns = {key: column for (_, key), column in found.items()}
+    columns = {key: column for (_, key), column in column_of_cell.items()}
     cells = {
-        (rows[key[0]].name, found[key].name): Cell(
+        (rows[key[0]].name, column_of_cell[key].name): Cell(
             row=rows[key[0]],
-            column=found[key],
+            column=column_of_cell[key],
             chosen=selection.config,
             records=selection.records,
             candidates=selection.candidates,
@@ -388,21 +388,21 @@ def row_label(row: RowKey) -> str:
 
 def column_labels(columns: Iterable[ColumnKey]) -> dict[ColumnKey, str]:
     """The name of each column: of a file, its name, with as many folders before it as tell it from the others."""
-    found = list(columns)
-    shown = short_names(dict.fromkeys(dataset for dataset, _ in found))
+    keys = list(columns)
+    shown = short_names(dict.fromkeys(dataset for dataset, _ in keys))
     return {
         (dataset, number): shown[dataset] if number is None else f"{shown[dataset]} ({number} a class)"
-        for dataset, number in found
+        for dataset, number in keys
     }
 
 
 def short_names(datasets: Iterable[str]) -> dict[str, str]:
     """The shortest ends of paths that differ; endings of files are left out where they tell nothing."""
-    found = list(datasets)
-    parts = {name: [part for part in re.split(r"[/\\]", name) if part] or [name] for name in found}
-    short = {name: Path(parts[name][-1]).stem if len(parts[name]) > 1 else name for name in found}
+    names = list(datasets)
+    parts = {name: [part for part in re.split(r"[/\\]", name) if part] or [name] for name in names}
+    short = {name: Path(parts[name][-1]).stem if len(parts[name]) > 1 else name for name in names}
     depth = 1
-    while len(set(short.values())) < len(found) and depth <= max(map(len, parts.values())):
+    while len(set(short.values())) < len(names) and depth <= max(map(len, parts.values())):
         same = {word for word in short.values() if list(short.values()).count(word) > 1}
         short = {name: "/".join(parts[name][-depth:]) if word in same else word for name, word in short.items()}
         depth += 1

@@ -227,14 +227,14 @@ def _targets(task: Task, predictions: Tensor, y: NDArray, same: Tensor) -> Itera
         part, true = slice(number, number + 1), columns[:, number]
         parts = {key: getattr(task, key)[part] for key in ("names", "center", "scale", "thresholds")}
         one = replace(task, **parts)
-        found = _scores(one, predictions[:, part], columns[:, part])
+        scores = _scores(one, predictions[:, part], columns[:, part])
         constant = _scores(replace(one, thresholds=()), same[:, part], columns[:, part])
-        own_names = {metric: METRICS[metric].of_one or metric for metric in found}
+        own_names = {metric: METRICS[metric].of_one or metric for metric in scores}
         is_label = task.kind == "labels"
         yield TargetAssessment(
             name=name,
             graphs=int((~np.isnan(true)).sum()),
-            scores={own: found[metric] for metric, own in own_names.items()},
+            scores={own: scores[metric] for metric, own in own_names.items()},
             baseline_scores={own: constant[metric] for metric, own in own_names.items()},
             positive=int((true == 1).sum()) if is_label else None,
             threshold=(one.thresholds or (LIKELY,))[0] if is_label else None,
@@ -250,14 +250,14 @@ def _baseline(task: Task, constant: tuple[float, ...]) -> str:
 
 
 def _classes(task: Task, predictions: Tensor, y: NDArray) -> tuple[ClassAssessment, ...]:
-    found = []
+    classes = []
     decided = torch.nn.functional.one_hot(task.decide(predictions), len(task.names))
     for number, row in enumerate(confusion_matrix(decided, torch.as_tensor(y)).tolist()):
         graphs = sum(row)
         others = sorted((other for other in range(len(row)) if other != number and row[other]), key=lambda o: -row[o])
         mistaken = {task.names[other]: row[other] for other in others[:CONFUSIONS]}
-        found.append(ClassAssessment(task.names[number], graphs, row[number] / graphs if graphs else None, mistaken))
-    return tuple(found)
+        classes.append(ClassAssessment(task.names[number], graphs, row[number] / graphs if graphs else None, mistaken))
+    return tuple(classes)
 
 
 def _interval(task: Task, predictions: Tensor, y: NDArray) -> tuple[float, float] | None:
@@ -359,11 +359,11 @@ def best_threshold(probability: NDArray[np.float64], positive: NDArray[np.bool_]
         0.30000000000000004
     """
     order = np.argsort(-probability, kind="stable")
-    ranked, found = probability[order], np.cumsum(positive[order])
+    ranked, hits_by_rank = probability[order], np.cumsum(positive[order])
     last = np.flatnonzero(ranked[1:] != ranked[:-1])  # the threshold lies below this rank
     if not len(last):
         return None
-    taken, hits, total, positives = last + 1.0, found[last], float(len(ranked)), float(found[-1])
+    taken, hits, total, positives = last + 1.0, hits_by_rank[last], float(len(ranked)), float(hits_by_rank[-1])
     spread = taken * (total - taken) * positives * (total - positives)
     if spread[0] == 0:
         return None

@@ -159,12 +159,14 @@ class Ensemble:
         if not differing:
             return getattr(splits[first], part), None
         if part != "test":
-            found = f"{differing[0]} and {first} were trained with different splits"
-            choose = (
-                "{found}, so that one may have learned from what the other did not: name one run, or {test} ({part} is "
-                "for runs with one split)"
+            conflict = f"{differing[0]} and {first} were trained with different splits"
+            several = (
+                "{conflict}, so that one may have learned from what the other did not: name one run, or {test} ({part} "
+                "is for runs with one split)"
             )
-            raise ValueError(Message(choose, found=found, test=Option("part", "test"), part=Option("part", part)))
+            raise ValueError(
+                Message(several, conflict=conflict, test=Option("part", "test"), part=Option("part", part))
+            )
         voters = np.zeros((len(graphs), len(splits)), np.bool_)
         for number, split in enumerate(splits.values()):
             voters[split.test, number] = True
@@ -198,15 +200,15 @@ class Ensemble:
     def _by_voters(self, graphs: GraphSet, calibrated: bool, voters: NDArray[np.bool_]) -> tuple[Tensor, Tensor | None]:
         """Mean and standard deviation over the models that predict each graph."""
         models = self.members.values()
-        found = torch.zeros(len(models), len(graphs), self.task.out_channels, dtype=torch.float64)
+        predictions = torch.zeros(len(models), len(graphs), self.task.out_channels, dtype=torch.float64)
         for number, (model, votes) in enumerate(zip(models, voters.T, strict=True)):
-            found[number, torch.from_numpy(votes)] = model.predictions(graphs[votes], calibrated)
+            predictions[number, torch.from_numpy(votes)] = model.predictions(graphs[votes], calibrated)
         votes = torch.from_numpy(voters.T)[:, :, None]
         count = votes.sum(0)
-        mean = found.sum(0) / count
+        mean = predictions.sum(0) / count
         if (count < 2).any():
             return mean, None
-        return mean, ((votes * (found - mean) ** 2).sum(0) / (count - 1)).sqrt()
+        return mean, ((votes * (predictions - mean) ** 2).sum(0) / (count - 1)).sqrt()
 
 
 class Predictions(NamedTuple):

@@ -164,11 +164,11 @@ class Training:
 
     def _validate(self) -> Evaluation:
         """Loss and score on the validation graphs, computed by the first process for all."""
-        context, found = self.context, Evaluation(math.nan, math.nan)
+        context, evaluation = self.context, Evaluation(math.nan, math.nan)
         if context.group.rank == 0:
             outputs = self.inference.logits(self.valid).cpu()
-            found = evaluate_outputs(outputs, cast(NDArray, self.valid.y), context.task, context.valid_weights)
-        return Evaluation(*context.group.broadcast([found.loss, found.score]))
+            evaluation = evaluate_outputs(outputs, cast(NDArray, self.valid.y), context.task, context.valid_weights)
+        return Evaluation(*context.group.broadcast([evaluation.loss, evaluation.score]))
 
     def result(self) -> FitResult:
         """The outcome, with the best weights restored."""

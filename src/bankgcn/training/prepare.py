@@ -236,12 +236,12 @@ def _without_seen_tests(graphs: GraphSet, split: Split, policy: str, name: str) 
     if policy == "keep":
         return split, seen_notes(duplicates, split)[:1] if seen.any() else ()
     if seen.all():
-        found = f"all {len(seen):,} graphs of {name} are equal to a training or validation graph"
+        overlap = f"all {len(seen):,} graphs of {name} are equal to a training or validation graph"
         choose = (
-            "{found}, so that none is left to test: name other graphs by {test}, or leave it out for a test part of "
+            "{overlap}, so that none is left to test: name other graphs by {test}, or leave it out for a test part of "
             "the training graphs"
         )
-        raise ValueError(Message(choose, found=found, test=Option("test")))
+        raise ValueError(Message(choose, overlap=overlap, test=Option("test")))
     what = f"{int(seen.sum()):,} of {len(seen):,} graphs of {name} are equal to a training or validation graph"
     left = replace(split, test=split.test[~seen])
     return left, (f"{what} and are left out of the test",) if seen.any() else ()
@@ -250,8 +250,9 @@ def _without_seen_tests(graphs: GraphSet, split: Split, policy: str, name: str) 
 def _check_no_test_graphs(split: Split, name: str) -> None:
     """Raise if a split has test graphs, though they come from a source of their own."""
     if len(split.test):
-        found = f"{len(split.test):,} graphs of {name} are test graphs by their split"
-        raise ValueError(Message("{found}, and {test} names others: choose one", found=found, test=Option("test")))
+        conflict = f"{len(split.test):,} graphs of {name} are test graphs by their split"
+        choose = "{conflict}, and {test} names others: choose one"
+        raise ValueError(Message(choose, conflict=conflict, test=Option("test")))
 
 
 PART_NAMES = {
@@ -315,10 +316,10 @@ def _scaffold_split(groups: Sequence[str], options: SplitOptions, seed: int) -> 
     split = group_split(groups, options.shares, seed)
     empty = [part for part, share in zip(PARTS, options.shares, strict=True) if share and not len(getattr(split, part))]
     if empty:
-        found = f"the {len(groups):,} molecules have {len(set(groups)):,} scaffolds, which leave no graphs for "
-        choose = "{found}{empty}: choose other shares by {ratios}, or {split}"
+        counts = f"the {len(groups):,} molecules have {len(set(groups)):,} scaffolds, which leave no graphs for "
+        choose = "{counts}{empty}: choose other shares by {ratios}, or {split}"
         ways: dict[str, Any] = {"ratios": Option("ratios"), "split": Option("split", "random", field="rule")}
-        raise ValueError(Message(choose, found=found, empty=" and ".join(empty), **ways))
+        raise ValueError(Message(choose, counts=counts, empty=" and ".join(empty), **ways))
     return split
 
 

@@ -165,7 +165,7 @@ class Place(NamedTuple):
 
 def _run_settings() -> dict[str, Place]:
     """Every setting of a run by its name, in the order in which files list them."""
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     parts = {
         "reader": ReadOptions,
         "split": SplitOptions,
@@ -178,8 +178,8 @@ def _run_settings() -> dict[str, Place]:
         rows = [settings_of(config)] if config else [conv.options for conv in CONVS.values()]
         for options in rows:
             for key, row in options.items():
-                found.setdefault(row.name or key, Place(part, key, row))
-    return found
+                places.setdefault(row.name or key, Place(part, key, row))
+    return places
 
 
 RUN_SETTINGS = _run_settings()

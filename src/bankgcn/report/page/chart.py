@@ -186,8 +186,8 @@ def paint_figure(figure: Figure, form: str) -> bytes:
             axis.set_title(titles[place], fontsize=9)
         first = [axes[0, 0], *(twin for twin in canvas.axes if figure.charts[0].y2 and twin not in axes)]
         legends = [one.get_legend_handles_labels() for one in first]
-        handles = [handle for found, _ in legends for handle in found][:MAX_LEGEND]
-        names = [name for _, found in legends for name in found][:MAX_LEGEND]
+        handles = [handle for entries, _ in legends for handle in entries][:MAX_LEGEND]
+        names = [name for _, entries in legends for name in entries][:MAX_LEGEND]
         if handles:
             canvas.legend(handles, names, loc="outside lower center", ncols=min(4, len(names)), frameon=False)
         canvas.suptitle(figure.title, fontsize=11)

@@ -284,7 +284,7 @@ def _coordinates(molecule: Any) -> Floats:
     places = cleaned(with_templates)
     if smallest_gap(places, bonds) >= NEAR:
         return places
-    return max(places, cleaned(rdCoordGen.AddCoords), key=lambda found: smallest_gap(found, bonds))
+    return max(places, cleaned(rdCoordGen.AddCoords), key=lambda option: smallest_gap(option, bonds))
 
 
 def smallest_gap(places: Floats, bonds: NDArray[np.int64]) -> float:

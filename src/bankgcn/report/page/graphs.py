@@ -135,13 +135,13 @@ def color_scales(task: Task, entries: Sequence[dict[str, Any]]) -> tuple[float, 
     It is exceeded by a few nodes only. Classes and labels are measured in logits, and have one scale; values have
     units of their own.
     """
-    found: list[list[float]] = [[] for _ in task.names]
+    contributions: list[list[float]] = [[] for _ in task.names]
     for entry in entries:
         for output, values in entry.get("evidence", {}).items():
-            found[int(output)] += values
+            contributions[int(output)] += values
     if task.kind != "values":
-        found = [[value for values in found for value in values]] * len(found)
-    return tuple(float(np.quantile(np.abs(values), SATURATED)) if values else 0.0 for values in found)
+        contributions = [[value for values in contributions for value in values]] * len(contributions)
+    return tuple(float(np.quantile(np.abs(values), SATURATED)) if values else 0.0 for values in contributions)
 
 
 def _entry(model: TrainedModel, predicted: PredictedGraphs, number: int, outputs: Sequence[int]) -> dict[str, Any]:

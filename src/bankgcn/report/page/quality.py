@@ -128,11 +128,11 @@ def _confusion(task: Task, predictions: Floats, y: NDArray[np.int64], part: str)
 
 
 def _roc(answers: dict[str, tuple[Floats, NDArray[np.bool_]]]) -> Figure:
-    found = []
+    measured = []
     for name, (score, positive) in answers.items():
         false, true = roc_curve(score, positive)
-        found.append((float((np.diff(false) * (true[1:] + true[:-1])).sum() / 2), name, *_thinned(false, true)))
-    found.sort(key=lambda one: -one[0])  # the legend stands in the order of the curves
+        measured.append((float((np.diff(false) * (true[1:] + true[:-1])).sum() / 2), name, *_thinned(false, true)))
+    measured.sort(key=lambda one: -one[0])  # the legend stands in the order of the curves
     curves = [
         Series(
             name=f"{area:.3f} {name if len(name) <= MAX_NAME else name[: MAX_NAME - 3] + '...'}",
@@ -142,7 +142,7 @@ def _roc(answers: dict[str, tuple[Floats, NDArray[np.bool_]]]) -> Figure:
             dash=number,
             hidden=number >= MAX_CURVES,
         )
-        for number, (area, name, false, true) in enumerate(found)
+        for number, (area, name, false, true) in enumerate(measured)
     ]
     chance = Series(name="0.500 guessing", x=(0, 1), y=(0, 1), color=None, dash=2)
     chart = Chart(
@@ -195,11 +195,11 @@ def _truth(task: Task, predictions: Floats, y: NDArray, part: str) -> Figure:
     for column, name in enumerate(task.names):
         known = np.flatnonzero(~np.isnan(y[:, column]))
         kept = known[np.linspace(0, len(known) - 1, min(len(known), MAX_POINTS)).astype(int)] if len(known) else known
-        true, found = y[kept, column].astype(float), predictions[kept, column]
-        ends = [float(f(np.append(true, found))) for f in (np.min, np.max)] if len(kept) else [0.0, 1.0]
+        true, estimate = y[kept, column].astype(float), predictions[kept, column]
+        ends = [float(f(np.append(true, estimate))) for f in (np.min, np.max)] if len(kept) else [0.0, 1.0]
         series = (
             Series(name="perfect", x=ends, y=ends, color=None, dash=2),
-            Series(kind="points", name=part, x=true.tolist(), y=found.tolist()),
+            Series(kind="points", name=part, x=true.tolist(), y=estimate.tolist()),
         )
         margin = 0.03 * (ends[1] - ends[0]) or 0.5
         limits = (ends[0] - margin, ends[1] + margin)
