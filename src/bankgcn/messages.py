@@ -137,8 +137,8 @@ def spelled(text: str, spelling: Spelling) -> str:
 
 def spelled_error(error: BaseException, spelling: Spelling) -> str:
     """The text of an error as a front spells it, with the place that the error names."""
-    own = getattr(error, "spelled", None)
-    return own(spelling) if own is not None else spelled(message_of(error), spelling)
+    spell = getattr(error, "spelled", None)
+    return spell(spelling) if spell is not None else spelled(message_of(error), spelling)
 
 
 def _render(template: str, advice: tuple[Message, ...], values: Mapping[str, Any], spelling: Spelling) -> str:

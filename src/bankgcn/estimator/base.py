@@ -300,8 +300,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
                 "the training diverged: the loss was not a finite number in the first epoch; "
                 f"learning_rate={self.learning_rate:g} may be too large"
             )
-        own = {name: plain_value(getattr(self, name)) for name in NO_SETTINGS}
-        model = replace(result.model, metadata={**result.model.metadata, "parameters": own})
+        parameters = {name: plain_value(getattr(self, name)) for name in NO_SETTINGS}
+        model = replace(result.model, metadata={**result.model.metadata, "parameters": parameters})
         return self._set_result(replace(result, model=model), split, run.seen_hashes())
 
     def _merged(

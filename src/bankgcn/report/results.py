@@ -230,9 +230,13 @@ class Results:
         """Whether the column has other means, and none is better; means with the same printed digits are equal."""
         metric = self.at(row, column).metric
         means = {other.name: float(number(self.at(other, column).spread.mean, metric)) for other in self.design.rows}
-        own = means[row.name]
-        known = [mean for mean in means.values() if not math.isnan(mean)]
-        return len(known) > 1 and not math.isnan(own) and not any(metric.improves(mean, own) for mean in known)
+        mean_of_row = means[row.name]
+        finite = [mean for mean in means.values() if not math.isnan(mean)]
+        return (
+            len(finite) > 1
+            and not math.isnan(mean_of_row)
+            and not any(metric.improves(mean, mean_of_row) for mean in finite)
+        )
 
     def occupied_columns(self) -> list[Column]:
         """The columns with at least one score."""

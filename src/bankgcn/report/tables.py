@@ -256,8 +256,8 @@ def mark_of(results: Results, row: Row, column: Column) -> str:
 
 def parameters_of(results: Results, row: Row) -> str:
     """The parameters of a hidden layer; several numbers if the datasets have layers of different widths."""
-    known = {results.at(row, column).layer_parameters for column in results.design.columns}
-    return " / ".join(map(count, sorted(number for number in known if number)))
+    counts = {results.at(row, column).layer_parameters for column in results.design.columns}
+    return " / ".join(map(count, sorted(number for number in counts if number)))
 
 
 def _block(results: Results, columns: Sequence[Column], form: str) -> Block:

@@ -301,11 +301,11 @@ def fit_temperature(task: Task, outputs: Tensor, y: NDArray) -> float:
         return 1.0
     targets, logits = task.targets(y), outputs.double()
     targets = targets.double() if task.kind == "labels" else targets
-    known = len(y) if task.kind == "classes" else int((~np.isnan(y)).sum())
+    count = len(y) if task.kind == "classes" else int((~np.isnan(y)).sum())
 
     def cost(log_temperature: float) -> float:
         mean = LIKELIHOODS[task.kind](logits / math.exp(log_temperature), targets, None).item()
-        return known * mean + log_temperature**2 / 2
+        return count * mean + log_temperature**2 / 2
 
     return math.exp(_smallest(cost, -LARGEST_LOG_TEMPERATURE, LARGEST_LOG_TEMPERATURE))
 
@@ -331,10 +331,10 @@ def fit_thresholds(task: Task, predictions: Tensor, y: NDArray) -> tuple[tuple[f
         answers = {name: (probabilities[:, c], y[:, c]) for c, name in enumerate(task.names)}
     thresholds, notes = [], []
     for name, (probability, answer) in answers.items():
-        known = ~np.isnan(answer)
-        positive = answer[known] == 1
+        is_known = ~np.isnan(answer)
+        positive = answer[is_known] == 1
         rarer = min(int(positive.sum()), int((~positive).sum()))
-        threshold = best_threshold(probability[known], positive) if rarer >= LEAST_RARER else None
+        threshold = best_threshold(probability[is_known], positive) if rarer >= LEAST_RARER else None
         thresholds.append(LIKELY if threshold is None else threshold)
         if rarer < LEAST_RARER:
             notes.append(

@@ -128,8 +128,8 @@ def _largest_share(y: NDArray, task: Task) -> float:
     if task.kind == "values":
         return 0.0
     columns = y.reshape(len(y), -1)
-    known = np.maximum((~np.isnan(columns)).sum(0), 1)
-    return float(np.maximum((columns == 0).sum(0) / known, (columns == 1).sum(0) / known).max(initial=0))
+    counts = np.maximum((~np.isnan(columns)).sum(0), 1)
+    return float(np.maximum((columns == 0).sum(0) / counts, (columns == 1).sum(0) / counts).max(initial=0))
 
 
 def data_warnings(graphs: GraphSet, spec: RunSpec) -> tuple[str, ...]:
@@ -256,11 +256,11 @@ def _check_numbers(name: str, y: NDArray) -> None:
             "to learn; check the targets"
         )
     for column in y.reshape(len(y), -1).T:
-        known = column[~np.isnan(column)]
-        size = float(np.abs(known).max(initial=0))
+        values = column[~np.isnan(column)]
+        size = float(np.abs(values).max(initial=0))
         step = size * float(np.finfo(np.float32).eps)
-        if len(known) and 0 < known.std(dtype=np.float64) < COARSE * step:
-            middle = known.mean(dtype=np.float64)
+        if len(values) and 0 < values.std(dtype=np.float64) < COARSE * step:
+            middle = values.mean(dtype=np.float64)
             raise ValueError(
                 f"some targets of {name} are about {size:g} and differ by so little that single precision, which has "
                 f"about 7 digits, rounds the differences away: subtract their mean, about {middle:g}, from them"

@@ -293,9 +293,9 @@ def table_targets(
     columns = names if task.kind == "classes" else [names[place] for place in find_targets(names, task.names)]
     table = fill_targets(table, columns, fill_missing)
     cells = list(zip(*(map(scalar, table.column(name)) for name in columns), strict=True))
-    known = [row for row, values in enumerate(cells) if any(value is not None for value in values)]
+    answered = [row for row, values in enumerate(cells) if any(value is not None for value in values)]
     if task.kind == "classes":
-        return known, class_numbers(task, [name_of_class(cells[row][0]) for row in known])
-    encode_columns(table.take(known), columns, Expected(task=task.kind))  # or an error with the line
-    y = np.array([cells[row] for row in known], np.float64)  # None is NaN; single precision would round the table's
-    return known, y.reshape(len(known), len(columns))
+        return answered, class_numbers(task, [name_of_class(cells[row][0]) for row in answered])
+    encode_columns(table.take(answered), columns, Expected(task=task.kind))  # or an error with the line
+    y = np.array([cells[row] for row in answered], np.float64)  # None is NaN; single precision would round the table's
+    return answered, y.reshape(len(answered), len(columns))

@@ -232,12 +232,16 @@ class Runner:
 
 def versions(path: str) -> dict[str, str]:
     """Versions of the libraries, the processor, and the path that the training took (``FitResult.path``)."""
-    known = {"bankgcn": bankgcn.__version__, "python": platform.python_version(), "machine": platform.machine()}
-    known |= {"processor": processor(), "kernels": path}
+    parts = {
+        "bankgcn": bankgcn.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+    parts |= {"processor": processor(), "kernels": path}
     for library in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            known[library] = metadata.version(library)
-    return known
+            parts[library] = metadata.version(library)
+    return parts
 
 
 @cache

@@ -107,8 +107,8 @@ class PreparedRun:
 
     def loss_weights(self, part: NDArray[np.int64]) -> NDArray[np.float64] | None:
         """Weights of some graphs in the loss: those of their classes, times their own; ``None`` if all are equal."""
-        own = None if self.weights is None else self.weights[part]
-        return self.class_weights.of(cast(NDArray, self.graphs.y)[part], own)
+        given = None if self.weights is None else self.weights[part]
+        return self.class_weights.of(cast(NDArray, self.graphs.y)[part], given)
 
     def seen_hashes(self) -> NDArray[np.uint64]:
         """Hashes of the training and validation graphs, by which their copies in other files are found."""

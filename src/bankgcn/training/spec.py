@@ -83,8 +83,8 @@ class RunSpec:
     @property
     def seeds(self) -> Seeds:
         """What the split, the weights, the order of the batches and the dropout follow from."""
-        own = Seeds.of(self.seed)
-        return own if self.split.split_seed is None else own._replace(split=Seeds.of(self.split.split_seed).split)
+        seeds = Seeds.of(self.seed)
+        return seeds if self.split.split_seed is None else seeds._replace(split=Seeds.of(self.split.split_seed).split)
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration as plain values, as JSON holds them.
@@ -135,13 +135,13 @@ class RunSpec:
         conv = changes.get("conv", model.conv)
         of_conv = pick(CONVS, conv, "model").options
         fields_of = {name: _names(part) for name, part in _PARTS.items()}
-        own = _names(RunSpec)
+        of_run = _names(RunSpec)
         for name in changes:
-            pick(dict.fromkeys((*own, *chain(*fields_of.values()), *of_conv)), name, f"option of a run of {conv}")
+            pick(dict.fromkeys((*of_run, *chain(*fields_of.values()), *of_conv)), name, f"option of a run of {conv}")
         options = changes.pop("conv_options", model.conv_options if conv == model.conv else {})
         changes["conv_options"] = {**options, **_subset(changes, of_conv)}
         changed = {name: replace(part, **_subset(changes, fields_of[name])) for name, part in parts.items()}
-        return replace(self, **changed, **_subset(changes, own))
+        return replace(self, **changed, **_subset(changes, of_run))
 
 
 _PARTS: dict[str, Any] = {"reader": ReadOptions, "split": SplitOptions, "model": ModelConfig, "train": TrainConfig}

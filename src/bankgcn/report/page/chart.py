@@ -152,8 +152,8 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Iterable):
         return [plain(item) for item in value]
-    own = {name: item for name, item in vars(value).items() if item not in ((), "", None, False) or name == "color"}
-    return plain(own)
+    fields = {name: item for name, item in vars(value).items() if item not in ((), "", None, False) or name == "color"}
+    return plain(fields)
 
 
 GREY = "#777777"

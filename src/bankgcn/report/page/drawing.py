@@ -54,8 +54,8 @@ def node_words(graph: GraphSet) -> list[str] | None:
     if graph.name == "MUTAG" and graph.label_widths == (len(MUTAG_ATOMS),):
         return [MUTAG_ATOMS[value] for value in values]
     if spec.get("kind") == "named" and spec.get("words"):
-        known = list(next(iter(spec["words"].values())))
-        return [str(known[value]) if value < len(known) else str(value) for value in values]
+        categories = list(next(iter(spec["words"].values())))
+        return [str(categories[value]) if value < len(categories) else str(value) for value in values]
     low = (spec.get("label_low") or [0])[0] if spec.get("kind") == "tu" else 0
     return [str(value + low) for value in values]
 

@@ -70,9 +70,9 @@ def wrongness(task: Task, predictions: NDArray[np.float64], y: NDArray | None) -
         if y is None:
             return 0.5 - np.abs(predictions - 0.5).min(1)
         right = np.where(y == 1, predictions, 1 - predictions)
-        known = ~np.isnan(y)
-        losses = np.where(known, -np.log(np.maximum(right, tiny)), 0)
-        return losses.sum(1) / np.maximum(known.sum(1), 1)
+        is_known = ~np.isnan(y)
+        losses = np.where(is_known, -np.log(np.maximum(right, tiny)), 0)
+        return losses.sum(1) / np.maximum(is_known.sum(1), 1)
     if y is None:
         return np.zeros(len(predictions))
     return np.nan_to_num(np.abs(predictions - y) / np.array(task.scale)).max(1)
@@ -162,8 +162,8 @@ def _entry(model: TrainedModel, predicted: PredictedGraphs, number: int, outputs
     if drawing is not None:
         about["places"] = np.round(drawing.places * SIDE).astype(int).ravel().tolist()
         about["lines"] = drawing.edges.ravel().tolist()
-        own = {name: list(getattr(drawing, name)) for name in ("orders", "sides", "elements", "labels")}
-        about |= {name: values for name, values in own.items() if values}
+        structure = {name: list(getattr(drawing, name)) for name in ("orders", "sides", "elements", "labels")}
+        about |= {name: values for name, values in structure.items() if values}
     about["signal"] = node_signal(model.conform(graph), graph)
     if explanation.spectrum is not None and explanation.layers is not None:
         about["spectrum"] = _spectrum(explanation.spectrum, explanation.layers[0].input.double())
@@ -183,15 +183,15 @@ def _outcome(task: Task, prediction: NDArray[np.float64], y: Any) -> dict[str, A
         wrong = y is not None and best != int(y)
         return {"rows": rows, "predicted": names[best], "true": true, "wrong": wrong, "explained": best}
     truth = np.full(len(names), np.nan) if y is None else np.asarray(y, float)
-    known = ~np.isnan(truth)
-    rows = [[c, name, float(prediction[c]), float(truth[c]) if known[c] else None] for c, name in enumerate(names)]
+    is_known = ~np.isnan(truth)
+    rows = [[c, name, float(prediction[c]), float(truth[c]) if is_known[c] else None] for c, name in enumerate(names)]
     if task.kind == "values":
-        shown = (f"{names[0]} {prediction[0]:.4g}", f"{truth[0]:.4g}" if known[0] else None)
+        shown = (f"{names[0]} {prediction[0]:.4g}", f"{truth[0]:.4g}" if is_known[0] else None)
         return {"rows": rows, "predicted": shown[0], "true": shown[1], "wrong": None, "explained": 0}
     decided = task.decide(torch.from_numpy(prediction[None]))[0].numpy()
-    mistakes = int((decided != truth)[known].sum())
-    far = np.where(known, np.abs(prediction - truth), -1.0) if known.any() else prediction
-    word = f"{mistakes} of {int(known.sum())} labels wrong" if known.any() else "labels"
+    mistakes = int((decided != truth)[is_known].sum())
+    far = np.where(is_known, np.abs(prediction - truth), -1.0) if is_known.any() else prediction
+    word = f"{mistakes} of {int(is_known.sum())} labels wrong" if is_known.any() else "labels"
     return {"rows": rows, "predicted": word, "true": None, "wrong": mistakes > 0, "explained": int(far.argmax())}
 
 

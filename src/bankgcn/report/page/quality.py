@@ -72,8 +72,10 @@ def quality_figures(task: Task, predictions: Floats, y: NDArray, part: str) -> I
         answers = {task.names[c]: (predictions[:, c], y == c) for c in columns}
         sure = predictions.max(1), predictions.argmax(1) == y
     else:
-        known = {name: ~np.isnan(y[:, c]) for c, name in enumerate(task.names)}
-        answers = {name: (predictions[known[name], c], y[known[name], c] == 1) for c, name in enumerate(task.names)}
+        is_known = {name: ~np.isnan(y[:, c]) for c, name in enumerate(task.names)}
+        answers = {
+            name: (predictions[is_known[name], c], y[is_known[name], c] == 1) for c, name in enumerate(task.names)
+        }
         sure = tuple(np.concatenate([pair[part] for pair in answers.values()]) for part in (0, 1))  # type: ignore
     both = {name: pair for name, pair in answers.items() if pair[1].any() and not pair[1].all()}
     if both:
@@ -193,8 +195,10 @@ def _calibration(probability: Floats, happened: NDArray[np.bool_], part: str, of
 def _truth(task: Task, predictions: Floats, y: NDArray, part: str) -> Figure:
     charts, facts = [], []
     for column, name in enumerate(task.names):
-        known = np.flatnonzero(~np.isnan(y[:, column]))
-        kept = known[np.linspace(0, len(known) - 1, min(len(known), MAX_POINTS)).astype(int)] if len(known) else known
+        graphs = np.flatnonzero(~np.isnan(y[:, column]))
+        kept = (
+            graphs[np.linspace(0, len(graphs) - 1, min(len(graphs), MAX_POINTS)).astype(int)] if len(graphs) else graphs
+        )
         true, estimate = y[kept, column].astype(float), predictions[kept, column]
         ends = [float(f(np.append(true, estimate))) for f in (np.min, np.max)] if len(kept) else [0.0, 1.0]
         series = (
@@ -205,8 +209,8 @@ def _truth(task: Task, predictions: Floats, y: NDArray, part: str) -> Figure:
         limits = (ends[0] - margin, ends[1] + margin)
         axes = [Axis(title=f"{word} {name}", limits=limits) for word in ("true", "predicted")]
         charts.append(Chart(x=axes[0], y=axes[1], series=series, height=LARGE, square=True))
-        error = np.abs(predictions[known, column] - y[known, column]).mean() if len(known) else float("nan")
-        facts.append(f"mean absolute error of {name}: {error:.4g} ({len(known):,} graphs)")
+        error = np.abs(predictions[graphs, column] - y[graphs, column]).mean() if len(graphs) else float("nan")
+        facts.append(f"mean absolute error of {name}: {error:.4g} ({len(graphs):,} graphs)")
     return Figure(
         name="truth",
         title="Predicted and true values",
