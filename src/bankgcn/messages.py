@@ -145,8 +145,8 @@ def _render(template: str, advice: tuple[Message, ...], values: Mapping[str, Any
     clauses = [
         clause.spelled(spelling) for clause in advice if all(spelling.has(option.name) for option in clause.options)
     ]
-    words = {name: _spell(value, spelling) for name, value in values.items()}
-    return template.format(**words, advice=f" ({', '.join(clauses)})" if clauses else "")
+    spelled_values = {name: _spell(value, spelling) for name, value in values.items()}
+    return template.format(**spelled_values, advice=f" ({', '.join(clauses)})" if clauses else "")
 
 
 def _spell(value: Any, spelling: Spelling) -> Any:

@@ -305,15 +305,15 @@ def _verdict(comparison: ComparedModels) -> str:
     """Which lines differ from the reference by the adjusted test, in one sentence."""
     if all(map(math.isnan, comparison.adjusted)):
         return "There are no p-values: they need two runs of each model (--runs)."
-    words = []
+    differences = []
     for line, p in zip(comparison.lines, comparison.adjusted, strict=True):
         if line.versus is not None and p < LEVEL:
             better = (line.versus.difference > 0) == comparison.metric.higher_is_better
-            words.append(f"{line.label} ({'better' if better else 'worse'})")
+            differences.append(f"{line.label} ({'better' if better else 'worse'})")
     name = comparison.reference.row.label
-    if not words:
+    if not differences:
         return f"No difference from {name} is shown (p < {LEVEL:g}, adjusted for {_num_tests(comparison)})."
-    return f"Different from {name} (p < {LEVEL:g}, adjusted for {_num_tests(comparison)}): {', '.join(words)}."
+    return f"Different from {name} (p < {LEVEL:g}, adjusted for {_num_tests(comparison)}): {', '.join(differences)}."
 
 
 def _num_tests(comparison: ComparedModels) -> str:

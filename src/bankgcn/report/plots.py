@@ -140,14 +140,14 @@ def _paint_legend(results: Results, canvas: Canvas, across: int) -> None:
     from matplotlib.lines import Line2D
 
     present = {results.verdict(row, column) for column in results.occupied_columns() for row in results.design.rows}
-    words = {0: "ours, mean ± std"}
+    label_of = {0: "ours, mean ± std"}
     if results.reference is not None:
         name = results.reference.label
-        words |= {-1: f"worse than {name}, p < {LEVEL:g}", 1: f"better than {name}, p < {LEVEL:g}"}
+        label_of |= {-1: f"worse than {name}, p < {LEVEL:g}", 1: f"better than {name}, p < {LEVEL:g}"}
     entries = {"paper": Line2D([], [], **PAPER)}
     for sign in sorted(present, key=abs):
         shape, color = MARKS[sign]
-        entries[words[sign]] = Line2D([], [], marker=shape, color=color, markersize=5.5, linewidth=1.3)
+        entries[label_of[sign]] = Line2D([], [], marker=shape, color=color, markersize=5.5, linewidth=1.3)
     if results.reference is not None:
         entries[f"mean of {results.reference.label}"] = Line2D([], [], **REFERENCE)
     lines = list(entries.values())
@@ -190,8 +190,8 @@ def draw_ranks(results: Results, form: str = "svg") -> bytes:
         if not math.isnan(difference):
             start = ranks.mean(0).min()
             axis.plot((start, start + difference), (-0.8, -0.8), "|-", color="#000000", markersize=7)
-            words = f"critical difference {difference:.1f} (Nemenyi, 0.05)"
-            axis.text(start + difference / 2, -1.0, words, ha="center", va="bottom", fontsize=8)
+            label = f"critical difference {difference:.1f} (Nemenyi, 0.05)"
+            axis.text(start + difference / 2, -1.0, label, ha="center", va="bottom", fontsize=8)
             axis.set_xlim(0.7, max(len(rows), start + difference) + 0.3)
             axis.set_ylim(len(rows) - 0.5, -1.8)
 

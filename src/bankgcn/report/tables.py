@@ -162,10 +162,10 @@ def _score_header(columns: tuple[Column, ...]) -> tuple[str, tuple[str, ...]]:
 def _title_and_labels(columns: Sequence[Column]) -> tuple[str, list[str]]:
     """What the scores are, and the labels of the columns. The title names the metric if there is one, or each label."""
     metrics = [METRICS[column.metric] for column in columns]
-    words = [f"{metric.label}{unit(metric)}" for metric in metrics]
+    metric_labels = [f"{metric.label}{unit(metric)}" for metric in metrics]
     if len({column.metric for column in columns}) == 1:
-        return f"Test {words[0]}, mean ± std", [column.label for column in columns]
-    labels = [f"{column.label} ({word})" for column, word in zip(columns, words, strict=True)]
+        return f"Test {metric_labels[0]}, mean ± std", [column.label for column in columns]
+    labels = [f"{column.label} ({word})" for column, word in zip(columns, metric_labels, strict=True)]
     return "Test score, mean ± std", labels
 
 
@@ -215,10 +215,10 @@ def choice(cell: Cell, grid: Grid) -> str:
     """The chosen hyper-parameters; the place of l2 only if it is not the default or several are chosen from."""
     if cell.chosen is None:
         return MISSING
-    words = [f"wd {cell.weight_decay:g}"]
-    words += [f"gamma {cell.gamma:g}"] if cell.gamma is not None else []
-    words += [] if grid.normalize == Grid.normalize else [f"l2 {cell.chosen.model.normalize}"]
-    return ", ".join(words)
+    values = [f"wd {cell.weight_decay:g}"]
+    values += [f"gamma {cell.gamma:g}"] if cell.gamma is not None else []
+    values += [] if grid.normalize == Grid.normalize else [f"l2 {cell.chosen.model.normalize}"]
+    return ", ".join(values)
 
 
 def choice_and_runs(cell: Cell, grid: Grid) -> str:
@@ -319,14 +319,14 @@ def _papers(cell: Cell) -> str:
 
 def _legend(results: Results, form: str) -> str:
     published = any(cell.published for cell in results.cells.values())
-    words = ["Below ours: the paper's figures" if published else "All figures are ours"]
-    words += [] if form in ("text", "csv") else ["bold: the best of ours"]
+    clauses = ["Below ours: the paper's figures" if published else "All figures are ours"]
+    clauses += [] if form in ("text", "csv") else ["bold: the best of ours"]
     if results.reference is not None:
         test = "corrected paired t-test" if results.design.columns[0].drawn_splits else "paired t-test"
-        words.append(f"{BEHIND} or {AHEAD}: worse or better than {results.reference.label}, {test}, p < {LEVEL:g}")
+        clauses.append(f"{BEHIND} or {AHEAD}: worse or better than {results.reference.label}, {test}, p < {LEVEL:g}")
     if any(_ours(cell) == NO_DATA for cell in results.cells.values()):
-        words.append(f"{NO_DATA}: the dataset cannot be downloaded")
-    return f"{'; '.join(words)}."
+        clauses.append(f"{NO_DATA}: the dataset cannot be downloaded")
+    return f"{'; '.join(clauses)}."
 
 
 LONG_HEADER = (

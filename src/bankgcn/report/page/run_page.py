@@ -204,10 +204,10 @@ def _sections(evidence: RunEvidence, figures: dict[str, tuple[Figure, ...]], gra
 def _subtitle(evidence: RunEvidence) -> str:
     net, config = evidence.model.net, evidence.model.config
     options = dict(config.conv_options)
-    words = [f"{len(net.convs)} layers", f"{config.hidden_channels} channels"]
-    words += [f"order K = {options['order']}"] if "order" in options else []
-    words += [f"s = {options['num_subspaces']} filters a layer"] if "num_subspaces" in options else []
-    return ", ".join([*words, f"{sum(p.numel() for p in net.parameters()):,} parameters"])
+    parts = [f"{len(net.convs)} layers", f"{config.hidden_channels} channels"]
+    parts += [f"order K = {options['order']}"] if "order" in options else []
+    parts += [f"s = {options['num_subspaces']} filters a layer"] if "num_subspaces" in options else []
+    return ", ".join([*parts, f"{sum(p.numel() for p in net.parameters()):,} parameters"])
 
 
 def _tiles(evidence: RunEvidence) -> Iterator[Tile]:

@@ -282,8 +282,8 @@ def _chart(name: str, by_conv: dict[str, list[RunRecord]]) -> Chart:
     for place, (conv, scores) in enumerate(scores_of.items()):
         means, spreads = zip(*scores.values(), strict=True)
         bars = spreads if len(scores_of) == 1 else ()  # the bars of several curves cannot be told apart
-        words = [_word(value) for value in scores]
-        lines.append(Series(name=CONVS[conv].label, x=words, y=means, error=bars, color=place, dash=place))
+        labels = [_word(value) for value in scores]
+        lines.append(Series(name=CONVS[conv].label, x=labels, y=means, error=bars, color=place, dash=place))
     title = f"validation {metric.label}{unit(metric)}"
     values = sorted({value for scores in scores_of.values() for value in scores}, key=_order)
     axis = Axis(title=WORDS.get(name, name.replace("_", " ")), words=tuple(map(_word, values)))
