@@ -8,7 +8,7 @@ from bankgcn.cli.model_input import examine_run
 from bankgcn.cli.output import check_not_input, say
 from bankgcn.cli.settings import READING
 from bankgcn.files.atomic import atomic_write
-from bankgcn.report.page.chart import paint_figure
+from bankgcn.report.page.page import paint_figure
 from bankgcn.report.page.run_page import run_figures
 from bankgcn.report.plots import IMAGES
 from bankgcn.settings import pick

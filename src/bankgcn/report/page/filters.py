@@ -13,7 +13,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.explain import NUM_BANDS, spectrum_of, trace_of
 from bankgcn.nn.bank_conv import BankConv, mutual_coherence
 from bankgcn.nn.network import GraphNetwork
-from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series
+from bankgcn.report.page.page import Axis, Chart, Choice, Figure, Series
 from bankgcn.spectral.basis import chebyshev_values
 from bankgcn.spectral.fourier import frame_bounds
 from bankgcn.training.model import TrainedModel

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from bankgcn.metrics import METRICS
-from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series, Table
+from bankgcn.report.page.page import Axis, Chart, Choice, Figure, Series, Table
 from bankgcn.tasks import Task
 from bankgcn.training.assessment import Assessment
 from bankgcn.training.fitting import Epoch

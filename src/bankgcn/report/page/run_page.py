@@ -15,10 +15,9 @@ from bankgcn.files.checked import FileError
 from bankgcn.metrics import METRICS
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.convs import CONVS
-from bankgcn.report.page.chart import Figure
 from bankgcn.report.page.filters import energy_figure, filter_figures
 from bankgcn.report.page.graphs import PredictedGraphs, Progress, browse, worst_first
-from bankgcn.report.page.page import Facts, Page, Section, Tile
+from bankgcn.report.page.page import Facts, Figure, Page, Section, Tile
 from bankgcn.report.page.quality import learning_figures, quality_figures, target_table
 from bankgcn.tasks import LIKELY, Task
 from bankgcn.training.assessment import Assessment, assess

@@ -12,8 +12,7 @@ from bankgcn.experiments.design import Column, Row
 from bankgcn.experiments.statistics import LEVEL, Comparison, holm
 from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import CONVS
-from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series, Table
-from bankgcn.report.page.page import Facts, Page, Section, Tile
+from bankgcn.report.page.page import Axis, Chart, Choice, Facts, Figure, Page, Section, Series, Table, Tile
 from bankgcn.report.results import Cell, ColumnKey, Results, collect_found, column_labels, column_of
 from bankgcn.report.sheet import counted, difference, number, p_value, shown, unit
 from bankgcn.training.record import RunRecord
