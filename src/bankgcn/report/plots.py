@@ -59,6 +59,14 @@ def render(name: str, size: tuple[float, float], paint: Callable[[Canvas], None]
     return buffer.getvalue()
 
 
+def panels(canvas: Canvas, count: int, across: int, sharey: bool = False) -> list[Axes]:
+    """The axes of some panels, line by line; the last line may have empty places."""
+    axes = canvas.subplots(math.ceil(count / across), across, squeeze=False, sharey=sharey).flatten().tolist()
+    for unused in axes[count:]:
+        unused.set_axis_off()
+    return axes[:count]
+
+
 PER_LINE = 3
 """Number of panels side by side; with more, the letters become too small for a page."""
 
@@ -96,14 +104,12 @@ def draw_dots(results: Results, form: str = "svg") -> bytes:
     across = math.ceil(len(columns) / down)  # as many in every line as possible: four are two and two
 
     def paint(canvas: Canvas) -> None:
-        axes = canvas.subplots(down, across, squeeze=False, sharey=True)
-        for axis in axes.flat[len(columns) :]:
-            axis.set_axis_off()
-        for column, axis in zip(columns, axes.flat, strict=False):
+        axes = panels(canvas, len(columns), across, sharey=True)
+        for column, axis in zip(columns, axes, strict=True):
             _paint_panel(results, column, axis)
         labels = [row.label for row in results.design.rows]
-        axes[0, 0].set_yticks(range(len(labels)), labels)
-        axes[0, 0].invert_yaxis()
+        axes[0].set_yticks(range(len(labels)), labels)
+        axes[0].invert_yaxis()
         _paint_legend(results, canvas, across)
 
     size = (max(6.0, 1.7 + 2.5 * across), 0.7 + (0.7 + 0.24 * len(results.design.rows)) * down)
