@@ -91,26 +91,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-        callbacks: Sequence[Callback] = (),
-    ) -> Self:
-        """Train.
-
-        Args:
-            X: The graphs.
-            y: Class of each graph: a word, a number or a truth value; or a matrix of labels, 0, 1 or NaN for an unknown
-                one, whose columns may have names (a table of pandas); by default what the graphs carry.
-            sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
-            callbacks: See :class:`~bankgcn.training.Callback`.
-
-        Raises:
-            ValueError: The graphs cannot be read or learned; the message names the graph.
-        """
-        graphs, classes = with_classes_or_labels(self._read(X, y), y, type(self).__name__)
+    def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
+        graphs, classes = with_classes_or_labels(graphs, y, type(self).__name__)
         if isinstance(self.class_weight, Mapping) and not graphs.classes:
             raise ValueError('class_weight is a dictionary, which is for classes: labels take class_weight="balanced"')
         if isinstance(self.class_weight, Mapping):
@@ -184,26 +166,8 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-        callbacks: Sequence[Callback] = (),
-    ) -> Self:
-        """Train.
-
-        Args:
-            X: The graphs.
-            y: Value of each graph, shape ``(G,)``, or several, ``(G, T)``, in which NaN is unknown; by default what the
-                graphs carry.
-            sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
-            callbacks: See :class:`~bankgcn.training.Callback`.
-
-        Raises:
-            ValueError: The graphs cannot be read or learned; the message names the graph.
-        """
-        return self._train(with_values(self._read(X, y), y, type(self).__name__), sample_weight, callbacks)
+    def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
+        return self._train(with_values(graphs, y, type(self).__name__), sample_weight, callbacks)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The value of each graph, shape ``(G,)``, or its values, ``(G, T)``."""

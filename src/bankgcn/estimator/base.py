@@ -269,9 +269,36 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         seen = Split.load_seen(folder.split)
         return estimator._set_result(RunResult(record, folder.read_history(), model), split, seen)
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> Self:
+        """Train.
+
+        Args:
+            X: The graphs.
+            y: Their targets; by default what the graphs carry. A classifier learns a class of each graph, a word, a
+                number or a truth value; or a matrix of labels, 0, 1 or NaN for an unknown one. A regressor learns a
+                value of each graph, shape ``(G,)``, or several, ``(G, T)``, in which NaN is unknown. The columns of a
+                matrix may have names (a table of pandas).
+            sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
+            callbacks: See :class:`~bankgcn.training.Callback`.
+
+        Raises:
+            ValueError: The graphs cannot be read or learned; the message names the graph.
+        """
+        return self._fit(self._read(X, y), y, sample_weight, callbacks)
+
+    def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
+        """Train on graphs with these targets."""
+        raise NotImplementedError
+
     def _train(self, graphs: GraphSet, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
         """Train on graphs with targets, apart from a share that decides when to stop."""
-        warn_of_edge_data(graphs, stacklevel=3)  # at the call of fit
+        warn_of_edge_data(graphs, stacklevel=4)  # at the call of fit
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         kind = "classes" if graphs.classes else next(kind for kind in self._tasks if kind != "classes")
         with _spelled_as_parameters(self):
