@@ -153,9 +153,11 @@ class Cell:
         pairs = [(math.nan, math.nan)] * len(self.records)
         shared = 0
         for place, (record, score) in enumerate(zip(self.records, self.scores, strict=True)):
-            partner = None if record is None else partners.get(record.config.seed)
-            if record is not None and partner is not None and _same_split(record, partner[0]):
-                pairs[place] = score, partner[1]
+            if record is None or record.config.seed not in partners:
+                continue
+            partner, partner_score = partners[record.config.seed]
+            if (record.fingerprint, record.split_hash) == (partner.fingerprint, partner.split_hash):
+                pairs[place] = score, partner_score
                 shared += 1
         if shared < fewest:
             return None
@@ -417,10 +419,6 @@ def _test_score(record: RunRecord | None) -> float:
     if record is None or record.status == "diverged" or record.test_score is None:
         return math.nan
     return record.test_score
-
-
-def _same_split(first: RunRecord, second: RunRecord) -> bool:
-    return (first.fingerprint, first.split_hash) == (second.fingerprint, second.split_hash)
 
 
 def _relative(reduced: float, whole: float) -> float:

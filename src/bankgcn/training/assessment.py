@@ -134,7 +134,7 @@ class Assessment:
             balanced: Whether the training gave all classes the same weight: then this is not advised.
         """
         warnings: list[str] = []
-        predicted = self._predicted_classes()
+        predicted = {row.name for row in self.classes if row.recall}.union(*(row.mistaken_for for row in self.classes))
         if len(predicted) == 1 and len(self.classes) > 1:
             advice = [] if balanced else [advise("class_weight", "balanced", "gives a rare class more weight")]
             same = f"the model predicts {predicted.pop()!r} for all {self.graphs:,} graphs"
@@ -150,10 +150,6 @@ class Assessment:
                 f"constant prediction: {listed}"
             )
         return warnings
-
-    def _predicted_classes(self) -> set[str]:
-        correct = {row.name for row in self.classes if row.recall}
-        return correct.union(*(row.mistaken_for for row in self.classes))
 
     def to_dict(self) -> dict[str, Any]:
         """The assessment as JSON holds it, with classes or targets, and a threshold if there is one."""

@@ -53,7 +53,6 @@ class RunResult:
 def execute(
     run: RunSpec | PreparedRun,
     *,
-    load: Loader | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint: Path | None = None,
     needs_checkpoint: bool = True,
@@ -65,7 +64,6 @@ def execute(
 
     Args:
         run: What to run, described or prepared.
-        load: Where the graphs of a described run come from.
         callbacks: They watch the training and can end it early.
         checkpoint: A file that keeps the state of the training. If it is there, training resumes from it. The caller
             removes it when the result is safe.
@@ -79,7 +77,7 @@ def execute(
         ValueError: As :func:`prepare` does.
     """
     started = time.perf_counter()
-    run = run if isinstance(run, PreparedRun) else prepare(run, load)
+    run = run if isinstance(run, PreparedRun) else prepare(run)
     context = replace(
         context_of(run),
         callbacks=callbacks,

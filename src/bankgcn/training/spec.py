@@ -221,7 +221,8 @@ def given_settings(
     file = {key: _checked(key, value, f"{place(key)}: ") for key, value in (file or {}).items()}
     flags = {key: _checked(key, value) for key, value in flags.items()}
     if "model" in file and flags.get("model", file["model"]) != file["model"]:
-        file = {key: value for key, value in file.items() if not _is_of_model(key)}
+        of_some_models = {*BANK_ONLY, *(key for key, place in RUN_SETTINGS.items() if place.part == "conv_options")}
+        file = {key: value for key, value in file.items() if key not in of_some_models}
     return {**file, **flags}
 
 
@@ -258,11 +259,6 @@ def _checked(key: str, value: Any, where: str = "") -> Plain:
         kinds = {str: "a word", int: "a whole number", float: "a number", bool: "true or false"}
         raise ValueError(f"{where}{key} is {value!r}, expected {kinds[type(default)]}")
     return value
-
-
-def _is_of_model(key: str) -> bool:
-    """Whether a setting means something to some models only, so that it does not outlive a change of the model."""
-    return key in BANK_ONLY or (key in RUN_SETTINGS and RUN_SETTINGS[key].part == "conv_options")
 
 
 def unused_settings(model: str) -> set[str]:

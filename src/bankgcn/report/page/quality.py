@@ -38,13 +38,13 @@ def roc_curve(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Float
     return np.append(0.0, false), np.append(0.0, true)
 
 
-def reliability(probability: Floats, happened: NDArray[np.bool_], bins: int = BINS) -> tuple[Floats, Floats, Floats]:
+def reliability(probability: Floats, happened: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """Mean probability, share of what happened, and number of predictions, in each equal bin with predictions."""
-    place = np.minimum((probability * bins).astype(int), bins - 1)
-    number = np.bincount(place, minlength=bins).astype(float)
+    place = np.minimum((probability * BINS).astype(int), BINS - 1)
+    number = np.bincount(place, minlength=BINS).astype(float)
     used = number > 0
-    mean = np.bincount(place, probability, bins)[used] / number[used]
-    share = np.bincount(place, happened.astype(float), bins)[used] / number[used]
+    mean = np.bincount(place, probability, BINS)[used] / number[used]
+    share = np.bincount(place, happened.astype(float), BINS)[used] / number[used]
     return mean, share, number[used]
 
 

@@ -117,8 +117,13 @@ def _scores(results: Results) -> Table:
         line = [row.label]
         for c, column in enumerate(results.design.columns, start=1):
             cell = results.cells.get((row.name, column.name))
-            line.append(NONE if cell is None else _mean_and_half(cell))
-            if cell is not None and _is_best(cell, _cells(results, column)):
+            if cell is None:
+                line.append(NONE)
+                continue
+            metric, mean = cell.metric, cell.spread.mean
+            half = "" if math.isnan(_half(cell)) else f" ± {number(_half(cell), metric)}"
+            line.append(f"{number(mean, metric)}{half} ({cell.spread.count})")
+            if not any(metric.improves(other.spread.mean, mean) for other in _cells(results, column)):
                 marks[r, c] = "best"
         lines.append(tuple(line))
     columns = results.design.columns
@@ -128,15 +133,6 @@ def _scores(results: Results) -> Table:
         rows=tuple(lines),
         marks=marks,
     )
-
-
-def _mean_and_half(cell: Cell) -> str:
-    half = "" if math.isnan(_half(cell)) else f" ± {number(_half(cell), cell.metric)}"
-    return f"{number(cell.spread.mean, cell.metric)}{half} ({cell.spread.count})"
-
-
-def _is_best(cell: Cell, others: list[Cell]) -> bool:
-    return not any(cell.metric.improves(other.spread.mean, cell.spread.mean) for other in others)
 
 
 def _tests(results: Results, reference: Row) -> Table:
