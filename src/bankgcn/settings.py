@@ -24,7 +24,7 @@ T = TypeVar("T")
 Plain = str | int | float | bool
 
 
-def pick(options: Mapping[str, T], name: str, kind: str) -> T:
+def pick(options: Mapping[str, T], name: str, noun: str) -> T:
     """The option of that name.
 
     Raises:
@@ -40,7 +40,7 @@ def pick(options: Mapping[str, T], name: str, kind: str) -> T:
     by_lower = {option.lower(): option for option in options}
     near = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
     hint = f"; did you mean {by_lower[near[0]]!r}?" if near else ""
-    raise ValueError(f"unknown {kind} {name!r}, expected one of {', '.join(options)}{hint}")
+    raise ValueError(f"unknown {noun} {name!r}, expected one of {', '.join(options)}{hint}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,8 +157,8 @@ def settings_of(config: type) -> Mapping[str, Setting]:
 
 def check_settings(config: Any) -> None:
     """Normalise the settings of a configuration, and raise a ``ValueError`` for the first that is out of range."""
-    kind: type = type(config)
-    for name, row in settings_of(kind).items():
+    config_type: type = type(config)
+    for name, row in settings_of(config_type).items():
         value = row.normalised(getattr(config, name))
         object.__setattr__(config, name, value)
         row.check(name, value)

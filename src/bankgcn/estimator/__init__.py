@@ -307,8 +307,8 @@ def _carried(graphs: GraphSet, estimator: str) -> GraphSet:
     return graphs
 
 
-def _without_target(kind: str, graph: int, value: Any) -> GraphError:
-    return GraphError(f"y has no {kind} for graph {graph}, but {value!r}: leave out graphs without a {kind}")
+def _without_target(noun: str, graph: int, value: Any) -> GraphError:
+    return GraphError(f"y has no {noun} for graph {graph}, but {value!r}: leave out graphs without a {noun}")
 
 
 def _check_length(graphs: GraphSet, values: NDArray) -> None:

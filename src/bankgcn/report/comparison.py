@@ -268,13 +268,13 @@ class ComparedModels:
         constant = self._of_target(self.reference, target, "baseline_scores")
         return [*lines, Line(label=BASELINES[self.task or "labels"][0], scores=constant, cell=None, versus=None)]
 
-    def _of_target(self, cell: Cell, target: str, kind: str) -> tuple[float, ...]:
+    def _of_target(self, cell: Cell, target: str, figures: str) -> tuple[float, ...]:
         """The score of one target in each run of a cell, or that of the constant prediction; NaN if it is unknown."""
         name = self.metric.of_one or self.column.metric
         scores = []
         for record in cell.records:
             rows = record.assessment.get("targets", ()) if record is not None else ()
-            score = next((row[kind].get(name) for row in rows if row["name"] == target), None)
+            score = next((row[figures].get(name) for row in rows if row["name"] == target), None)
             scores.append(math.nan if score is None else shown(score, self.metric))
         return tuple(scores)
 
