@@ -17,7 +17,6 @@ from bankgcn.report.sheet import (
     MISSING,
     WRITERS,
     Block,
-    Entry,
     Sheet,
     count,
     difference,
@@ -59,18 +58,19 @@ def render_comparison(design: Design, records: Records, form: str = "text", note
 def sheet(comparison: ComparedModels) -> Sheet:
     """One line for each model, narrow enough for a terminal of 80 columns."""
     metric = comparison.metric
-    rows = []
+    lines = []
     for line, p in zip(comparison.lines, comparison.adjusted, strict=True):
-        cells = [Entry(line.label), Entry(_score(line, metric)), Entry(_interval(line, comparison)), Entry(_runs(line))]
+        runs_of_line = runs(line.cell) if line.cell is not None else str(line.spread.count)
+        cells = [line.label, _score(line, metric), _interval(line, comparison), runs_of_line]
         versus = ["reference", ""] if line.cell is comparison.reference else [MISSING, MISSING]
         if line.versus is not None:
             versus = [difference(line.versus.difference, metric), p_value(p)]
-        rows.append((*cells, *map(Entry, versus)))
+        lines.append([*cells, *versus])
     title = f"Test {metric.label}{unit(metric)}, mean ± std"
     header = ("", "score", "95 % interval", "runs", "difference", "p")
     return Sheet(
         title=comparison.results.design.title,
-        blocks=(Block(title=title, header=header, rows=tuple(rows)), *_target_blocks(comparison)),
+        blocks=(Block.of(title, header, lines), *_target_blocks(comparison)),
         footer=tuple(footer(comparison)),
         details=(_details(comparison),),
         notes=tuple(notes_of(comparison)),
@@ -88,22 +88,21 @@ def _target_blocks(comparison: ComparedModels) -> Iterator[Block]:
         rows = []
         for target, lines in comparison.target_lines.items():
             name = target if len(target) <= TARGET_WIDTH else f"{target[: TARGET_WIDTH - 3]}..."
-            rows.append((Entry(name), *(Entry(number(line.spread.mean, metric)) for line in lines[part])))
-        title = f"Test {metric.label}{unit(metric)} of each target, mean"
-        yield Block(title=title, header=("", *labels[part]), rows=tuple(rows))
+            rows.append((name, *(number(line.spread.mean, metric) for line in lines[part])))
+        yield Block.of(f"Test {metric.label}{unit(metric)} of each target, mean", ("", *labels[part]), rows)
 
 
 def long(comparison: ComparedModels) -> Sheet:
     """One line for each model, in full precision; below them, one for each model and target of several."""
     rows = []
     for line, p in zip(comparison.lines, comparison.adjusted, strict=True):
-        rows.append(tuple(Entry(exact(value)) for value in (*_long_line(comparison, line, p), None)))
+        rows.append([*_long_line(comparison, line, p), None])
     for target, lines in comparison.target_lines.items():
         for line in lines:
             values = _long_line(comparison, line, math.nan)
             values[1] = comparison.metric.of_one or comparison.column.metric
-            rows.append(tuple(Entry(exact(value)) for value in (*values, target)))
-    block = Block(title="", header=LONG_HEADER, rows=tuple(rows))
+            rows.append([*values, target])
+    block = Block.of("", LONG_HEADER, (map(exact, row) for row in rows))
     return Sheet(title="", blocks=(block,), footer=tuple(footer(comparison)), notes=tuple(notes_of(comparison)))
 
 
@@ -130,10 +129,6 @@ def _bounds(line: Line, comparison: ComparedModels) -> tuple[float, float]:
     return (max(0.0, low), min(100.0, high)) if comparison.metric.percent and not math.isnan(low) else (low, high)
 
 
-def _runs(line: Line) -> str:
-    return runs(line.cell) if line.cell is not None else str(line.spread.count)
-
-
 def _details(comparison: ComparedModels) -> Block:
     rows = []
     for line in comparison.lines:
@@ -142,9 +137,9 @@ def _details(comparison: ComparedModels) -> Block:
         tests = [p_value(versus.t_test), p_value(versus.wilcoxon)] if versus else ["", ""]
         wins = versus.counts if versus else ""
         parameters = count(cell.layer_parameters) if cell else ""
-        rows.append(tuple(map(Entry, (line.label, chosen, *tests, wins, parameters))))
+        rows.append((line.label, chosen, *tests, wins, parameters))
     header = ("", "chosen", "p (t)", "p (W)", "w/t/l", "para/layer")
-    return Block(title="Choices and further statistics", header=header, rows=tuple(rows))
+    return Block.of("Choices and further statistics", header, rows)
 
 
 def _long_line(comparison: ComparedModels, line: Line, p: float) -> list[object]:

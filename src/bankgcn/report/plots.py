@@ -17,7 +17,7 @@ from bankgcn.extras import require
 from bankgcn.metrics import METRICS
 from bankgcn.report.notes import shortened
 from bankgcn.report.results import Records, Results
-from bankgcn.report.sheet import MISSING, Block, Entry, Sheet, number, unit
+from bankgcn.report.sheet import MISSING, Block, Sheet, number, unit
 from bankgcn.report.tables import NOT_RUN
 from bankgcn.settings import pick
 
@@ -253,14 +253,14 @@ def omegas(figure: Figure, records: Records) -> Sheet:
         (panel, [records[config.key] for config in figure.configs_of(panel) if config.key in records])
         for panel in figure.panels
     ]
-    rows = tuple(tuple(map(Entry, _omega_line(panel, runs))) for panel, runs in runs_of_panels)
+    lines = [_omega_line(panel, runs) for panel, runs in runs_of_panels]
     planned = len(figure.configs())
     missing = planned - sum(len(runs) for _, runs in runs_of_panels)
     exceptions = [f"INCOMPLETE: {missing} of {planned} runs missing"] if missing else []
     exceptions += shortened(figure.max_epochs)
     return Sheet(
         title=f"Figure 3: {figure.title}",
-        blocks=(Block(title=title, header=header, rows=rows),),
+        blocks=(Block.of(title, header, lines),),
         footer=(
             f"No selection: without weight decay, {_seeds(figure)}.",
             f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bankgcn.experiments.design import Column, Design, Grid, Row
@@ -98,35 +99,29 @@ def _dataset_block(results: Results, column: Column) -> Block:
     has_published = any(cell.published for cell in cells)
     header = ["", "ours", *(["paper"] if has_published else []), "runs"]
     header += ["difference", "p"] if results.reference else []
-    rows = []
+    lines = []
     for cell in cells:
-        line = [cell.row.label, score(cell), *([published(cell)] if has_published else []), runs(cell)]
-        line += _difference_and_p(results, cell)
-        rows.append(tuple(map(Entry, line)))
+        papers = [published(cell)] if has_published else []
+        lines.append([cell.row.label, score(cell), *papers, runs(cell), *_difference_and_p(results, cell)])
     metric = METRICS[column.metric]
-    title = f"{column.label}: test {metric.label}{unit(metric)}, mean ± std"
-    return Block(title=title, header=tuple(header), rows=tuple(rows))
+    return Block.of(f"{column.label}: test {metric.label}{unit(metric)}, mean ± std", header, lines)
 
 
 def _decrease_block(results: Results, column: Column) -> Block:
-    rows = []
-    for row in results.design.rows:
-        ours, papers = results.decrease(row, column) or (float("nan"), float("nan"))
-        rows.append((Entry(row.label), Entry(percentage(ours)), Entry(percentage(papers))))
-    title = f"{column.label}: decrease relative to {column.relative_to}"
-    return Block(title=title, header=("", "ours", "paper"), rows=tuple(rows))
+    unknown = math.nan, math.nan
+    lines = [(row.label, *map(percentage, results.decrease(row, column) or unknown)) for row in results.design.rows]
+    return Block.of(f"{column.label}: decrease relative to {column.relative_to}", ("", "ours", "paper"), lines)
 
 
 def _details_block(results: Results, column: Column) -> Block:
     header = ["", "chosen", *(["p (W)", "w/t/l"] if results.reference else []), PARAMETERS]
-    rows = []
+    lines = []
     for row in results.design.rows:
         cell, versus = results.at(row, column), results.comparison(row, column)
-        line = [row.label, choice(cell, results.design.grid)]
-        if results.reference:
-            line += [p_value(versus.wilcoxon), versus.counts] if versus else ["", ""]
-        rows.append(tuple(map(Entry, [*line, count(cell.layer_parameters)])))
-    return Block(title=f"{column.label}: choices and further statistics", header=tuple(header), rows=tuple(rows))
+        statistics = [p_value(versus.wilcoxon), versus.counts] if versus else ["", ""]
+        chosen = choice(cell, results.design.grid)
+        lines.append([row.label, chosen, *(statistics if results.reference else []), count(cell.layer_parameters)])
+    return Block.of(f"{column.label}: choices and further statistics", header, lines)
 
 
 def _score_block(results: Results) -> Block:
@@ -171,8 +166,8 @@ def _title_and_labels(columns: Sequence[Column]) -> tuple[str, list[str]]:
 
 def _matrix_block(results: Results, title: str, field: Callable[[Row, Column], str]) -> Block:
     columns = results.design.columns
-    rows = tuple((Entry(row.label), *(Entry(field(row, column)) for column in columns)) for row in results.design.rows)
-    return Block(title=title, header=("", *(column.label for column in columns)), rows=rows)
+    lines = [(row.label, *(field(row, column) for column in columns)) for row in results.design.rows]
+    return Block.of(title, ("", *(column.label for column in columns)), lines)
 
 
 def _difference_and_p(results: Results, cell: Cell) -> list[str]:
@@ -339,12 +334,8 @@ LONG_HEADER = (
 
 def long(results: Results) -> Sheet:
     """One line for each cell, in full precision."""
-    rows = tuple(
-        tuple(Entry(exact(value)) for value in _long_line(results, row, column))
-        for column in results.design.columns
-        for row in results.design.rows
-    )
-    block = Block(title="", header=LONG_HEADER, rows=rows)
+    lines = (map(exact, _long_line(results, row, c)) for c in results.design.columns for row in results.design.rows)
+    block = Block.of("", LONG_HEADER, lines)
     return Sheet(title=results.design.heading, blocks=(block,), footer=footer(results), notes=notes_of(results))
 
 
@@ -388,11 +379,11 @@ NOT_HERE = "not here"
 def dataset_sheet(descriptions: Iterable[Description]) -> Sheet:
     """One row for each dataset, and one for the paper's figures where they differ."""
     described = list(descriptions)
-    rows = tuple(tuple(map(Entry, line)) for data in described for line in _dataset_lines(data))
+    lines = (line for data in described for line in _dataset_lines(data))
     absent = f"{NOT_HERE}: the figures are the paper's; 'bankgcn data fetch NAME' downloads the dataset."
     return Sheet(
         title="Table 0: Datasets (nodes and edges: means)",
-        blocks=(Block(title="", header=("", *STATISTICS, "data"), rows=rows),),
+        blocks=(Block.of("", ("", *STATISTICS, "data"), lines),),
         footer=(absent,) if any(data.here is None for data in described) else (),
         notes=tuple(f"{data.name}: {note}." for data in described for note in data.notes),
     )

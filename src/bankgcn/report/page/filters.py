@@ -13,7 +13,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.explain import NUM_BANDS, spectrum_of, trace_of
 from bankgcn.nn.bank_conv import BankConv, mutual_coherence
 from bankgcn.nn.network import GraphNetwork
-from bankgcn.report.page.page import Axis, Chart, Choice, Figure, Series
+from bankgcn.report.page.page import Axis, Chart, Choice, Figure, Series, choice_of
 from bankgcn.spectral.basis import chebyshev_values
 from bankgcn.spectral.fourier import frame_bounds
 from bankgcn.training.model import TrainedModel
@@ -225,5 +225,5 @@ def energy_figure(model: TrainedModel, graphs: GraphSet) -> Iterator[Figure]:
         f"mean over {len(sample)} graphs. Bars on the left are slow changes over the graph. Where the second bar "
         "is higher, the filters favour the band.",
         charts=tuple(charts),
-        choices=(Choice(name="layer", labels=labels),) if len(charts) > 1 else (),
+        choices=choice_of("layer", labels),
     )

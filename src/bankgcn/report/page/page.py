@@ -103,6 +103,11 @@ class Choice:
     labels: tuple[str, ...]
 
 
+def choice_of(name: str, labels: Sequence[str]) -> tuple[Choice, ...]:
+    """The choice among several labels; none where there is one."""
+    return (Choice(name=name, labels=tuple(labels)),) if len(labels) > 1 else ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     """A chart, or one for each combination of choices, with a line that says what it shows and how to read it.

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from bankgcn.metrics import METRICS
-from bankgcn.report.page.page import Axis, Chart, Choice, Figure, Series, Table
+from bankgcn.report.page.page import Axis, Chart, Figure, Series, Table, choice_of
 from bankgcn.tasks import Task
 from bankgcn.training.assessment import Assessment
 from bankgcn.training.fitting import Epoch
@@ -217,7 +217,7 @@ def _truth(task: Task, predictions: Floats, y: NDArray, part: str) -> Figure:
         caption=f"One point for each of the {part}. On the grey line, the prediction is correct; the further above or "
         "below it, the larger the error.",
         charts=tuple(charts),
-        choices=(Choice(name="target", labels=task.names),) if len(task.names) > 1 else (),
+        choices=choice_of("target", task.names),
         facts=tuple(facts),
     )
 

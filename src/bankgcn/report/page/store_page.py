@@ -12,7 +12,7 @@ from bankgcn.experiments.design import Column, Row
 from bankgcn.experiments.statistics import LEVEL, Comparison, holm
 from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import CONVS
-from bankgcn.report.page.page import Axis, Chart, Choice, Facts, Figure, Page, Section, Series, Table, Tile
+from bankgcn.report.page.page import Axis, Chart, Facts, Figure, Page, Section, Series, Table, Tile, choice_of
 from bankgcn.report.results import Cell, ColumnKey, Results, collect_found, column_labels, column_of
 from bankgcn.report.sheet import counted, difference, number, p_value, shown, unit
 from bankgcn.training.record import RunRecord
@@ -105,7 +105,7 @@ def _dots(results: Results) -> Figure:
         caption="A point is the mean over the runs of a model, the bar its 95 % interval, which allows for the overlap "
         "of random splits. Bars may overlap although the paired difference is certain: see the tests.",
         charts=tuple(charts),
-        choices=(Choice(name="dataset", labels=labels),) if len(labels) > 1 else (),
+        choices=choice_of("dataset", labels),
         wide=True,
     )
 
@@ -253,7 +253,7 @@ def hyper_figures(records: Iterable[RunRecord]) -> Iterator[Figure]:
             caption="The validation score at each value, all other settings at their best for this value; a bar is the "
             "standard deviation over the runs. A flat curve means that the choice matters little.",
             charts=tuple(chart_of[column] for column in columns),
-            choices=(Choice(name="dataset", labels=columns),) if len(columns) > 1 else (),
+            choices=choice_of("dataset", columns),
         )
 
 
