@@ -19,6 +19,7 @@ from bankgcn.report.sheet import (
     Block,
     Sheet,
     count,
+    counted,
     difference,
     exact,
     mean_std,
@@ -306,14 +307,10 @@ def _verdict(comparison: ComparedModels) -> str:
             better = (line.versus.difference > 0) == comparison.metric.higher_is_better
             differences.append(f"{line.label} ({'better' if better else 'worse'})")
     name = comparison.reference.row.label
+    tests = counted(sum(not math.isnan(p) for p in comparison.adjusted), "test")
     if not differences:
-        return f"No difference from {name} is shown (p < {LEVEL:g}, adjusted for {_num_tests(comparison)})."
-    return f"Different from {name} (p < {LEVEL:g}, adjusted for {_num_tests(comparison)}): {', '.join(differences)}."
-
-
-def _num_tests(comparison: ComparedModels) -> str:
-    tests = sum(not math.isnan(p) for p in comparison.adjusted)
-    return f"{tests} test{'s' if tests != 1 else ''}"
+        return f"No difference from {name} is shown (p < {LEVEL:g}, adjusted for {tests})."
+    return f"Different from {name} (p < {LEVEL:g}, adjusted for {tests}): {', '.join(differences)}."
 
 
 def notes_of(comparison: ComparedModels) -> Iterator[str]:
