@@ -32,10 +32,9 @@ import psutil
 
 from bankgcn.data.options import Expected
 from bankgcn.data.sources import find_source
-from bankgcn.predictor import load_model
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.requests import PredictRequest
-from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.ensemble import Ensemble, load_model
 from serve_client import Check, Outcome, Question, ask_until_end, load, same_bytes, same_numbers
 
 OURS, PLAIN, THREADS = "bankgcn serve", "FastAPI and PyG", "the same, threads"

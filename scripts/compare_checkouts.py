@@ -120,9 +120,9 @@ def run(checkout: Path, folder: Path, sources: Path, rows: list[Description]) ->
         return
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "jobs.json").write_text(json.dumps(missing))
-    words = [sys.executable, str(CHILD), str(folder / "jobs.json")]
+    command = [sys.executable, str(CHILD), str(folder / "jobs.json")]
     variables = environment(checkout, folder / "cache")
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=sources, env=variables) as child:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=sources, env=variables) as child:
         assert child.stdout is not None
         for line in child.stdout:
             print(f"{folder.name}: {line.strip()}", file=sys.stderr)
@@ -133,11 +133,11 @@ def run(checkout: Path, folder: Path, sources: Path, rows: list[Description]) ->
 
 def _commit(checkout: Path) -> str:
     """The commit of a checkout without changes; else nothing."""
-    words = ["git", "-C", str(checkout)]
-    changed = subprocess.run([*words, "status", "--porcelain", "--", "src"], capture_output=True, text=True)
+    command = ["git", "-C", str(checkout)]
+    changed = subprocess.run([*command, "status", "--porcelain", "--", "src"], capture_output=True, text=True)
     if changed.returncode or changed.stdout:
         return ""
-    return subprocess.run([*words, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+    return subprocess.run([*command, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
 
 
 def _job(row: Description, out: Path) -> dict[str, Any]:

@@ -114,9 +114,9 @@ def called_modules(package: Path) -> dict[str, list[str]]:
 
 
 def _record(package: Path, folder: Path, arguments: list[str]) -> list[str]:
-    words = [sys.executable, "-c", RECORD, f"{package}{os.sep}", "modules.txt", *arguments]
+    command = [sys.executable, "-c", RECORD, f"{package}{os.sep}", "modules.txt", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(package.parent), "BANKGCN_CACHE": str(folder / "cache")}
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(arguments)} failed:\n{done.stderr}")
     return (folder / "modules.txt").read_text().splitlines()

@@ -78,16 +78,16 @@ def _in_turns(name: str, folders: list[tuple[Path, Path]], turns: int, measure: 
 
 def _epoch(checkout: Path, folder: Path, dataset: str, more: int) -> float:
     with tempfile.TemporaryDirectory(dir=folder) as runs:
-        words = [sys.executable, "-c", _TIME_EPOCHS, dataset, str(FEW), str(more)]
+        command = [sys.executable, "-c", _TIME_EPOCHS, dataset, str(FEW), str(more)]
         variables = environment(checkout, folder / "cache")
-        done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=runs, env=variables)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=runs, env=variables)
     return float(done.stdout.rpartition("seconds ")[2])
 
 
 def _command(checkout: Path, folder: Path, *arguments: str) -> float:
     """Seconds of the processor that a command takes, with the start of Python."""
     before = getrusage(RUSAGE_CHILDREN)
-    words = [sys.executable, "-m", "bankgcn", *arguments]
-    subprocess.run(words, check=True, capture_output=True, cwd=folder, env=environment(checkout, folder / "cache"))
+    command = [sys.executable, "-m", "bankgcn", *arguments]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder, env=environment(checkout, folder / "cache"))
     after = getrusage(RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -17,18 +17,17 @@ from bankgcn.cli.commands import COMMANDS, PAPER, Row
 
 PACKAGE = Path(bankgcn.__file__).parent
 
-BASE = {"choices", "extras", "lazy", "messages", "settings"}
+BASE = {"extras", "lazy", "messages", "settings"}
 MAY_IMPORT = {
-    "choices": set(),
     "extras": set(),
     "lazy": set(),
     "messages": set(),
-    "settings": {"choices", "messages"},
+    "settings": {"messages"},
     "metrics": set(),
-    "tasks": {"choices", "messages", "metrics"},
-    "files": {"choices", "extras", "messages"},
-    "kernels": {"choices"},
-    "spectral": {"choices", "kernels"},
+    "tasks": {"messages", "metrics", "settings"},
+    "files": {"extras", "messages"},
+    "kernels": {"settings"},
+    "spectral": {"kernels", "settings"},
     "nn": {*BASE, "kernels", "spectral"},
     "data": {*BASE, "files", "kernels", "spectral"},
     "training": {*BASE, "files", "kernels", "spectral", "nn", "data", "metrics", "tasks"},

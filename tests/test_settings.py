@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import pytest
 
 from bankgcn.settings import Setting, check_settings, setting, settings_of
 from bankgcn.training import ModelConfig, TrainConfig
+from bankgcn.training.spec import RunSpec, given_settings, spec_of
 
 
 def number(**bounds: float) -> Setting:
@@ -30,6 +32,7 @@ def whole(**bounds: float) -> Setting:
         (number(at_least=0), math.inf, "^n=inf: expected a finite number$"),
         (number(at_least=0), math.nan, "^n=nan: expected a finite number$"),
         (whole(at_least=1), 10**400, "expected a finite number$"),
+        (number(at_least=0), True, "^n=True: expected a number$"),
         (number(at_least=0), "3", '^n="3": expected a finite number$'),
         (number(above=0), 0.0, "^n=0.0: expected more than 0$"),
         (number(at_least=0, below=1), 1.0, "^n=1.0: expected at least 0 and less than 1$"),
@@ -111,3 +114,21 @@ def test_numbers_of_numpy_become_pythons() -> None:
     example = Example(width=np.int64(3))
     check_settings(example)
     assert type(example.width) is int
+
+
+def test_an_integer_for_a_real_number_is_the_same_setting_wherever_it_is_given() -> None:
+    settings = {"gamma": 1, "learning_rate": 1, "decay_factor": np.int64(0)}
+    run = RunSpec(dataset="MUTAG", train=TrainConfig(**settings))
+    written = {**run.to_dict(), "train": {**run.to_dict()["train"], "gamma": 1, "learning_rate": 1, "decay_factor": 0}}
+    specs = (
+        run,
+        RunSpec(dataset="MUTAG").with_(**settings),
+        RunSpec.from_dict(written),  # a record of an earlier version
+        spec_of("MUTAG", given_settings(settings)),
+    )
+    for spec in specs:
+        assert [type(getattr(spec.train, name)) for name in settings] == [float] * 3
+        assert json.dumps(spec.to_dict()) == json.dumps(run.to_dict())
+        assert spec.key == "76a6ec7e8b3a278c8fcb"  # as before the numbers had one type
+    large = 2**53 + 1  # the nearest real number is another one
+    assert RunSpec(dataset="MUTAG").with_(gamma=large).key == RunSpec(dataset="MUTAG").with_(gamma=float(large)).key

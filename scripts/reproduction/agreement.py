@@ -61,11 +61,11 @@ def _reason(evidence: Evidence, cell: Cell) -> str:
     results = evidence.results("table1", AS_PAPER)
     worth = gain_by_test(results, cell.row, cell.column, evidence.records)
     if gap(cell) > 0:
-        words = [f"A choice by test score, as the paper's appears to be, would raise ours by {worth:.2f} more"]
+        clauses = [f"A choice by test score, as the paper's appears to be, would raise ours by {worth:.2f} more"]
     elif worth >= -gap(cell):
-        words = [f"A choice by test score is worth {worth:.2f} points, which explains it"]
+        clauses = [f"A choice by test score is worth {worth:.2f} points, which explains it"]
     else:
-        words = [f"A choice by test score is worth {worth:.2f} points, which does not explain it"]
+        clauses = [f"A choice by test score is worth {worth:.2f} points, which does not explain it"]
     others = {
         place: abs(gap(other))
         for place, setting in PLACE_SETTINGS.items()
@@ -73,8 +73,8 @@ def _reason(evidence: Evidence, cell: Cell) -> str:
         and (other := evidence.results("table1", setting).at(cell.row, cell.column)).spread.count
     }
     nearer = [f"{L2_PLACES[place]} is nearer ({size:.2f})" for place, size in others.items() if size < abs(gap(cell))]
-    words += nearer or (["no other place of l2 is nearer"] if others else ["other places of l2 are not run"])
-    return f"{cell.row.label} on {cell.column.label}: {gap(cell):+.2f}. {'; '.join(words)}."
+    clauses += nearer or (["no other place of l2 is nearer"] if others else ["other places of l2 are not run"])
+    return f"{cell.row.label} on {cell.column.label}: {gap(cell):+.2f}. {'; '.join(clauses)}."
 
 
 def choice_by_test(evidence: Evidence) -> str:
@@ -97,11 +97,13 @@ def choice_by_test(evidence: Evidence) -> str:
         number = results.design.num_candidates(row)
         by_candidates.setdefault(number, []).extend(gains)
         lines.append([row.label, str(number), *(f"{gain:+.2f}" for gain in gains), f"{fmean(gains):+.2f}"])
-    words = [f"{fmean(gains):.2f} points with {number} candidates" for number, gains in sorted(by_candidates.items())]
+    gains_by_number = [
+        f"{fmean(gains):.2f} points with {number} candidates" for number, gains in sorted(by_candidates.items())
+    ]
     header = ["", "candidates", *(column.label for column in columns), "mean"]
-    end = f"A choice by test score is worth {listed(words)}: more candidates gain more from it."
+    end = f"A choice by test score is worth {listed(gains_by_number)}: more candidates gain more from it."
     if len(by_candidates) < 2 or fmean(by_candidates[max(by_candidates)]) <= fmean(by_candidates[min(by_candidates)]):
-        end = f"A choice by test score is worth {listed(words)}."
+        end = f"A choice by test score is worth {listed(gains_by_number)}."
     return f"{start}\n\n{table_lines(header, lines)}\n\n{end}"
 
 
@@ -160,8 +162,8 @@ def _nearness_table(evidence: Evidence) -> str:
     columns = _columns(evidence)
     rows = []
     for setting in PLACE_SETTINGS.values():
-        found = [nearness(evidence.results("table1", setting), column) for column in columns]
-        cells = [f"{near.mean_gap:.2f}; {near.correlation:+.2f}" if near else NOT_RUN for near in found]
+        nearness_of_columns = [nearness(evidence.results("table1", setting), column) for column in columns]
+        cells = [f"{near.mean_gap:.2f}; {near.correlation:+.2f}" if near else NOT_RUN for near in nearness_of_columns]
         rows.append([setting.label, *cells])
     return table_lines(["", *(column.label for column in columns)], rows) if columns else NONE_COMPLETE
 
@@ -169,33 +171,33 @@ def _nearness_table(evidence: Evidence) -> str:
 def _nearest(evidence: Evidence) -> str:
     nearest, similar, total = dict.fromkeys(L2_PLACES, 0), dict.fromkeys(L2_PLACES, 0), 0
     for column in _columns(evidence):
-        found = {
+        nearness_of = {
             place: near
             for place, setting in PLACE_SETTINGS.items()
             if (near := nearness(evidence.results("table1", setting), column))
         }
-        if len(found) > 1:
+        if len(nearness_of) > 1:
             total += 1
-            nearest[min(found, key=lambda place: found[place].mean_gap)] += 1
-            similar[max(found, key=lambda place: found[place].correlation)] += 1
+            nearest[min(nearness_of, key=lambda place: nearness_of[place].mean_gap)] += 1
+            similar[max(nearness_of, key=lambda place: nearness_of[place].correlation)] += 1
     if not total:
         return "No dataset has been run with two places yet, so there is nothing to compare."
-    words = [
+    clauses = [
         f"{L2_PLACES[place]} is nearest on {nearest[place]} and orders the rows most like the paper on {similar[place]}"
         for place in L2_PLACES
         if nearest[place] or similar[place]
     ]
-    return f"Of {counted(total, 'dataset')} with at least two places, {'; '.join(words)}."
+    return f"Of {counted(total, 'dataset')} with at least two places, {'; '.join(clauses)}."
 
 
 def _validations(evidence: Evidence, row_index: int, column: Column) -> dict[str, float]:
-    found = {}
+    scores = {}
     for place, setting in PLACE_SETTINGS.items():
         table = evidence.table("table1", setting)
         score = validation_score(table, table.rows[row_index], column, evidence.records)
         if not math.isnan(score):
-            found[place] = score
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
+            scores[place] = score
+    return dict(sorted(scores.items(), key=lambda item: -item[1]))
 
 
 def _validation_table(evidence: Evidence) -> str:
@@ -211,24 +213,24 @@ def _validation_table(evidence: Evidence) -> str:
 
 def _in_order(scores: dict[str, float]) -> str:
     """Places with their scores: ``before 72.00 > after 70.00``, with ``=`` where the printed digits are equal."""
-    words = previous = ""
+    order = previous = ""
     for place, score in scores.items():
         printed = f"{score:.2f}"
         sign = " = " if printed == previous else " > "
-        words = f"{words}{sign}{place} {printed}" if words else f"{place} {printed}"
+        order = f"{order}{sign}{place} {printed}" if order else f"{place} {printed}"
         previous = printed
-    return words
+    return order
 
 
 def _validates_best(evidence: Evidence) -> str:
     counts = dict.fromkeys(L2_PLACES, 0)
     for column in _columns(evidence):
         for index in range(len(evidence.table("table1", AS_PAPER).rows)):
-            found = _validations(evidence, index, column)
-            if len(found) > 1:
-                counts[next(iter(found))] += 1
+            scores = _validations(evidence, index, column)
+            if len(scores) > 1:
+                counts[next(iter(scores))] += 1
     total = sum(counts.values())
     if not total:
         return "No model has been run with two places yet."
-    words = [f"{L2_PLACES[place]} for {number}" for place, number in counts.items() if number]
-    return f"Of {counted(total, 'cell')} with at least two places, the best validation score has {listed(words)}."
+    shares = [f"{L2_PLACES[place]} for {number}" for place, number in counts.items() if number]
+    return f"Of {counted(total, 'cell')} with at least two places, the best validation score has {listed(shares)}."

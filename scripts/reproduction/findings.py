@@ -147,8 +147,8 @@ def rows_apart(results: Results, name: str, column: Column, *, adjusted: bool = 
         adjusted: Whether the p-values are adjusted for the number of rows by Holm's method.
     """
     referred = results.against(results.row(name))
-    found = [referred.comparison(row, column) for row in results.design.rows]
-    p_values = [math.nan if versus is None else versus.t_test for versus in found]
+    comparisons = [referred.comparison(row, column) for row in results.design.rows]
+    p_values = [math.nan if versus is None else versus.t_test for versus in comparisons]
     p_values = holm(p_values) if adjusted else p_values
     apart = [row for row, p in zip(results.design.rows, p_values, strict=True) if p < LEVEL]
     signs = {row.name: referred.verdict(row, column) for row in apart}

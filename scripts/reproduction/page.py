@@ -34,7 +34,7 @@ from reproduction.markdown import NOT_YET, bullets, draw_pictures, labels, liste
 from reproduction.runs import commands, cost, verification
 from reproduction.sections import against_baselines, data, edges, filters, large_datasets, studies, table1
 
-Found = Mapping[TableSetting, Results]
+ResultsBySetting = Mapping[TableSetting, Results]
 """The results of Table 1 in each setting with a complete dataset."""
 
 IN_WORDS = {AS_PAPER: "in the paper's setting", BEST: "with each model at its best by validation"}
@@ -45,13 +45,13 @@ def answer(evidence: Evidence) -> str:
     settings = [setting for setting in MAIN if evidence.results("table1", setting).ranked_columns()]
     if not settings:
         return "No dataset of Table 1 is complete yet."
-    found = {setting: evidence.results("table1", setting) for setting in settings}
+    tables = {setting: evidence.results("table1", setting) for setting in settings}
     return bullets(
         [
-            f"**Is BankGCN ahead?** By a paired test, {_in_settings(found, _claim)}. In the mean over the datasets, "
-            f"it is {_in_settings(found, _on_average)}. {_sharpness(found)}{_claim_on_large(evidence)}",
-            f"**Is any model ahead of all others?** By the same test, {_in_settings(found, _leaders)}.",
-            f"**Do the edges help?** No model is ahead of an MLP without edges {_in_settings(found, _without_gain)}."
+            f"**Is BankGCN ahead?** By a paired test, {_in_settings(tables, _claim)}. In the mean over the datasets, "
+            f"it is {_in_settings(tables, _on_average)}. {_sharpness(tables)}{_claim_on_large(evidence)}",
+            f"**Is any model ahead of all others?** By the same test, {_in_settings(tables, _leaders)}.",
+            f"**Do the edges help?** No model is ahead of an MLP without edges {_in_settings(tables, _without_gain)}."
             f"{_edges_on_large(evidence)}",
             f"**Are the paper's figures met?** {_figures_within(evidence)}{_figures_within_on_large(evidence)}",
             f"**Do orders, subspaces and diversity matter?** {_studies(evidence)}",
@@ -70,27 +70,27 @@ def missing(evidence: Evidence) -> str:
             parts += [f"{TABLES[name].label}{in_words}: {labels(columns)}"] if columns else []
     first = evidence.results("table1", AS_PAPER)
     lacking = [c for c in first.design.columns if c.dataset in STAND_INS and not _is_there(first, c)]
-    words = [f"Not run yet: {'; '.join(parts)}." if parts else "No planned run is missing."]
-    words += [f"Data not available: {labels(lacking)}."] if lacking else []
-    return " ".join([*words, *_not_planned()])
+    sentences = [f"Not run yet: {'; '.join(parts)}." if parts else "No planned run is missing."]
+    sentences += [f"Data not available: {labels(lacking)}."] if lacking else []
+    return " ".join([*sentences, *_not_planned()])
 
 
 def _not_planned() -> list[str]:
     """The columns on which only some of the paper's models are run."""
-    words = []
+    sentences = []
     for name, table in TABLES.items():
         columns = [column for column in table.columns if len(planned_rows(table, column)) < len(table.rows)]
         if columns:
-            words.append(f"{TABLES[name].label} has only some of the models on {labels(columns)}.")
-    return words
+            sentences.append(f"{TABLES[name].label} has only some of the models on {labels(columns)}.")
+    return sentences
 
 
-def _in_settings(found: Found, finding: Callable[[Results], str]) -> str:
+def _in_settings(results_of: ResultsBySetting, finding: Callable[[Results], str]) -> str:
     """A finding in each setting of Table 1; said once if the settings agree."""
-    words = {setting: finding(results) for setting, results in found.items()}
-    if len(words) > 1 and len(set(words.values())) == 1:
-        return f"{words[AS_PAPER]}, in both settings of Table 1"
-    return "; ".join(f"{text} {IN_WORDS[setting]}" for setting, text in words.items())
+    text_of = {setting: finding(results) for setting, results in results_of.items()}
+    if len(text_of) > 1 and len(set(text_of.values())) == 1:
+        return f"{text_of[AS_PAPER]}, in both settings of Table 1"
+    return "; ".join(f"{text} {IN_WORDS[setting]}" for setting, text in text_of.items())
 
 
 def _claim(results: Results) -> str:
@@ -102,16 +102,16 @@ def _claim(results: Results) -> str:
 
 def _on_average(results: Results) -> str:
     """The baselines from which BankGCN differs in the mean over the datasets."""
-    means = {name: mean_contrast(found) for name, found in contrasts_with_baselines(results).items()}
+    means = {name: mean_contrast(contrasts) for name, contrasts in contrasts_with_baselines(results).items()}
     apart = [row for row in baselines(results) if means[row.name].is_shown]
     ahead = [row for row in apart if means[row.name].ours > 0]
     behind = [row for row in apart if row not in ahead]
     return f"ahead of {labels(ahead) or 'no baseline'}" + (f" and behind {labels(behind)}" if behind else "")
 
 
-def _sharpness(found: Found) -> str:
+def _sharpness(results_of: ResultsBySetting) -> str:
     """How many of the paper's differences the test would show, if ours were as large."""
-    contrasts = [one for row in contrasts_with_baselines(next(iter(found.values()))).values() for one in row]
+    contrasts = [one for row in contrasts_with_baselines(next(iter(results_of.values()))).values() for one in row]
     papers = sum(one.papers_is_shown for one in contrasts)
     return f"Of the paper's {counted(len(contrasts), 'difference')} to a baseline, the test would show {papers}."
 
@@ -147,19 +147,19 @@ def _claim_on_large(evidence: Evidence) -> str:
         won.append(f"{ahead} of {counted(len(rivals), 'baseline')} on {column.label}")
         lost += [f"{behind} on {column.label}"] if behind else []
     runs = listed([str(number) for number in sorted({column.runs for column in columns})])
-    words = f" In Table 4 with {runs} runs, {reference.label} is ahead of {listed(won)}"
-    return f"{words}, and behind {listed(lost)}." if lost else f"{words}."
+    claim = f" In Table 4 with {runs} runs, {reference.label} is ahead of {listed(won)}"
+    return f"{claim}, and behind {listed(lost)}." if lost else f"{claim}."
 
 
 def _edges_on_large(evidence: Evidence) -> str:
-    results, words = evidence.results("table4", AS_PAPER), ""
+    results, sentences = evidence.results("table4", AS_PAPER), ""
     mlp = results.row(NO_EDGES)
     for column in _tested_columns(results):
         if mlp in planned_rows(results.design, column):
             ahead = rows_apart(results, NO_EDGES, column)[0]
             models = f"{labels(ahead)} are" if len(ahead) > 1 else f"{labels(ahead) or 'no model'} is"
-            words += f" On {column.label}, {models} ahead of it."
-    return words
+            sentences += f" On {column.label}, {models} ahead of it."
+    return sentences
 
 
 def _tested_columns(results: Results) -> list[Column]:
@@ -192,18 +192,18 @@ def _figures_within_on_large(evidence: Evidence) -> str:
 
 def _studies(evidence: Evidence) -> str:
     """Which rows of Tables 2 and 3 differ from the reference."""
-    words = []
+    sentences = []
     for name in ("table2", "table3"):
         results = evidence.results(name, AS_PAPER)
         compared, reference = apart_from_reference(results), results.reference
         if compared and reference is not None:
-            found = [f"{row.label} is ahead on {labels(ahead)}" for row, ahead, _ in compared if ahead]
-            found += [f"{row.label} is behind on {labels(behind)}" for row, _, behind in compared if behind]
+            clauses = [f"{row.label} is ahead on {labels(ahead)}" for row, ahead, _ in compared if ahead]
+            clauses += [f"{row.label} is behind on {labels(behind)}" for row, _, behind in compared if behind]
             apart = sum(len(ahead) + len(behind) for _, ahead, behind in compared)
             pairs = counted(len(compared) * len(results.ranked_columns()), "comparison")
             start = f"In {TABLES[name].label}, {apart} of {pairs} with {reference.label} show a difference"
-            words.append(f"{start}: {'; '.join(found)}." if found else f"{start}.")
-    return " ".join(words) or NOT_YET
+            sentences.append(f"{start}: {'; '.join(clauses)}." if clauses else f"{start}.")
+    return " ".join(sentences) or NOT_YET
 
 
 def _is_there(results: Results, column: Column) -> bool:

@@ -43,10 +43,10 @@ def _lines(evidence: Evidence, counted_runs: set[str]) -> Iterator[list[str]]:
             results = evidence.all_results(table, setting)
             for column in results.design.columns:
                 needed = _needed(results, column) - counted_runs
-                found = [evidence.records[key] for key in sorted(needed) if key in evidence.records]
-                if found:
+                records = [evidence.records[key] for key in sorted(needed) if key in evidence.records]
+                if records:
                     counted_runs |= needed
-                    yield [table, setting.label, column.label, *_counts(len(needed), found)]
+                    yield [table, setting.label, column.label, *_counts(len(needed), records)]
 
 
 def _needed(results: Results, column: Column) -> set[str]:
@@ -57,9 +57,9 @@ def _needed(results: Results, column: Column) -> set[str]:
     return {config.key for cell in cells for config in needed_configs(table, cell.row, column, cell.chosen)}
 
 
-def _counts(needed: int, found: list[RunRecord]) -> list[str]:
-    diverged = sum(record.status == "diverged" for record in found)
-    return [f"{needed:,}", f"{len(found):,}", f"{needed - len(found):,}", str(diverged), f"{_hours(found):.2f}"]
+def _counts(needed: int, records: list[RunRecord]) -> list[str]:
+    diverged = sum(record.status == "diverged" for record in records)
+    return [f"{needed:,}", f"{len(records):,}", f"{needed - len(records):,}", str(diverged), f"{_hours(records):.2f}"]
 
 
 def _left_out(others: int) -> str:
@@ -91,16 +91,18 @@ def verification(evidence: Evidence) -> str:
     datasets = Counter(records[check.key].config.dataset for check in checks)
     agreed = sum(verdicts[verdict] for verdict in AGREED)
     command = COMMAND.format(sample=verified.drawn, seed=verified.seed)
-    words = [f"Of {counted(len(checks), 'record')}, drawn and run again by `{command}`, {agreed} agreed"]
+    sentences = [f"Of {counted(len(checks), 'record')}, drawn and run again by `{command}`, {agreed} agreed"]
     if checks:
-        words[0] += f": {listed([f'{number} {verdict}' for verdict, number in sorted(verdicts.items())])}"
-        words.append(f"They are runs on {listed([f'{name} ({number})' for name, number in sorted(datasets.items())])}")
+        sentences[0] += f": {listed([f'{number} {verdict}' for verdict, number in sorted(verdicts.items())])}"
+        sentences.append(
+            f"They are runs on {listed([f'{name} ({number})' for name, number in sorted(datasets.items())])}"
+        )
     if other := len(verified.checks) - len(checks):
-        words.append(f"{other} more were checked that are not among the records of this page")
+        sentences.append(f"{other} more were checked that are not among the records of this page")
     now = {record.config.key for record in draw_sample(records, verified.drawn, verified.seed)}
     if not {check.key for check in verified.checks} <= now:
-        words.append("They were drawn when there were other records: the same command draws others now")
-    return " ".join(f"{sentence}." for sentence in words)
+        sentences.append("They were drawn when there were other records: the same command draws others now")
+    return " ".join(f"{sentence}." for sentence in sentences)
 
 
 TEXT = """\
@@ -137,12 +139,12 @@ def reproduce_options(search_runs: int) -> Iterator[tuple[str, str]]:
     """The name of each table with the options of ``paper reproduce``, once for each part that is run by itself."""
     for name in TABLES:
         protocol = PROTOCOLS[name]
-        words = [f"--setting {BEST.name}"] if BEST in settings_of(name) else []
-        words += [f"--search-runs {search_runs}"] if protocol.searches else []
+        options = [f"--setting {BEST.name}"] if BEST in settings_of(name) else []
+        options += [f"--search-runs {search_runs}"] if protocol.searches else []
         for option, values in protocol.values.items():
-            words.append(f"--{option.replace('_', '-')} {','.join(f'{value:g}' for value in values)}")
+            options.append(f"--{option.replace('_', '-')} {','.join(f'{value:g}' for value in values)}")
         for part in protocol.parts or (None,):
-            yield name, " ".join([*_restriction(part), *words])
+            yield name, " ".join([*_restriction(part), *options])
 
 
 def _restriction(part: Part | None) -> list[str]:

@@ -110,7 +110,7 @@ def edges(evidence: Evidence, files: Files) -> str:
     for column in evidence.table("table1", AS_PAPER).columns:
         for setting in MAIN:
             results = evidence.results("table1", setting)
-            if column.name in [known.name for known in results.ranked_columns()]:
+            if column.name in [ranked.name for ranked in results.ranked_columns()]:
                 lines.append([column.label, setting.label, *_beside_mlp(results, column)])
                 sentences.append(_edges_sentence(results, setting, column))
     if not lines:
@@ -181,20 +181,20 @@ FIELDS = ["ours", "paper", "ahead", "behind"]
 
 def against_baselines(evidence: Evidence) -> str:
     """BankGCN minus each baseline, in both settings."""
-    lines, counts, own = [], [], MISSING
+    lines, counts, layer = [], [], MISSING
     for setting in MAIN:
         results = evidence.results("table1", setting)
         columns = results.ranked_columns()
         if columns:
             bank = results.row(BANK)
-            own = f"A layer of {bank.label} has {count(results.at(bank, columns[0]).layer_parameters)} parameters."
+            layer = f"A layer of {bank.label} has {count(results.at(bank, columns[0]).layer_parameters)} parameters."
             counts.append(f"{setting.label}: {counted(len(columns), 'dataset')}, {labels(columns)}.")
             for row in baselines(results):
                 parameters = count(results.at(row, columns[0]).layer_parameters)
                 lines.append([row.label, setting.label, parameters, *_difference(results, bank, row)])
     if not lines:
         return NONE_COMPLETE
-    start = f"{CLAIM} {own} Differences are BankGCN minus the baseline, {MEASURE}."
+    start = f"{CLAIM} {layer} Differences are BankGCN minus the baseline, {MEASURE}."
     table = table_lines(["", "setting", "para/layer", *FIELDS], lines)
     intervals = [part for setting in MAIN for part in _intervals(evidence.results("table1", setting), setting)]
     return "\n\n".join([start, table, " ".join(counts), *intervals])
@@ -202,14 +202,14 @@ def against_baselines(evidence: Evidence) -> str:
 
 def _intervals(results: Results, setting: TableSetting) -> list[str]:
     """Each difference with its interval beside the paper's, and how many of either the test can show."""
-    found, columns = contrasts_with_baselines(results), results.ranked_columns()
+    contrasts_of, columns = contrasts_with_baselines(results), results.ranked_columns()
     if not columns:
         return []
     lines = [
-        [row.label, *(f"{one.ours:+.2f} ± {one.half_width:.2f}; {one.paper:+.2f}" for one in found[row.name])]
+        [row.label, *(f"{one.ours:+.2f} ± {one.half_width:.2f}; {one.paper:+.2f}" for one in contrasts_of[row.name])]
         for row in baselines(results)
     ]
-    every = [one for contrasts in found.values() for one in contrasts]
+    every = [one for contrasts in contrasts_of.values() for one in contrasts]
     ours, papers = sum(one.is_shown for one in every), sum(one.papers_is_shown for one in every)
     inside = sum(abs(one.ours - one.paper) <= one.half_width for one in every)
     would = f"If ours were as large as the paper's, it would show {papers}"
@@ -281,22 +281,22 @@ def _summary(results: Results, column: Column) -> str:
     """Which model is the best here and in the paper, and what the paired test says about BankGCN and the MLP."""
     rows = [row for row in results.design.rows if results.at(row, column).spread.count]
     best = max(rows, key=lambda row: results.at(row, column).spread.mean)
-    words = f"{column.label}: {best.label} has the highest mean of {counted(len(rows), 'model')}"
+    summary = f"{column.label}: {best.label} has the highest mean of {counted(len(rows), 'model')}"
     figures = {row.label: figure.mean for row in rows if (figure := results.at(row, column).published)}
-    words += f"; in the paper, {max(figures, key=figures.__getitem__)}." if figures else "."
-    words += _cut_off(results, column)
+    summary += f"; in the paper, {max(figures, key=figures.__getitem__)}." if figures else "."
+    summary += _cut_off(results, column)
     if column.runs == 1:
-        return f"{words} With one run, there is no test."
+        return f"{summary} With one run, there is no test."
     if results.reference in rows:
         better, worse = rows_apart(results, results.reference.name, column)
-        words += (
+        summary += (
             f" By the paired test over {column.runs} seeds, {results.reference.label} is ahead of {_named(worse)} and "
             f"behind {_named(better)}."
         )
     if NO_EDGES in [row.name for row in rows]:
         better, worse = rows_apart(results, NO_EDGES, column)
-        words += f" The MLP without edges is ahead of {_named(worse)} and behind {_named(better)}."
-    return words
+        summary += f" The MLP without edges is ahead of {_named(worse)} and behind {_named(better)}."
+    return summary
 
 
 def _same_figures(results: Results, columns: Sequence[Column]) -> list[str]:
@@ -368,13 +368,13 @@ def _pairs(
     start: str, rows: Sequence[Row], columns: Sequence[Column], pair: Callable[[Row, Column], tuple[float, float]]
 ) -> list[str]:
     """A table of two figures in each cell, without the rows and columns that have none of ours."""
-    found = {(row.name, column.name): pair(row, column) for row in rows for column in columns}
-    known = {key for key, (ours, _) in found.items() if not math.isnan(ours)}
-    columns = [column for column in columns if any((row.name, column.name) in known for row in rows)]
-    rows = [row for row in rows if any((row.name, column.name) in known for column in columns)]
+    pairs = {(row.name, column.name): pair(row, column) for row in rows for column in columns}
+    scored = {key for key, (ours, _) in pairs.items() if not math.isnan(ours)}
+    columns = [column for column in columns if any((row.name, column.name) in scored for row in rows)]
+    rows = [row for row in rows if any((row.name, column.name) in scored for column in columns)]
     if not rows:
         return []
-    lines = [[row.label, *(_both(found[row.name, column.name]) for column in columns)] for row in rows]
+    lines = [[row.label, *(_both(pairs[row.name, column.name]) for column in columns)] for row in rows]
     return [start, table_lines(["", *(column.label for column in columns)], lines)]
 
 

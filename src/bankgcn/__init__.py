@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from bankgcn.data.sources import load_source as load
     from bankgcn.estimator import BankGCNClassifier, BankGCNRegressor
     from bankgcn.nn import BankConv, BankGCN, mutual_coherence
-    from bankgcn.predictor import load_model
     from bankgcn.spectral import GraphShift
+    from bankgcn.training.ensemble import load_model
 
 __version__ = "0.2.0"
 
@@ -35,7 +35,7 @@ _LAZY = {
     "GraphSet": ("bankgcn.data", "GraphSet", None),
     "GraphShift": ("bankgcn.spectral", "GraphShift", None),
     "load": ("bankgcn.data.sources", "load_source", None),
-    "load_model": ("bankgcn.predictor", "load_model", None),
+    "load_model": ("bankgcn.training.ensemble", "load_model", None),
     "mutual_coherence": ("bankgcn.nn", "mutual_coherence", None),
 }
 """Module and name of each public name, and the optional library that it needs.

@@ -136,14 +136,16 @@ def spectrum_of(graph: GraphSet) -> Spectrum | None:
     return Spectrum.of(GraphShift.from_edges(batch.edge_index, weight, num_nodes=nodes, dtype=torch.float64))
 
 
-def _in_units(task: Task, found: Explanation) -> Explanation:
+def _in_units(task: Task, explanation: Explanation) -> Explanation:
     """Values in the user's units: the network learns them in standard units."""
     if task.kind != "values":
-        return found
+        return explanation
     scale, center = (torch.tensor(numbers, dtype=torch.float64) for numbers in (task.scale, task.center))
-    bands = None if found.bands is None else found.bands * scale
-    outputs = found.outputs * scale + center
-    return Explanation(found.method, outputs, found.nodes * scale, bands, found.layers, found.spectrum)
+    bands = None if explanation.bands is None else explanation.bands * scale
+    outputs = explanation.outputs * scale + center
+    return Explanation(
+        explanation.method, outputs, explanation.nodes * scale, bands, explanation.layers, explanation.spectrum
+    )
 
 
 Shares = tuple[Tensor, Tensor]
@@ -289,7 +291,7 @@ def node_classes(graph: GraphSet) -> NDArray[np.int64]:
         around: list[list[tuple[int, float]]] = [[] for _ in classes]
         for source, target, weight in zip(sources, targets, weights, strict=True):
             around[target].append((classes[source], weight))
-        refined = _numbered([(own, tuple(sorted(found))) for own, found in zip(classes, around, strict=True)])
+        refined = _numbered([(own, tuple(sorted(neighbours))) for own, neighbours in zip(classes, around, strict=True)])
         if refined == classes:  # numbered by first appearance: the same partition has the same numbers
             return np.array(classes, np.int64)
         classes = refined
@@ -324,20 +326,20 @@ def _numbered(values: Sequence[Hashable]) -> list[int]:
 Row = tuple[str, int | None, str, Tensor]
 
 
-def explanation_rows(found: Explanation, words: Sequence[str] | None) -> Iterator[Row]:
+def explanation_rows(explanation: Explanation, words: Sequence[str] | None) -> Iterator[Row]:
     """What an explanation consists of: kind, number, name, and what it adds to each output.
 
     Rows of the kinds ``node`` and ``constant`` add up to the row ``output``; of an exact explanation, so do those of
     the kinds ``band`` and ``constant``.
     """
-    for node, contribution in enumerate(found.nodes):
+    for node, contribution in enumerate(explanation.nodes):
         yield "node", node, words[node] if words else "", contribution
-    if found.bands is not None:
-        width = 2 / len(found.bands)
-        for band, contribution in enumerate(found.bands):
+    if explanation.bands is not None:
+        width = 2 / len(explanation.bands)
+        for band, contribution in enumerate(explanation.bands):
             yield "band", band, f"{width * band:g} to {width * (band + 1):g}", contribution
-    yield "constant", None, "", found.constant
-    yield "output", None, found.method, found.outputs
+    yield "constant", None, "", explanation.constant
+    yield "output", None, explanation.method, explanation.outputs
 
 
 def explanation_columns(
@@ -365,11 +367,11 @@ def explanation_json(
 ) -> dict[str, Any]:
     """One graph as JSON holds it; the arguments are those of :func:`explanation_columns`."""
     chosen = range(len(task.names)) if outputs is None else outputs
-    found: dict[str, Any] = {"graph": graph, "name": name, "method": method, "nodes": [], "bands": []}
+    plain: dict[str, Any] = {"graph": graph, "name": name, "method": method, "nodes": [], "bands": []}
     for kind, _, label, contribution in rows:
         adds = {task.names[output]: contribution[output].item() for output in chosen}
         if kind in ("node", "band"):
-            found[f"{kind}s"].append({"label": label, "adds": adds})
+            plain[f"{kind}s"].append({"label": label, "adds": adds})
         else:
-            found[kind] = adds
-    return found
+            plain[kind] = adds
+    return plain

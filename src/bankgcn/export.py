@@ -242,9 +242,9 @@ def _difference(session: onnxruntime.InferenceSession, net: PredictingNetwork, g
     if net.weighted:
         weight = batch.edge_weight
         inputs["edge_weight"] = np.ones(1, np.float32) if weight is None else weight.float().numpy()
-    (found,) = session.run(None, inputs)
+    (computed,) = session.run(None, inputs)
     expected = net.decode(predict_logits(net.net, graphs)).numpy()
-    return float(np.abs((found - expected) / (net.task.scale or 1)).max())
+    return float(np.abs((computed - expected) / (net.task.scale or 1)).max())
 
 
 def _random_graphs(model: TrainedModel, weighted: bool) -> GraphSet:

@@ -81,7 +81,7 @@ def lazy_names(package: str, modules: Mapping[str, tuple[str, ...]]) -> Callable
         modules: The names that each of its modules provides.
 
     Example:
-        >>> lazy_names("bankgcn", {"choices": ("pick",)})("pick").__name__
+        >>> lazy_names("bankgcn", {"settings": ("pick",)})("pick").__name__
         'pick'
     """
     module_of = {name: module for module, names in modules.items() for name in names}

@@ -137,16 +137,16 @@ def spelled(text: str, spelling: Spelling) -> str:
 
 def spelled_error(error: BaseException, spelling: Spelling) -> str:
     """The text of an error as a front spells it, with the place that the error names."""
-    own = getattr(error, "spelled", None)
-    return own(spelling) if own is not None else spelled(message_of(error), spelling)
+    spell = getattr(error, "spelled", None)
+    return spell(spelling) if spell is not None else spelled(message_of(error), spelling)
 
 
 def _render(template: str, advice: tuple[Message, ...], values: Mapping[str, Any], spelling: Spelling) -> str:
     clauses = [
         clause.spelled(spelling) for clause in advice if all(spelling.has(option.name) for option in clause.options)
     ]
-    words = {name: _spell(value, spelling) for name, value in values.items()}
-    return template.format(**words, advice=f" ({', '.join(clauses)})" if clauses else "")
+    spelled_values = {name: _spell(value, spelling) for name, value in values.items()}
+    return template.format(**spelled_values, advice=f" ({', '.join(clauses)})" if clauses else "")
 
 
 def _spell(value: Any, spelling: Spelling) -> Any:

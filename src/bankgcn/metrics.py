@@ -189,11 +189,11 @@ def _average_precision(logit: Tensor, true: Tensor) -> float:
     if not positive.any() or positive.all():
         return math.nan
     order = logit.argsort(descending=True)
-    found = positive[order].double().cumsum(0)
+    hits = positive[order].double().cumsum(0)
     last_of_ties = torch.cat([logit[order][1:] != logit[order][:-1], torch.ones(1, dtype=torch.bool)])
-    found, taken = found[last_of_ties], (torch.arange(len(logit)) + 1)[last_of_ties]
-    steps = torch.diff(found, prepend=found.new_zeros(1)) / positive.sum()
-    return (steps * found / taken).sum().item()
+    hits, taken = hits[last_of_ties], (torch.arange(len(logit)) + 1)[last_of_ties]
+    steps = torch.diff(hits, prepend=hits.new_zeros(1)) / positive.sum()
+    return (steps * hits / taken).sum().item()
 
 
 def _matthews(counts: Tensor) -> float:

@@ -2,23 +2,45 @@
 
 A field made by :func:`setting` carries its help, its group and its range as metadata. The command line makes its
 options from it, configuration files take its name, and :func:`check_settings` refuses values out of range. So a new
-setting is one field.
+setting is one field. :func:`pick` looks a name up among those to choose from, with an error that helps.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any
+from typing import Any, TypeVar
 
-from bankgcn.choices import pick
 from bankgcn.messages import Message, Option
 
+T = TypeVar("T")
+
 Plain = str | int | float | bool
+
+
+def pick(options: Mapping[str, T], name: str, noun: str) -> T:
+    """The option of that name.
+
+    Raises:
+        ValueError: There is none; the message names the others, and the one that was probably meant.
+
+    Example:
+        >>> pick({"mean": 1, "max": 2}, "maxx", "readout")
+        Traceback (most recent call last):
+        ValueError: unknown readout 'maxx', expected one of mean, max; did you mean 'max'?
+    """
+    if isinstance(name, Hashable) and name in options:
+        return options[name]
+    by_lower = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
+    hint = f"; did you mean {by_lower[near[0]]!r}?" if near else ""
+    raise ValueError(f"unknown {noun} {name!r}, expected one of {', '.join(options)}{hint}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +86,21 @@ class Setting:
         """The value that the command line or a file means."""
         return None if self.none is not None and value == self.none else value
 
+    def normalised(self, value: Any) -> Any:
+        """The value in the type of the setting: NumPy's numbers as Python's own, an integer for a real number as such.
+
+        Equal settings are then the same in keys, records and files, wherever they come from.
+
+        Example:
+            >>> Setting(default=0.1, help="", kind=float).normalised(1)
+            1.0
+        """
+        value = plain_value(value)
+        if self.kind is float and type(value) is int:
+            with suppress(OverflowError):  # an integer beyond all floats, which the check refuses
+                return float(value)
+        return value
+
     def check(self, name: str, value: Any) -> None:
         """Raise unless the value is of the right kind, finite and within its range."""
         if value is None and self.none is not None:
@@ -76,6 +113,8 @@ class Setting:
             raise self._error(name, value, "a word")
         if self.kind is int and (isinstance(value, bool) or not hasattr(value, "__index__")):
             raise self._error(name, value, "a whole number")
+        if self.kind is float and isinstance(value, bool):
+            raise self._error(name, value, "a number")
         if self.kind in (int, float):
             self._check_number(name, value)
 
@@ -117,10 +156,10 @@ def settings_of(config: type) -> Mapping[str, Setting]:
 
 
 def check_settings(config: Any) -> None:
-    """Make NumPy's numbers Python's own, and raise a ``ValueError`` for the first setting that is out of range."""
-    kind: type = type(config)
-    for name, row in settings_of(kind).items():
-        value = plain_value(getattr(config, name))
+    """Normalise the settings of a configuration, and raise a ``ValueError`` for the first that is out of range."""
+    config_type: type = type(config)
+    for name, row in settings_of(config_type).items():
+        value = row.normalised(getattr(config, name))
         object.__setattr__(config, name, value)
         row.check(name, value)
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from bankgcn.choices import pick
 from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS, Metric
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:  # the names of tasks, losses and metrics need no PyTorch and no NumPy
     import numpy as np
@@ -62,11 +62,11 @@ def binary_cross_entropy(outputs: Tensor, targets: Tensor, weights: Tensor | Non
 def _mean_of_known(losses: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
     import torch
 
-    known = ~targets.isnan()
+    is_known = ~targets.isnan()
     if weights is None:
-        return torch.where(known, losses, 0).sum() / known.sum().clamp(min=1)
+        return torch.where(is_known, losses, 0).sum() / is_known.sum().clamp(min=1)
     of_targets = weights if weights.dim() == 2 else weights[:, None]
-    return _weighted_mean(torch.where(known, losses, 0), known * of_targets)
+    return _weighted_mean(torch.where(is_known, losses, 0), is_known * of_targets)
 
 
 def _weighted_mean(losses: Tensor, weights: Tensor) -> Tensor:
@@ -193,9 +193,9 @@ class Task:
         """
         kind = kind or kind_of(y)
         if (kind == "classes") != (y.dtype.kind in "iu"):
-            found, needed = ("classes", "numbers") if y.dtype.kind in "iu" else ("numbers", "classes")
-            wrong = "{task} needs {needed} as targets, but these are {found}"
-            raise ValueError(Message(wrong, task=Option("task", kind), needed=needed, found=found))
+            given, needed = ("classes", "numbers") if y.dtype.kind in "iu" else ("numbers", "classes")
+            wrong = "{task} needs {needed} as targets, but these are {given}"
+            raise ValueError(Message(wrong, task=Option("task", kind), needed=needed, given=given))
         if kind == "classes":
             return cls(kind=kind, names=names, loss=loss or "", metric=metric)
         columns = y.reshape(len(y), -1).astype(float)
@@ -233,11 +233,11 @@ class Task:
         """
         import torch
 
-        known = torch.as_tensor(y)
+        tensor = torch.as_tensor(y)
         if self.kind == "classes":
-            return known
-        dtype = known.dtype if known.is_floating_point() else torch.get_default_dtype()
-        columns = known.reshape(len(known), self.out_channels).double()
+            return tensor
+        dtype = tensor.dtype if tensor.is_floating_point() else torch.get_default_dtype()
+        columns = tensor.reshape(len(tensor), self.out_channels).double()
         if self.kind == "values":
             columns = (columns - columns.new_tensor(self.center)) / columns.new_tensor(self.scale)
         return columns.to(dtype)
@@ -316,8 +316,8 @@ def kind_of(y: NDArray) -> str:
         return "classes"
     import numpy as np
 
-    known = y[~np.isnan(y)]
-    return "labels" if y.ndim == 2 and y.shape[1] > 1 and bool(np.isin(known, (0, 1)).all()) else "values"
+    values = y[~np.isnan(y)]
+    return "labels" if y.ndim == 2 and y.shape[1] > 1 and bool(np.isin(values, (0, 1)).all()) else "values"
 
 
 def _check_known(columns: NDArray[np.float64], names: tuple[str, ...]) -> None:

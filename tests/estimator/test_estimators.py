@@ -25,9 +25,9 @@ from bankgcn import BankGCNClassifier, BankGCNRegressor, GraphSet
 from bankgcn.cli.settings import Settings
 from bankgcn.data import FileError, GraphError
 from bankgcn.data.convert import to_networkx, to_pyg
-from bankgcn.estimator.targets import validation_split
+from bankgcn.estimator.base import validation_split
 from bankgcn.nn import CONVS
-from bankgcn.training.spec import IN_PYTHON, PLACES, settings_of_run, spec_of
+from bankgcn.training.spec import IN_PYTHON, RUN_SETTINGS, settings_of_run, spec_of
 from recorder import Recorder
 
 QUICK: dict[str, Any] = {"hidden": 8, "layers": 2, "epochs": 4, "random_state": 0}
@@ -70,9 +70,9 @@ def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
     own = {"attributes", "categories", "validation_fraction", "random_state"}
     by_targets = {"threshold": "auto"}  # a command chooses it by the targets, too, and writes what it chose
     parameters = {name: item.default for name, item in signature(BankGCNClassifier).parameters.items()}
-    assert set(parameters) - own == set(PLACES) - of_the_data
+    assert set(parameters) - own == set(RUN_SETTINGS) - of_the_data
     for name in set(parameters) - own:
-        place = PLACES[name]
+        place = RUN_SETTINGS[name]
         usual = by_targets.get(name, place.setting.default)
         assert parameters[name] == (None if place.part == "conv_options" else usual), name
 
@@ -253,6 +253,13 @@ def test_a_graph_of_weight_zero_is_left_out() -> None:
     np.testing.assert_allclose(
         BankGCNClassifier(**QUICK).fit(graphs, y, weight).predict_proba(graphs), expected.predict_proba(graphs)
     )
+
+
+def test_an_integer_for_a_real_number_names_the_same_run() -> None:
+    records = [
+        BankGCNClassifier(**QUICK, gamma=gamma).fit(*rings_and_paths()).record_ for gamma in (1, 1.0, np.int64(1))
+    ]
+    assert len({repr(record.config) for record in records}) == len({record.config.key for record in records}) == 1
 
 
 def test_a_loaded_estimator_has_the_parameters_it_was_trained_with(tmp_path: Path) -> None:

@@ -20,12 +20,11 @@ from bankgcn.data.readers.molecules import from_smiles, parse_smiles
 from bankgcn.data.readers.node_link import Entry
 from bankgcn.data.sources import find_source
 from bankgcn.kernels import use_kernels
-from bankgcn.predictor import load_model
 from bankgcn.serve.access import RequestError
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.tasks import Task
-from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.ensemble import Ensemble, load_model
 from serve_runs import SMILES, TASKS, random_graph, save_run, training_graphs
 
 GRAPHS = [random_graph(nodes, seed=nodes) for nodes in (1, 2, 5, 9, 30, 70, 120, 3, 0)]

@@ -8,7 +8,7 @@ import torch
 
 from bankgcn.data import GraphSet
 from bankgcn.tasks import Task
-from bankgcn.training.predict import name_columns, prediction_columns, true_columns, true_targets
+from bankgcn.training.evaluation import name_columns, prediction_columns, true_columns, true_targets
 
 TWO = Task(kind="values", names=("a", "b"), center=(0, 0), scale=(1, 1))
 

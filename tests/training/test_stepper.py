@@ -15,8 +15,7 @@ from bankgcn.nn.layers import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, embed
 from bankgcn.training.fitting import Context
-from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.stepper import FlatParameters, ProgramStepper, Stepper, make_stepper
+from bankgcn.training.stepper import FlatParameters, ProcessGroup, ProgramStepper, Stepper, make_stepper
 
 TASK = Task(names=("smooth", "alternating"))
 

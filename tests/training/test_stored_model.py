@@ -22,10 +22,9 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import random_split
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
-from bankgcn.predictor import Predictor
 from bankgcn.tasks import Task
 from bankgcn.training import ModelConfig, TrainConfig
-from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.ensemble import Ensemble, Predictor
 from bankgcn.training.execute import execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs

@@ -17,8 +17,8 @@ from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, evaluate, fit
 from bankgcn.training.checks import LossWeights, known_weight
 from bankgcn.training.execute import execute
-from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.spec import RunSpec
+from bankgcn.training.stepper import ProcessGroup
 
 TASK = Task(names=("a", "b", "c"))
 BALANCED = TrainConfig(class_weight="balanced", gamma=0.0, max_epochs=2)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG, USUAL_FOLDERS, DataFolders, Statistics
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.sources import find_dataset
+from bankgcn.settings import pick
 from bankgcn.spectral import GraphShift
 
 

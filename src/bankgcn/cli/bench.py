@@ -13,13 +13,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bankgcn.choices import pick
 from bankgcn.cli.output import JsonFile, above_display, is_standard_output, named, terminal_text, write_json
 from bankgcn.cli.progress import Progress, percent
 from bankgcn.cli.settings import Folders, names_in
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.extras import require
 from bankgcn.nn.convs import CONVS
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:
     from bankgcn.bench import CaseResult, Protocol

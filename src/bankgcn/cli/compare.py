@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.choices import pick
 from bankgcn.cli.designs import (
     FILE,
     GRAPHS,
@@ -34,6 +33,7 @@ from bankgcn.experiments.store import Store
 from bankgcn.extras import require
 from bankgcn.report.comparison import render_comparison
 from bankgcn.report.sheet import WRITERS
+from bankgcn.settings import pick
 from bankgcn.training.spec import DATA_ROOT, SOURCE
 
 COMPARISONS = Path("comparisons")

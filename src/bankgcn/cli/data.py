@@ -17,7 +17,7 @@ from bankgcn.cli.progress import Progress, load_graphs, megabytes
 from bankgcn.cli.settings import FROM_STANDARD_INPUT, READING, Folders, IgnoreTargets, source_argument, with_settings
 from bankgcn.data.catalog import CATALOG, USUAL_FOLDERS, DataFolders, Dataset, Statistics
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.training.spec import PLACES
+from bankgcn.training.spec import RUN_SETTINGS
 
 if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from bankgcn.data.graphs import GraphSet
@@ -41,7 +41,7 @@ def list_datasets(folders: Folders = USUAL_FOLDERS) -> None:
 
 
 @app.command()
-@with_settings({"task": PLACES["task"], **{name: READING[name] for name in READING if name != "ignore_weights"}})
+@with_settings({"task": RUN_SETTINGS["task"], **{name: READING[name] for name in READING if name != "ignore_weights"}})
 def describe(
     source: Annotated[
         str,

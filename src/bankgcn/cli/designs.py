@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.choices import pick
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, say
 from bankgcn.cli.settings import Settings, full_path, named_in_file, names_in, numbers_in, read_settings, takes
 from bankgcn.data.catalog import DataFolders
@@ -24,12 +23,12 @@ from bankgcn.nn.convs import CONVS
 from bankgcn.nn.names import ACTIVATION_NAMES
 from bankgcn.report.results import without_empty
 from bankgcn.report.sheet import WRITERS
-from bankgcn.settings import Plain
+from bankgcn.settings import Plain, pick
 from bankgcn.training.config import ModelConfig
 from bankgcn.training.spec import (
     DATA_ROOT,
     DEFAULTS,
-    PLACES,
+    RUN_SETTINGS,
     SOURCE,
     RunSpec,
     given_settings,
@@ -258,7 +257,7 @@ FILE = "comparison.toml"
 VARIED = ("model", "weight_decay", "gamma", "seed", "folds", "fold")
 """Settings of a run that a comparison varies by itself."""
 
-OFFERED = {name: place for name, place in PLACES.items() if name not in VARIED}
+OFFERED = {name: place for name, place in RUN_SETTINGS.items() if name not in VARIED}
 """Settings that all runs of a comparison share."""
 
 GRAPHS = "graphs"

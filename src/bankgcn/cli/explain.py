@@ -31,7 +31,7 @@ from bankgcn.report.page.page import Page, Section, check_available, write_html
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
     from bankgcn.explain import Row
-    from bankgcn.report.page.graphs import Examined
+    from bankgcn.report.page.graphs import PredictedGraphs
     from bankgcn.tasks import Task
     from bankgcn.training.ensemble import Ensemble
 
@@ -110,7 +110,7 @@ def explain(
     say(f"{len(chosen):,} explanations are in {named(out)}", stderr=is_standard_output(out))
 
 
-def _explained(ensemble: Ensemble, examined: Examined, rows: Mapping[int, int]) -> list[Explained]:
+def _explained(ensemble: Ensemble, examined: PredictedGraphs, rows: Mapping[int, int]) -> list[Explained]:
     """Explain graphs one after another.
 
     Args:
@@ -154,12 +154,16 @@ def _write(
         say(METHODS[graph.method], stderr=True)
 
 
-def _page(ensemble: Ensemble, examined: Examined, chosen: Sequence[int], output: int | None, origin: str) -> bytes:
+def _page(
+    ensemble: Ensemble, examined: PredictedGraphs, chosen: Sequence[int], output: int | None, origin: str
+) -> bytes:
+    ensemble: Ensemble, examined: PredictedGraphs, chosen: Sequence[int], output: int | None, origin: str
+) -> bytes:
     from bankgcn.report.page.graphs import browse
-    from bankgcn.report.page.run_page import READING, page_title
+    from bankgcn.report.page.run_page import HOW_TO_READ, page_title
 
     with Progress("explaining graphs") as progress:
-        graphs = browse(list(ensemble.members.values()), examined, chosen, READING, output, progress.update)
+        graphs = browse(list(ensemble.members.values()), examined, chosen, HOW_TO_READ, output, progress.update)
     section = Section(name="graphs", title="Single graphs", text="", items=(graphs,))
     title = f"Explanations: {page_title(ensemble, examined.graphs.name)}"
     return write_html(

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.cli.errors import print_note, with_flags
 from bankgcn.cli.output import check_not_input
 from bankgcn.cli.progress import load_graphs
@@ -30,11 +29,12 @@ from bankgcn.data.sources import FOR_ALL, Source, find_source
 from bankgcn.data.target_values import Targets
 from bankgcn.data.targets import clean_targets
 from bankgcn.files.tables import Cell, Columns, TextTable
-from bankgcn.report.page.graphs import Examined
+from bankgcn.report.page.graphs import PredictedGraphs
 from bankgcn.report.page.run_page import RunEvidence
+from bankgcn.settings import pick
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble, Predictions
-from bankgcn.training.predict import table_targets, true_columns, true_targets
+from bankgcn.training.evaluation import table_targets, true_columns, true_targets
 from bankgcn.training.spec import IN_PYTHON
 
 
@@ -348,7 +348,7 @@ PARTS = {"test": "test graphs", "valid": "validation graphs", "train": "training
 """The parts of a split that a report may show, the first that has graphs; and their names."""
 
 
-def examine(ensemble: Ensemble, inputs: ModelInput, skip_unknown: bool = False) -> Examined:
+def examine(ensemble: Ensemble, inputs: ModelInput, skip_unknown: bool = False) -> PredictedGraphs:
     """Predictions for the graphs of a source; targets only if all of them are known.
 
     Args:
@@ -368,7 +368,7 @@ def examine(ensemble: Ensemble, inputs: ModelInput, skip_unknown: bool = False) 
     graphs = inputs.graphs
     smiles = graphs.names if graphs.feature_spec.get("kind") == "atoms" else None
     names = graphs.ids or (graphs.names if smiles is None else None)
-    return Examined(
+    return PredictedGraphs(
         graphs,
         inputs.predictions(ensemble).mean.numpy(),
         y if len(with_target) == len(graphs) and len(graphs) else None,

@@ -9,7 +9,6 @@ from typing import Annotated, cast
 
 import typer
 
-from bankgcn.choices import pick
 from bankgcn.cli.designs import (
     DEFAULT_STORE,
     Format,
@@ -43,6 +42,7 @@ from bankgcn.report.plots import IMAGES, draw_dots, draw_filters, draw_ranks, om
 from bankgcn.report.results import Results, collect
 from bankgcn.report.sheet import WRITERS, write_sheet
 from bankgcn.report.tables import LAYOUTS, dataset_sheet, render_table
+from bankgcn.settings import pick
 
 FIGURES = "figures"
 """The folder of the pictures of a run, in its folder."""
@@ -226,7 +226,7 @@ def _draw_run(run: Path, out: Path | None, picture: str, folders: DataFolders) -
         folders: Where to look for datasets.
     """
     from bankgcn.cli.model_input import examine_run  # loads PyTorch
-    from bankgcn.report.page.chart import paint_figure
+    from bankgcn.report.page.page import paint_figure
     from bankgcn.report.page.run_page import run_figures
     from bankgcn.training.ensemble import Ensemble
 

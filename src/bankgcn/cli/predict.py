@@ -78,7 +78,7 @@ def predict(
     refuses them.
     """
     from bankgcn.cli.model_input import load_models, read_input
-    from bankgcn.training.predict import prediction_columns
+    from bankgcn.training.evaluation import prediction_columns
 
     check_output(out)
     check_spreadsheet_safe(out, spreadsheet_safe)

@@ -32,7 +32,7 @@ from bankgcn.settings import Plain
 from bankgcn.training.spec import (
     DATA_ROOT,
     DEFAULTS,
-    PLACES,
+    RUN_SETTINGS,
     SOURCE,
     Place,
     RunSpec,
@@ -44,7 +44,7 @@ from bankgcn.training.spec import (
 
 MAX_NAME = 200  # bytes; file systems end at 255
 READING = {
-    name: place for name, place in PLACES.items() if place.part == "reader" and name not in ("features", "scale")
+    name: place for name, place in RUN_SETTINGS.items() if place.part == "reader" and name not in ("features", "scale")
 }
 """The settings of commands that read graphs for a trained model, which knows the features and their scale."""
 APPLYING = {name: place for name, place in READING.items() if name != "skip_missing"}
@@ -137,7 +137,7 @@ def as_key(option: Option) -> str:
     return option.name if option.alone else f"{option.name} = {json.dumps(option.value)}"
 
 
-AS_KEYS = Spelling(as_key, has=PLACES.__contains__)
+AS_KEYS = Spelling(as_key, has=RUN_SETTINGS.__contains__)
 
 
 def read_settings(path: Path) -> TomlSettings:

@@ -10,7 +10,7 @@ import typer
 from bankgcn.cli.settings import Folders, Source, Threads, with_settings
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.extras import require
-from bankgcn.training.spec import DATA_ROOT, PLACES, SOURCE
+from bankgcn.training.spec import DATA_ROOT, RUN_SETTINGS, SOURCE
 
 Out = Annotated[
     Path | None,
@@ -50,7 +50,7 @@ TensorBoard = Annotated[
 ]
 
 
-@with_settings(PLACES)
+@with_settings(RUN_SETTINGS)
 def train(
     source: Source = None,
     out: Out = None,
@@ -73,7 +73,7 @@ def train(
 
     from bankgcn.cli.run_report import show_outcome
     from bankgcn.cli.train_runs import Command, Members, train_many, train_one
-    from bankgcn.training.parallel import ProcessGroup
+    from bankgcn.training.stepper import ProcessGroup
 
     torch.set_num_threads(threads)
     group = ProcessGroup.from_environment()

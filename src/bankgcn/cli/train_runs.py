@@ -26,11 +26,11 @@ from bankgcn.settings import Plain
 from bankgcn.training.callbacks import TensorBoardLog
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.execute import RunResult, execute
-from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
 from bankgcn.training.spec import DATA_ROOT
+from bankgcn.training.stepper import ProcessGroup
 
 RUNS = Path("runs")
 

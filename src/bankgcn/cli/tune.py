@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bankgcn.choices import pick
 from bankgcn.cli.errors import INTERRUPTED, print_note
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import Progress, load_graphs
@@ -24,8 +23,8 @@ from bankgcn.files.tables import Columns, write_csv
 from bankgcn.metrics import Metric
 from bankgcn.report.curves import draw_trials
 from bankgcn.report.plots import IMAGES
-from bankgcn.settings import Plain
-from bankgcn.training.spec import DATA_ROOT, DEFAULTS, PLACES, SOURCE
+from bankgcn.settings import Plain, pick
+from bankgcn.training.spec import DATA_ROOT, DEFAULTS, RUN_SETTINGS, SOURCE
 
 if TYPE_CHECKING:
     import optuna
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from bankgcn.experiments.tuning.trial import Trials
 
 TUNING = Path("tuning")
-OFFERED = {name: place for name, place in PLACES.items() if name not in ("folds", "fold")}
+OFFERED = {name: place for name, place in RUN_SETTINGS.items() if name not in ("folds", "fold")}
 NO_PICTURE = "none"
 GRAPHS, TRIALS = "graphs", "trials"
 """Fingerprint of the graphs, and number of trials, in the file of the settings."""
@@ -115,7 +114,7 @@ def _read_trials(settings: Settings, fixed: dict[str, Plain]) -> Trials:
 
     search = Search(
         source=settings[SOURCE],
-        settings={name: value for name, value in settings.values.items() if name in PLACES},
+        settings={name: value for name, value in settings.values.items() if name in RUN_SETTINGS},
         parameters=parameters_for(settings["model"], fixed),
         folders=settings.folders,
     )

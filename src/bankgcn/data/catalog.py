@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from platformdirs import user_cache_path
 
-from bankgcn.choices import pick
 from bankgcn.files.checked import FileError
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet

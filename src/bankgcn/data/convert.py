@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from bankgcn.choices import pick
 from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
 from bankgcn.data.edges import edge_note
@@ -19,6 +18,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.data.invariants import as_array, check_edge_index, check_rows
 from bankgcn.data.target_values import Targets, encode_targets, name_of_class, shown_number
 from bankgcn.extras import require
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:
     import networkx as nx

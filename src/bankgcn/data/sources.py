@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import bankgcn
-from bankgcn.choices import pick
 from bankgcn.data import GraphError
 from bankgcn.data.builtin import BUILTIN
 from bankgcn.data.catalog import (
@@ -55,6 +54,7 @@ from bankgcn.files.checked import SHARED_AGE, FileError, remove_unfinished
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.messages import Message, Option
+from bankgcn.settings import pick
 
 READERS: dict[str, Reader] = {
     "saved": SAVED,

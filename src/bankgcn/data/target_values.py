@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.data import GraphError
 from bankgcn.messages import Message, Option, advise
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:
     from torch import Tensor

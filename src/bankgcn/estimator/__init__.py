@@ -1,4 +1,4 @@
-"""Networks with the interface of scikit-learn: a classifier and a regressor.
+"""Networks with the interface of scikit-learn: a classifier and a regressor, and how they read targets.
 
 Needs scikit-learn: ``pip install 'bankgcn[sklearn]'``.
 """
@@ -14,12 +14,18 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score
+from sklearn.utils import assert_all_finite, check_array, column_or_1d, compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
 
+from bankgcn.data import GraphError
+from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
-from bankgcn.data.target_values import match_targets
+from bankgcn.data.target_values import match_targets, name_of_class
 from bankgcn.estimator.base import GraphEstimator
-from bankgcn.estimator.targets import class_names, class_weights, own_targets, with_classes_or_labels, with_values
+from bankgcn.tasks import kind_of
 from bankgcn.training.callbacks import Callback
+from bankgcn.training.checks import check_weights
+from bankgcn.training.ensemble import class_values
 from bankgcn.training.execute import RunResult
 
 
@@ -85,26 +91,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-        callbacks: Sequence[Callback] = (),
-    ) -> Self:
-        """Train.
-
-        Args:
-            X: The graphs.
-            y: Class of each graph: a word, a number or a truth value; or a matrix of labels, 0, 1 or NaN for an unknown
-                one, whose columns may have names (a table of pandas); by default what the graphs carry.
-            sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
-            callbacks: See :class:`~bankgcn.training.Callback`.
-
-        Raises:
-            ValueError: The graphs cannot be read or learned; the message names the graph.
-        """
-        graphs, classes = with_classes_or_labels(self._read(X, y), y, type(self).__name__)
+    def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
+        graphs, classes = with_classes_or_labels(graphs, y, type(self).__name__)
         if isinstance(self.class_weight, Mapping) and not graphs.classes:
             raise ValueError('class_weight is a dictionary, which is for classes: labels take class_weight="balanced"')
         if isinstance(self.class_weight, Mapping):
@@ -141,8 +129,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         task = self._predictor.task
         graphs, names = with_classes_or_labels(self._read(X, y), y, type(self).__name__)
         if graphs.classes or len(names) != len(task.names):
-            found = "classes" if graphs.classes else f"{len(names)} labels"
-            raise ValueError(f"the model learned {len(task.names)} labels, but y has {found}")
+            given = "classes" if graphs.classes else f"{len(names)} labels"
+            raise ValueError(f"the model learned {len(task.names)} labels, but y has {given}")
         answers = match_targets(cast(NDArray, graphs.y), graphs.targets, task.names)
         return task.score_predictions(torch.from_numpy(self.predict_proba(X)), answers, "mean_roc_auc")
 
@@ -178,26 +166,8 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-        callbacks: Sequence[Callback] = (),
-    ) -> Self:
-        """Train.
-
-        Args:
-            X: The graphs.
-            y: Value of each graph, shape ``(G,)``, or several, ``(G, T)``, in which NaN is unknown; by default what the
-                graphs carry.
-            sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
-            callbacks: See :class:`~bankgcn.training.Callback`.
-
-        Raises:
-            ValueError: The graphs cannot be read or learned; the message names the graph.
-        """
-        return self._train(with_values(self._read(X, y), y, type(self).__name__), sample_weight, callbacks)
+    def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
+        return self._train(with_values(graphs, y, type(self).__name__), sample_weight, callbacks)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The value of each graph, shape ``(G,)``, or its values, ``(G, T)``."""
@@ -206,6 +176,146 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """The share of the variance that is explained, R2; ``y`` is by default what the graphs carry."""
         return super().score(X, own_targets(self._read(X, None)) if y is None else y, sample_weight)
+
+
+def with_classes_or_labels(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, NDArray]:
+    """The graphs with these classes or labels, and the classes, or the names of the labels, in their order.
+
+    Args:
+        graphs: The graphs.
+        y: Class of each graph, or its labels, shape ``(G, T)`` with two columns or more; ``None`` for what the graphs
+            carry.
+        estimator: Name of the estimator in messages.
+    """
+    carries_labels = y is None and graphs.y is not None and not graphs.classes and kind_of(graphs.y) == "labels"
+    if not carries_labels and (y is None or not _is_matrix(y)):
+        return with_classes(graphs, y, estimator)
+    labelled = graphs if y is None else with_values(graphs, y, estimator)
+    assert labelled.y is not None
+    for graph, label in np.argwhere(~np.isnan(labelled.y) & ~np.isin(labelled.y, (0, 1)))[:1]:
+        raise GraphError(
+            f"label {label} of graph {graph} is {labelled.y[graph, label]:g}: several labels are a matrix of 0 and 1, "
+            "in which NaN is unknown; BankGCNRegressor learns numbers"
+        )
+    names = labelled.targets or tuple(f"y{column}" for column in range(labelled.y.shape[1]))
+    return labelled, np.array(names)
+
+
+def _is_matrix(y: Any) -> bool:
+    """Whether targets have two columns or more."""
+    try:
+        shape = np.asarray(y).shape  # np.shape would ask objects that only convert themselves
+    except ValueError:  # lists of different lengths
+        return False
+    return len(shape) == 2 and shape[1] > 1
+
+
+def with_classes(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, NDArray]:
+    """The graphs with these classes, and the classes in the order of their numbers.
+
+    Args:
+        graphs: The graphs.
+        y: Class of each graph; ``None`` for those that the graphs carry.
+        estimator: Name of the estimator in messages.
+    """
+    if y is None:
+        carried = _carried(graphs, estimator)
+        if not graphs.classes:
+            raise GraphError(
+                f"the graphs carry numbers, but {estimator} learns classes: BankGCNRegressor learns numbers"
+            )
+        return carried, class_values(graphs.classes)
+    values = column_or_1d(y, warn=True)
+    _check_length(graphs, values)
+    if values.dtype.kind == "O":
+        for graph, value in enumerate(values.tolist()):
+            if value is None or value != value:
+                raise _without_target("class", graph, value)
+    if values.dtype.kind == "f":
+        for graph in np.flatnonzero(np.isnan(values))[:1]:
+            raise _without_target("class", graph, float(values[graph]))
+        check_array(values, ensure_2d=False, input_name="y")
+    check_classification_targets(values)
+    classes, numbers = np.unique(values, return_inverse=True)
+    names = tuple(name_of_class(value) for value in classes.tolist())
+    return replace(graphs, y=numbers.astype(np.int64), classes=names, targets=()), classes
+
+
+def class_weights(
+    graphs: GraphSet, classes: NDArray, class_weight: Mapping[Any, float], sample_weight: ArrayLike | None
+) -> NDArray[np.float64]:
+    """The weight of each graph: that of its class in a dictionary, where 1 is the default, times its own.
+
+    Raises:
+        ValueError: The dictionary has a key that is no class, instead of one of the classes. If it has all classes, it
+            may have others, too: some folds of a cross-validation may lack a class.
+    """
+    assert graphs.y is not None
+    names = classes.tolist()
+    unknown = [key for key in class_weight if key not in names]
+    if unknown and any(name not in class_weight for name in names):
+        raise ValueError(
+            f"class_weight has the key {unknown[0]!r}, which is none of the classes {', '.join(map(repr, names))}"
+        )
+    of_class = compute_sample_weight({value: class_weight.get(value, 1.0) for value in classes}, classes[graphs.y])
+    return of_class if sample_weight is None else of_class * check_weights(sample_weight, len(graphs))
+
+
+def with_values(graphs: GraphSet, y: Any, estimator: str) -> GraphSet:
+    """The graphs with these numbers as targets; ``None`` stands for those that the graphs carry."""
+    if y is None:
+        carried = _carried(graphs, estimator)
+        if graphs.classes:
+            raise GraphError(
+                f"the graphs carry classes, but {estimator} learns numbers: BankGCNClassifier learns classes"
+            )
+        return carried
+    names = tuple(map(str, getattr(y, "columns", ())))
+    values = check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
+    _check_length(graphs, values)
+    if values.ndim == 1:  # of several values, some may be unknown
+        for graph in np.flatnonzero(np.isnan(values))[:1]:
+            raise _without_target("value", graph, np.asarray(y, object)[graph])
+        assert_all_finite(values, input_name="y")
+    for graph in np.flatnonzero((np.abs(values) > np.finfo(np.float32).max).reshape(len(values), -1).any(1))[:1]:
+        raise GraphError(f"the target of graph {graph} is {values[graph]}, too large for single precision")
+    return replace(graphs, y=values.astype(np.float32), classes=(), targets=names)
+
+
+def own_targets(graphs: GraphSet) -> NDArray:
+    """The targets that graphs carry, as scikit-learn's scores take them: classes or numbers."""
+    if graphs.y is None:
+        raise GraphError("the graphs carry no targets: give y")
+    return class_values(graphs.classes)[graphs.y] if graphs.classes else graphs.y
+
+
+def class_names(values: ArrayLike) -> NDArray[np.str_]:
+    """The names of classes, which are the same whether a set or a model has them as numbers or as words.
+
+    Example:
+        >>> class_names(np.array([1.0, 2.0])), class_names(np.array(["1", "b"]))
+        (array(['1', '2'], dtype='<U1'), array(['1', 'b'], dtype='<U1'))
+    """
+    classes = column_or_1d(values)
+    check_classification_targets(classes)
+    return np.array([name_of_class(value) for value in classes.tolist()])
+
+
+def _carried(graphs: GraphSet, estimator: str) -> GraphSet:
+    if graphs.y is None:
+        raise GraphError(f"{estimator} requires y to be passed, but the target y is None and the graphs carry none")
+    return graphs
+
+
+def _without_target(noun: str, graph: int, value: Any) -> GraphError:
+    return GraphError(f"y has no {noun} for graph {graph}, but {value!r}: leave out graphs without a {noun}")
+
+
+def _check_length(graphs: GraphSet, values: NDArray) -> None:
+    if len(values) != len(graphs):
+        raise GraphError(
+            f"there are {len(graphs)} graphs, but y has {len(values)} targets: expected one for each graph"
+        )
 
 
 __all__ = ["BankGCNClassifier", "BankGCNRegressor"]

@@ -28,15 +28,13 @@ from bankgcn.data.features.spec import refit, scale_numbers
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.sources import as_graph_set
-from bankgcn.data.splits import PARTS, Split
-from bankgcn.estimator.targets import validation_split
+from bankgcn.data.splits import PARTS, Split, random_split, stratified_split
 from bankgcn.files.checked import FileError, write_toml
 from bankgcn.messages import Message, Spelling, message_of, parameter
-from bankgcn.predictor import Predictor
 from bankgcn.settings import plain_value
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.checks import check_run, check_weights, settings_for_skew
-from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.ensemble import Ensemble, Predictor
 from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
@@ -44,7 +42,7 @@ from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import (
     BANK_ONLY,
     IN_PYTHON,
-    PLACES,
+    RUN_SETTINGS,
     SOURCE,
     RunSpec,
     complete_settings,
@@ -167,11 +165,11 @@ class RunParameters(BaseEstimator):
             values["threshold"] = None  # the classifier chooses by its targets
         unused = BANK_ONLY if self.model != "bank" else ()  # they have defaults, so that they are always there
         given = {
-            name: PLACES[name].setting.plain(plain_value(values[name]))
-            for name in PLACES
+            name: RUN_SETTINGS[name].setting.plain(values[name])
+            for name in RUN_SETTINGS
             if name in values and name not in unused and not (_is_option(name) and values[name] is None)
         }
-        given = given_settings({**given, "task": task, "seed": plain_value(_seed(self.random_state))})
+        given = given_settings({**given, "task": task, "seed": _seed(self.random_state)})
         return spec_of(IN_PYTHON, complete_settings({SOURCE: IN_PYTHON, **given}))
 
     def _read_options(self) -> ReadOptions:
@@ -188,7 +186,7 @@ class RunParameters(BaseEstimator):
         values = settings_of_run(spec)
         parameters: dict[str, Any] = {"random_state": spec.seed}
         for name in (name for name in cls._get_param_names() if name in values):
-            row = PLACES[name].setting
+            row = RUN_SETTINGS[name].setting
             if not (_is_option(name) and values[name] == row.default):
                 parameters[name] = row.parsed(values[name])
         return parameters
@@ -196,7 +194,7 @@ class RunParameters(BaseEstimator):
 
 def _is_option(name: str) -> bool:
     """Whether a parameter belongs to some convolutions only; ``None`` is then the default of the convolution."""
-    return PLACES[name].part == "conv_options"
+    return RUN_SETTINGS[name].part == "conv_options"
 
 
 def _seed(random_state: int | RandomState | None) -> int:
@@ -271,9 +269,36 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         seen = Split.load_seen(folder.split)
         return estimator._set_result(RunResult(record, folder.read_history(), model), split, seen)
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> Self:
+        """Train.
+
+        Args:
+            X: The graphs.
+            y: Their targets; by default what the graphs carry. A classifier learns a class of each graph, a word, a
+                number or a truth value; or a matrix of labels, 0, 1 or NaN for an unknown one. A regressor learns a
+                value of each graph, shape ``(G,)``, or several, ``(G, T)``, in which NaN is unknown. The columns of a
+                matrix may have names (a table of pandas).
+            sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
+            callbacks: See :class:`~bankgcn.training.Callback`.
+
+        Raises:
+            ValueError: The graphs cannot be read or learned; the message names the graph.
+        """
+        return self._fit(self._read(X, y), y, sample_weight, callbacks)
+
+    def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
+        """Train on graphs with these targets."""
+        raise NotImplementedError
+
     def _train(self, graphs: GraphSet, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
         """Train on graphs with targets, apart from a share that decides when to stop."""
-        warn_of_edge_data(graphs, stacklevel=3)  # at the call of fit
+        warn_of_edge_data(graphs, stacklevel=4)  # at the call of fit
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         kind = "classes" if graphs.classes else next(kind for kind in self._tasks if kind != "classes")
         with _spelled_as_parameters(self):
@@ -302,8 +327,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
                 "the training diverged: the loss was not a finite number in the first epoch; "
                 f"learning_rate={self.learning_rate:g} may be too large"
             )
-        own = {name: plain_value(getattr(self, name)) for name in NO_SETTINGS}
-        model = replace(result.model, metadata={**result.model.metadata, "parameters": own})
+        parameters = {name: plain_value(getattr(self, name)) for name in NO_SETTINGS}
+        model = replace(result.model, metadata={**result.model.metadata, "parameters": parameters})
         return self._set_result(replace(result, model=model), split, run.seen_hashes())
 
     def _merged(
@@ -337,6 +362,38 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
     def _predictor(self) -> Predictor:
         check_is_fitted(self)
         return Predictor(Ensemble({Path(): self.model_}))
+
+
+def validation_split(graphs: GraphSet, share: float, seed: int, duplicates: Duplicates | None = None) -> Split:
+    """Training and validation graphs, stratified by class.
+
+    Args:
+        graphs: The graphs with their targets.
+        share: Share of the validation graphs, as far as every class has a training graph. There is at least one
+            validation graph.
+        seed: Number of the split.
+        duplicates: The equal graphs, if they shall stay together.
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"validation_fraction={share}: expected a number between 0 and 1")
+    y = graphs.y
+    if y is None or len(graphs) < 2:
+        raise ValueError(f"n_samples={len(graphs)}: a training needs at least two graphs, one of them for validation")
+    if duplicates is not None and duplicates.repeated and len(duplicates.distinct) > 1:
+        together = duplicates.spread(validation_split(graphs[duplicates.distinct], share, seed))
+        if not graphs.classes or np.isin(y, y[together.train]).all():
+            return together  # otherwise equal graphs contradict each other, and a class would never be trained
+    ratios = (1 - share, share, 0)
+    split = stratified_split(y, ratios, seed) if graphs.classes else random_split(len(y), ratios, seed)
+    labels = y if graphs.classes else np.zeros(len(y), np.int64)  # numbers are one class
+    classes, first = np.unique(labels[split.valid], return_index=True)
+    untrained = first[~np.isin(classes, labels[split.train])]  # the network would never see their classes
+    valid = np.delete(split.valid, untrained)
+    if not len(valid):
+        classes, counts = np.unique(labels, return_counts=True)
+        valid = np.flatnonzero(labels == classes[counts.argmax()])[:1]
+    rest = np.setdiff1d(np.arange(len(y)), valid)
+    return Split(train=rest, valid=valid, test=np.zeros(0, np.int64))
 
 
 @contextmanager

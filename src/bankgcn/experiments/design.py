@@ -9,10 +9,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.statistics import TEST_TO_TRAIN
 from bankgcn.nn.convs import CONVS
+from bankgcn.settings import pick
 from bankgcn.training import ModelConfig
 from bankgcn.training.spec import RunSpec
 

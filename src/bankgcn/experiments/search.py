@@ -12,12 +12,12 @@ from functools import lru_cache
 from statistics import fmean
 from typing import Literal
 
-from bankgcn.choices import pick
 from bankgcn.experiments.design import Column, Design, Figure, Row, unique
 from bankgcn.experiments.engines.base import Engine, OnEvent
 from bankgcn.experiments.store import Store
 from bankgcn.experiments.sweep import SweepResult, sweep
 from bankgcn.metrics import METRICS, Metric
+from bankgcn.settings import pick
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 

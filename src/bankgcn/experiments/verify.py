@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from bankgcn.choices import pick
 from bankgcn.files.checked import FileError, read_json
+from bankgcn.settings import pick
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
 

@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter, is_lazy
 
-from bankgcn.choices import pick
 from bankgcn.messages import Message, Option
 from bankgcn.nn.activation import shortest_length
 from bankgcn.nn.layers import reset_parameters
 from bankgcn.nn.names import EDGE_USES
+from bankgcn.settings import pick
 from bankgcn.spectral import chebyshev
 from bankgcn.spectral.basis import Basis, Chebyshev, basis_named
 from bankgcn.spectral.featured_edges import FeaturedEdges, SubspaceShifts

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from bankgcn.choices import pick
 from bankgcn.nn.convs import CONVS
+from bankgcn.settings import pick
 
 
 class Width(NamedTuple):

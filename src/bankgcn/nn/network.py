@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from bankgcn.choices import pick
 from bankgcn.kernels import use_kernels
 from bankgcn.messages import Message, Option
 from bankgcn.nn.activation import ACTIVATIONS, NORMS, activate_and_read
@@ -21,6 +20,7 @@ from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
 from bankgcn.nn.layers import drop, reset_parameters
 from bankgcn.nn.names import HEADS
 from bankgcn.nn.readout import POOLINGS, READOUT_PARTS, readout_parts
+from bankgcn.settings import pick
 from bankgcn.spectral.basis import Basis
 from bankgcn.spectral.featured_edges import FeaturedEdges
 from bankgcn.spectral.shift import GraphShift

@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bankgcn.choices import pick
 from bankgcn.extras import require
 from bankgcn.nn.names import READOUTS
+from bankgcn.settings import pick
 
 
 def graph_mean(x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:

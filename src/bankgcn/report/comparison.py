@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from bankgcn.choices import pick
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Column, Design
 from bankgcn.experiments.statistics import FEWEST, LEVEL, Comparison, Spread, compare, holm
@@ -18,9 +17,9 @@ from bankgcn.report.sheet import (
     MISSING,
     WRITERS,
     Block,
-    Entry,
     Sheet,
     count,
+    counted,
     difference,
     exact,
     mean_std,
@@ -31,6 +30,7 @@ from bankgcn.report.sheet import (
     write_sheet,
 )
 from bankgcn.report.tables import choice, runs, score
+from bankgcn.settings import pick
 
 LONG_HEADER = (
     *("dataset", "metric", "unit", "model", "mean", "std", "interval_low", "interval_high"),
@@ -52,59 +52,59 @@ def render_comparison(design: Design, records: Records, form: str = "text", note
         notes: Whether to add chosen hyper-parameters, further statistics and all notes.
     """
     pick(WRITERS, form, "format")
-    compared = ComparedModels(results=collect(design, records))
-    return write_sheet(SHEETS.get(form, sheet)(compared), form, notes)
+    comparison = ComparedModels(results=collect(design, records))
+    return write_sheet(SHEETS.get(form, sheet)(comparison), form, notes)
 
 
-def sheet(compared: ComparedModels) -> Sheet:
+def sheet(comparison: ComparedModels) -> Sheet:
     """One line for each model, narrow enough for a terminal of 80 columns."""
-    metric = compared.metric
-    rows = []
-    for line, p in zip(compared.lines, compared.adjusted, strict=True):
-        cells = [Entry(line.label), Entry(_score(line, metric)), Entry(_interval(line, compared)), Entry(_runs(line))]
-        versus = ["reference", ""] if line.cell is compared.reference else [MISSING, MISSING]
+    metric = comparison.metric
+    lines = []
+    for line, p in zip(comparison.lines, comparison.adjusted, strict=True):
+        runs_of_line = runs(line.cell) if line.cell is not None else str(line.spread.count)
+        cells = [line.label, _score(line, metric), _interval(line, comparison), runs_of_line]
+        versus = ["reference", ""] if line.cell is comparison.reference else [MISSING, MISSING]
         if line.versus is not None:
             versus = [difference(line.versus.difference, metric), p_value(p)]
-        rows.append((*cells, *map(Entry, versus)))
+        lines.append([*cells, *versus])
     title = f"Test {metric.label}{unit(metric)}, mean ± std"
     header = ("", "score", "95 % interval", "runs", "difference", "p")
     return Sheet(
-        title=compared.results.design.title,
-        blocks=(Block(title=title, header=header, rows=tuple(rows)), *_target_blocks(compared)),
-        footer=tuple(footer(compared)),
-        details=(_details(compared),),
-        notes=tuple(notes_of(compared)),
+        title=comparison.results.design.title,
+        blocks=(Block.of(title, header, lines), *_target_blocks(comparison)),
+        footer=tuple(footer(comparison)),
+        details=(_details(comparison),),
+        notes=tuple(notes_of(comparison)),
     )
 
 
-def _target_blocks(compared: ComparedModels) -> Iterator[Block]:
+def _target_blocks(comparison: ComparedModels) -> Iterator[Block]:
     """A row for each value or label, with the mean score of each model, in blocks that fit 80 columns."""
-    if not compared.target_lines:
+    if not comparison.target_lines:
         return
-    metric = METRICS[compared.metric.of_one or compared.column.metric]
-    labels = [line.label for line in next(iter(compared.target_lines.values()))]
+    metric = METRICS[comparison.metric.of_one or comparison.column.metric]
+    labels = [line.label for line in next(iter(comparison.target_lines.values()))]
     for first in range(0, len(labels), MODELS_ABREAST):
         part = slice(first, first + MODELS_ABREAST)
         rows = []
-        for target, lines in compared.target_lines.items():
+        for target, lines in comparison.target_lines.items():
             name = target if len(target) <= TARGET_WIDTH else f"{target[: TARGET_WIDTH - 3]}..."
-            rows.append((Entry(name), *(Entry(number(line.spread.mean, metric)) for line in lines[part])))
-        title = f"Test {metric.label}{unit(metric)} of each target, mean"
-        yield Block(title=title, header=("", *labels[part]), rows=tuple(rows))
+            rows.append((name, *(number(line.spread.mean, metric) for line in lines[part])))
+        yield Block.of(f"Test {metric.label}{unit(metric)} of each target, mean", ("", *labels[part]), rows)
 
 
-def long(compared: ComparedModels) -> Sheet:
+def long(comparison: ComparedModels) -> Sheet:
     """One line for each model, in full precision; below them, one for each model and target of several."""
     rows = []
-    for line, p in zip(compared.lines, compared.adjusted, strict=True):
-        rows.append(tuple(Entry(exact(value)) for value in (*_long_line(compared, line, p), None)))
-    for target, lines in compared.target_lines.items():
+    for line, p in zip(comparison.lines, comparison.adjusted, strict=True):
+        rows.append([*_long_line(comparison, line, p), None])
+    for target, lines in comparison.target_lines.items():
         for line in lines:
-            values = _long_line(compared, line, math.nan)
-            values[1] = compared.metric.of_one or compared.column.metric
-            rows.append(tuple(Entry(exact(value)) for value in (*values, target)))
-    block = Block(title="", header=LONG_HEADER, rows=tuple(rows))
-    return Sheet(title="", blocks=(block,), footer=tuple(footer(compared)), notes=tuple(notes_of(compared)))
+            values = _long_line(comparison, line, math.nan)
+            values[1] = comparison.metric.of_one or comparison.column.metric
+            rows.append([*values, target])
+    block = Block.of("", LONG_HEADER, (map(exact, row) for row in rows))
+    return Sheet(title="", blocks=(block,), footer=tuple(footer(comparison)), notes=tuple(notes_of(comparison)))
 
 
 SHEETS: dict[str, Callable[[ComparedModels], Sheet]] = {"csv": long}
@@ -117,45 +117,41 @@ def _score(line: Line, metric: Metric) -> str:
     return mean_std(line.spread.mean, line.spread.std, metric)
 
 
-def _interval(line: Line, compared: ComparedModels) -> str:
-    low, high = _bounds(line, compared)
+def _interval(line: Line, comparison: ComparedModels) -> str:
+    low, high = _bounds(line, comparison)
     if math.isnan(low):
         return "too few runs" if 0 < line.spread.count < FEWEST else MISSING
-    return f"{number(low, compared.metric)} to {number(high, compared.metric)}"
+    return f"{number(low, comparison.metric)} to {number(high, comparison.metric)}"
 
 
-def _bounds(line: Line, compared: ComparedModels) -> tuple[float, float]:
+def _bounds(line: Line, comparison: ComparedModels) -> tuple[float, float]:
     """The interval of the mean, NaN for too few runs; that of a percentage stays between 0 and 100."""
-    low, high = interval_of(line.scores, compared.overlap)
-    return (max(0.0, low), min(100.0, high)) if compared.metric.percent and not math.isnan(low) else (low, high)
+    low, high = interval_of(line.scores, comparison.overlap)
+    return (max(0.0, low), min(100.0, high)) if comparison.metric.percent and not math.isnan(low) else (low, high)
 
 
-def _runs(line: Line) -> str:
-    return runs(line.cell) if line.cell is not None else str(line.spread.count)
-
-
-def _details(compared: ComparedModels) -> Block:
+def _details(comparison: ComparedModels) -> Block:
     rows = []
-    for line in compared.lines:
+    for line in comparison.lines:
         cell, versus = line.cell, line.versus
-        chosen = choice(cell, compared.results.design.grid) if cell else ""
+        chosen = choice(cell, comparison.results.design.grid) if cell else ""
         tests = [p_value(versus.t_test), p_value(versus.wilcoxon)] if versus else ["", ""]
         wins = versus.counts if versus else ""
         parameters = count(cell.layer_parameters) if cell else ""
-        rows.append(tuple(map(Entry, (line.label, chosen, *tests, wins, parameters))))
+        rows.append((line.label, chosen, *tests, wins, parameters))
     header = ("", "chosen", "p (t)", "p (W)", "w/t/l", "para/layer")
-    return Block(title="Choices and further statistics", header=header, rows=tuple(rows))
+    return Block.of("Choices and further statistics", header, rows)
 
 
-def _long_line(compared: ComparedModels, line: Line, p: float) -> list[object]:
+def _long_line(comparison: ComparedModels, line: Line, p: float) -> list[object]:
     cell, versus = line.cell, line.versus
     tests: list[object] = [None] * 8
     if versus is not None:
-        tests = [compared.reference.row.label, versus.difference, p, versus.t_test, versus.wilcoxon]
+        tests = [comparison.reference.row.label, versus.difference, p, versus.t_test, versus.wilcoxon]
         tests += [versus.wins, versus.ties, versus.losses]
     return [
-        *(compared.column.label, compared.column.metric, "%" if compared.metric.percent else None),
-        *(line.label, line.spread.mean, line.spread.std, *_bounds(line, compared)),
+        *(comparison.column.label, comparison.column.metric, "%" if comparison.metric.percent else None),
+        *(line.label, line.spread.mean, line.spread.std, *_bounds(line, comparison)),
         *((cell.ran, len(cell.records), cell.diverged) if cell else (line.spread.count, len(line.scores), None)),
         *((cell.weight_decay, cell.gamma, cell.layer_parameters) if cell else (None, None, None)),
         *tests,
@@ -268,85 +264,81 @@ class ComparedModels:
         constant = self._of_target(self.reference, target, "baseline_scores")
         return [*lines, Line(label=BASELINES[self.task or "labels"][0], scores=constant, cell=None, versus=None)]
 
-    def _of_target(self, cell: Cell, target: str, kind: str) -> tuple[float, ...]:
+    def _of_target(self, cell: Cell, target: str, figures: str) -> tuple[float, ...]:
         """The score of one target in each run of a cell, or that of the constant prediction; NaN if it is unknown."""
         name = self.metric.of_one or self.column.metric
         scores = []
         for record in cell.records:
             rows = record.assessment.get("targets", ()) if record is not None else ()
-            found = next((row[kind].get(name) for row in rows if row["name"] == target), None)
-            scores.append(math.nan if found is None else shown(found, self.metric))
+            score = next((row[figures].get(name) for row in rows if row["name"] == target), None)
+            scores.append(math.nan if score is None else shown(score, self.metric))
         return tuple(scores)
 
     def _baseline(self) -> Iterator[Line]:
         """The constant prediction of each split, which every record of the split knows."""
         scores = []
         for records in zip(*(cell.records for cell in self.cells), strict=True):
-            found = (record.assessment.get("baseline_score") for record in records if record is not None)
-            score = next((score for score in found if score is not None), None)
+            baselines = (record.assessment.get("baseline_score") for record in records if record is not None)
+            score = next((score for score in baselines if score is not None), None)
             scores.append(math.nan if score is None else shown(score, self.metric))
         if self.task is not None and not all(map(math.isnan, scores)):
             versus = compare(scores, self.reference.scores, self.overlap, self.metric.higher_is_better)
             yield Line(label=BASELINES[self.task][0], scores=tuple(scores), cell=None, versus=versus)
 
 
-def footer(compared: ComparedModels) -> Iterator[str]:
+def footer(comparison: ComparedModels) -> Iterator[str]:
     """The rule of the choice, what is missing, what the tests show, and what the constant prediction is."""
-    yield f"{choice_rule(compared.results)}; each run scores its test graphs once."
-    yield from (f"{sentence}." for sentence in incomplete(compared.results))
-    if len(compared.lines) > 1:
-        yield _verdict(compared)
-    if compared.task is not None:
-        label, sentence = BASELINES[compared.task]
+    yield f"{choice_rule(comparison.results)}; each run scores its test graphs once."
+    yield from (f"{sentence}." for sentence in incomplete(comparison.results))
+    if len(comparison.lines) > 1:
+        yield _verdict(comparison)
+    if comparison.task is not None:
+        label, sentence = BASELINES[comparison.task]
         yield f"{label}: {sentence}."
 
 
-def _verdict(compared: ComparedModels) -> str:
+def _verdict(comparison: ComparedModels) -> str:
     """Which lines differ from the reference by the adjusted test, in one sentence."""
-    if all(map(math.isnan, compared.adjusted)):
+    if all(map(math.isnan, comparison.adjusted)):
         return "There are no p-values: they need two runs of each model (--runs)."
-    words = []
-    for line, p in zip(compared.lines, compared.adjusted, strict=True):
+    differences = []
+    for line, p in zip(comparison.lines, comparison.adjusted, strict=True):
         if line.versus is not None and p < LEVEL:
-            better = (line.versus.difference > 0) == compared.metric.higher_is_better
-            words.append(f"{line.label} ({'better' if better else 'worse'})")
-    name = compared.reference.row.label
-    if not words:
-        return f"No difference from {name} is shown (p < {LEVEL:g}, adjusted for {_num_tests(compared)})."
-    return f"Different from {name} (p < {LEVEL:g}, adjusted for {_num_tests(compared)}): {', '.join(words)}."
+            better = (line.versus.difference > 0) == comparison.metric.higher_is_better
+            differences.append(f"{line.label} ({'better' if better else 'worse'})")
+    name = comparison.reference.row.label
+    tests = counted(sum(not math.isnan(p) for p in comparison.adjusted), "test")
+    if not differences:
+        return f"No difference from {name} is shown (p < {LEVEL:g}, adjusted for {tests})."
+    return f"Different from {name} (p < {LEVEL:g}, adjusted for {tests}): {', '.join(differences)}."
 
 
-def _num_tests(compared: ComparedModels) -> str:
-    tests = sum(not math.isnan(p) for p in compared.adjusted)
-    return f"{tests} test{'s' if tests != 1 else ''}"
-
-
-def notes_of(compared: ComparedModels) -> Iterator[str]:
+def notes_of(comparison: ComparedModels) -> Iterator[str]:
     """The notes of a comparison; the same for the same records."""
-    results = compared.results
-    if not all(cell.complete for cell in compared.cells):
+    results = comparison.results
+    if not all(cell.complete for cell in comparison.cells):
         yield (
             "*: runs are missing, and the choice of hyper-parameters may change with them. 'bankgcn compare' with the "
             "same store runs what is missing."
         )
     yield "score: mean ± sample standard deviation (ddof = 1) over seeds."
     grid = results.design.grid
-    banks = any(cell.row.has_pairs for cell in compared.cells)
+    banks = any(cell.row.has_pairs for cell in comparison.cells)
     gammas = f", gamma in {value_set(grid.gammas)} for filter banks" if banks else ""
     yield f"Grid: weight decay in {value_set(grid.weight_decays)}{gammas}."
     yield from training_notes(results)
-    for split_from in sorted({record.split_from for record in compared.recorded if record.split_from}):
+    for split_from in sorted({record.split_from for record in comparison.recorded if record.split_from}):
         yield f"Splits: by {split_from}; all models share them."
-    yield from _test_notes(compared)
+    yield from _test_notes(comparison)
     yield from diverged_notes(results)
     yield from dict.fromkeys(note for row in results.design.rows for note in row.notes)
     yield from provenance(results)
 
 
-def _test_notes(compared: ComparedModels) -> Iterator[str]:
-    reference = compared.reference.row.label
-    if compared.column.drawn_splits:
-        ratio = f"n_test/n_train = {compared.overlap:.3g}"
+def _test_notes(comparison: ComparedModels) -> Iterator[str]:
+    reference = comparison.reference.row.label
+    if comparison.column.drawn_splits:
+        ratio = f"n_test/n_train = {comparison.overlap:.3g}"
         yield (
             f"95 % interval and p correct for the overlap of the splits (Nadeau and Bengio, {ratio}). p (W): the "
             "signed-rank test of Wilcoxon, exact, but without this correction."

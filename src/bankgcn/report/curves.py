@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bankgcn.experiments.design import Column, Row
 from bankgcn.metrics import METRICS, Metric
-from bankgcn.report.plots import COLORS, PAPER, PER_LINE, render
+from bankgcn.report.plots import COLORS, PAPER, PER_LINE, panels, render
 from bankgcn.report.results import Results
 from bankgcn.report.sheet import unit
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OURS = "ours, mean ± std"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Curve:
     """What varies along a curve.
 
@@ -52,27 +52,9 @@ class Curve:
 CURVES: dict[str, Curve] = {
     curve.name: curve
     for curve in (
-        Curve(
-            name="K",
-            label="order K of the filters (s = 8)",
-            table="table2",
-            fixed={"num_subspaces": 8},
-            value=lambda row: row.options["order"],
-        ),
-        Curve(
-            name="s",
-            label="number s of subspaces (K = 2)",
-            table="table2",
-            fixed={"order": 2},
-            value=lambda row: row.options["num_subspaces"],
-        ),
-        Curve(
-            name="gamma",
-            label=r"weight $\gamma$ of diversity (K = 2, s = 8)",
-            table="table3",
-            fixed={},
-            value=lambda row: row.gamma or 0.0,
-        ),
+        Curve("K", "order K of the filters (s = 8)", "table2", {"num_subspaces": 8}, lambda row: row.options["order"]),
+        Curve("s", "number s of subspaces (K = 2)", "table2", {"order": 2}, lambda row: row.options["num_subspaces"]),
+        Curve("gamma", r"weight $\gamma$ of diversity (K = 2, s = 8)", "table3", {}, lambda row: row.gamma or 0.0),
     )
 }
 
@@ -95,12 +77,10 @@ def draw_curve(curve: Curve, results: Results, form: str = "svg") -> bytes:
     down = math.ceil(len(columns) / across)
 
     def paint(canvas: Canvas) -> None:
-        axes = canvas.subplots(down, across, squeeze=False)
-        for axis in axes.flat[len(columns) :]:
-            axis.set_axis_off()
-        for column, axis in zip(columns, axes.flat, strict=False):
+        axes = panels(canvas, len(columns), across)
+        for column, axis in zip(columns, axes, strict=True):
             _paint_panel(curve, rows, results, column, axis)
-        handles, labels = axes[0, 0].get_legend_handles_labels()
+        handles, labels = axes[0].get_legend_handles_labels()
         canvas.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False)
         canvas.supxlabel(curve.label)
 
@@ -163,23 +143,19 @@ def draw_trials(
         form: Kind of the image, see :data:`~bankgcn.report.plots.IMAGES`.
     """
     ordered = sorted(names, key=lambda name: -importances.get(name, 0.0))
-    panels = len(ordered) + bool(importances)
-    rows = math.ceil(panels / COLUMNS)
+    count = len(ordered) + bool(importances)
 
     def paint(canvas: Canvas) -> None:
-        axes = canvas.subplots(rows, COLUMNS, squeeze=False).flatten().tolist()
-        for unused in axes[panels:]:
-            unused.axis("off")
+        axes = panels(canvas, count, COLUMNS)
         if importances:
             _draw_importances(axes.pop(0), importances)
-        for axis, name in zip(axes, ordered, strict=False):
+        for axis, name in zip(axes, ordered, strict=True):
             _draw_scores(axis, name, trials, best)
-        for axis in axes[: len(ordered)]:
             axis.set_ylabel(f"validation {metric.label}", fontsize=7)
         handles = _legend()
         canvas.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
 
-    return render("trials", (PANEL[0] * COLUMNS, PANEL[1] * rows + 0.4), paint, form)
+    return render("trials", (PANEL[0] * COLUMNS, PANEL[1] * math.ceil(count / COLUMNS) + 0.4), paint, form)
 
 
 def _draw_importances(axis: Axes, importances: Mapping[str, float]) -> None:

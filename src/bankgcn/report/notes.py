@@ -118,10 +118,10 @@ def _grid(results: Results) -> Iterator[str]:
 def _values(results: Results) -> str:
     """The values of the hyper-parameters in the grid."""
     grid = results.design.grid
-    words = f"weight decay {_one_or_set(grid.weight_decays)}"
+    values = f"weight decay {_one_or_set(grid.weight_decays)}"
     if any(row.has_pairs and row.gamma is None for row in results.design.rows):
-        words += f", gamma {_one_or_set(grid.gammas)} for filter banks"
-    return words
+        values += f", gamma {_one_or_set(grid.gammas)} for filter banks"
+    return values
 
 
 def _is_papers(grid: Grid) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import Column, Figure, Panel
 from bankgcn.experiments.statistics import LEVEL, Spread, critical_difference
@@ -18,8 +17,9 @@ from bankgcn.extras import require
 from bankgcn.metrics import METRICS
 from bankgcn.report.notes import shortened
 from bankgcn.report.results import Records, Results
-from bankgcn.report.sheet import MISSING, Block, Entry, Sheet, number, unit
+from bankgcn.report.sheet import MISSING, Block, Sheet, number, unit
 from bankgcn.report.tables import NOT_RUN
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +59,14 @@ def render(name: str, size: tuple[float, float], paint: Callable[[Canvas], None]
     return buffer.getvalue()
 
 
+def panels(canvas: Canvas, count: int, across: int, sharey: bool = False) -> list[Axes]:
+    """The axes of some panels, line by line; the last line may have empty places."""
+    axes = canvas.subplots(math.ceil(count / across), across, squeeze=False, sharey=sharey).flatten().tolist()
+    for unused in axes[count:]:
+        unused.set_axis_off()
+    return axes[:count]
+
+
 PER_LINE = 3
 """Number of panels side by side; with more, the letters become too small for a page."""
 
@@ -96,14 +104,12 @@ def draw_dots(results: Results, form: str = "svg") -> bytes:
     across = math.ceil(len(columns) / down)  # as many in every line as possible: four are two and two
 
     def paint(canvas: Canvas) -> None:
-        axes = canvas.subplots(down, across, squeeze=False, sharey=True)
-        for axis in axes.flat[len(columns) :]:
-            axis.set_axis_off()
-        for column, axis in zip(columns, axes.flat, strict=False):
+        axes = panels(canvas, len(columns), across, sharey=True)
+        for column, axis in zip(columns, axes, strict=True):
             _paint_panel(results, column, axis)
         labels = [row.label for row in results.design.rows]
-        axes[0, 0].set_yticks(range(len(labels)), labels)
-        axes[0, 0].invert_yaxis()
+        axes[0].set_yticks(range(len(labels)), labels)
+        axes[0].invert_yaxis()
         _paint_legend(results, canvas, across)
 
     size = (max(6.0, 1.7 + 2.5 * across), 0.7 + (0.7 + 0.24 * len(results.design.rows)) * down)
@@ -140,14 +146,14 @@ def _paint_legend(results: Results, canvas: Canvas, across: int) -> None:
     from matplotlib.lines import Line2D
 
     present = {results.verdict(row, column) for column in results.occupied_columns() for row in results.design.rows}
-    words = {0: "ours, mean ± std"}
+    label_of = {0: "ours, mean ± std"}
     if results.reference is not None:
         name = results.reference.label
-        words |= {-1: f"worse than {name}, p < {LEVEL:g}", 1: f"better than {name}, p < {LEVEL:g}"}
+        label_of |= {-1: f"worse than {name}, p < {LEVEL:g}", 1: f"better than {name}, p < {LEVEL:g}"}
     entries = {"paper": Line2D([], [], **PAPER)}
     for sign in sorted(present, key=abs):
         shape, color = MARKS[sign]
-        entries[words[sign]] = Line2D([], [], marker=shape, color=color, markersize=5.5, linewidth=1.3)
+        entries[label_of[sign]] = Line2D([], [], marker=shape, color=color, markersize=5.5, linewidth=1.3)
     if results.reference is not None:
         entries[f"mean of {results.reference.label}"] = Line2D([], [], **REFERENCE)
     lines = list(entries.values())
@@ -190,8 +196,8 @@ def draw_ranks(results: Results, form: str = "svg") -> bytes:
         if not math.isnan(difference):
             start = ranks.mean(0).min()
             axis.plot((start, start + difference), (-0.8, -0.8), "|-", color="#000000", markersize=7)
-            words = f"critical difference {difference:.1f} (Nemenyi, 0.05)"
-            axis.text(start + difference / 2, -1.0, words, ha="center", va="bottom", fontsize=8)
+            label = f"critical difference {difference:.1f} (Nemenyi, 0.05)"
+            axis.text(start + difference / 2, -1.0, label, ha="center", va="bottom", fontsize=8)
             axis.set_xlim(0.7, max(len(rows), start + difference) + 0.3)
             axis.set_ylim(len(rows) - 0.5, -1.8)
 
@@ -243,25 +249,27 @@ def omegas(figure: Figure, records: Records) -> Sheet:
     """Omega in each panel, mean and standard deviation over its runs, beside the paper's value."""
     title = "Ω: largest |cos| between the coefficients of two filters of the first layer"
     header = ("", "Ω", "paper", f"test {METRIC.label}{unit(METRIC)}")
-    found = [
+    runs_of_panels = [
         (panel, [records[config.key] for config in figure.configs_of(panel) if config.key in records])
         for panel in figure.panels
     ]
-    rows = tuple(tuple(map(Entry, _omega_line(panel, runs))) for panel, runs in found)
+    lines = [_omega_line(panel, runs) for panel, runs in runs_of_panels]
     planned = len(figure.configs())
-    missing = planned - sum(len(runs) for _, runs in found)
+    missing = planned - sum(len(runs) for _, runs in runs_of_panels)
     exceptions = [f"INCOMPLETE: {missing} of {planned} runs missing"] if missing else []
     exceptions += shortened(figure.max_epochs)
     return Sheet(
         title=f"Figure 3: {figure.title}",
-        blocks=(Block(title=title, header=header, rows=rows),),
+        blocks=(Block.of(title, header, lines),),
         footer=(
             f"No selection: without weight decay, {_seeds(figure)}.",
             f"{'; '.join(exceptions) or 'Complete: all runs of the protocol'}.",
         ),
         notes=(
             "Ω is the term of Eq. 18; it falls as the filters become more diverse.",
-            *dict.fromkeys(f"{panel.label}: {note}." for panel, runs in found for run in runs for note in run.notes),
+            *dict.fromkeys(
+                f"{panel.label}: {note}." for panel, runs in runs_of_panels for run in runs for note in run.notes
+            ),
         ),
     )
 

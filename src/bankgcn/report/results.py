@@ -148,14 +148,16 @@ class Cell:
             other: A cell of the same column.
             fewest: Fewest runs that they must share.
         """
-        found = zip(other.records, other.scores, strict=True)
-        partners = {record.config.seed: (record, score) for record, score in found if record is not None}
+        others = zip(other.records, other.scores, strict=True)
+        partners = {record.config.seed: (record, score) for record, score in others if record is not None}
         pairs = [(math.nan, math.nan)] * len(self.records)
         shared = 0
         for place, (record, score) in enumerate(zip(self.records, self.scores, strict=True)):
-            partner = None if record is None else partners.get(record.config.seed)
-            if record is not None and partner is not None and _same_split(record, partner[0]):
-                pairs[place] = score, partner[1]
+            if record is None or record.config.seed not in partners:
+                continue
+            partner, partner_score = partners[record.config.seed]
+            if (record.fingerprint, record.split_hash) == (partner.fingerprint, partner.split_hash):
+                pairs[place] = score, partner_score
                 shared += 1
         if shared < fewest:
             return None
@@ -230,9 +232,13 @@ class Results:
         """Whether the column has other means, and none is better; means with the same printed digits are equal."""
         metric = self.at(row, column).metric
         means = {other.name: float(number(self.at(other, column).spread.mean, metric)) for other in self.design.rows}
-        own = means[row.name]
-        known = [mean for mean in means.values() if not math.isnan(mean)]
-        return len(known) > 1 and not math.isnan(own) and not any(metric.improves(mean, own) for mean in known)
+        mean_of_row = means[row.name]
+        finite = [mean for mean in means.values() if not math.isnan(mean)]
+        return (
+            len(finite) > 1
+            and not math.isnan(mean_of_row)
+            and not any(metric.improves(mean, mean_of_row) for mean in finite)
+        )
 
     def occupied_columns(self) -> list[Column]:
         """The columns with at least one score."""
@@ -327,15 +333,15 @@ def collect_found(records: Iterable[RunRecord]) -> Results:
         for key in order
     }
     labels = column_labels(dict.fromkeys(column for _, column in keys))
-    found = {
+    column_of_cell = {
         key: _found_column(key[1], labels[key[1]], selection)
         for key, selection in zip(keys, chosen.values(), strict=True)
     }
-    columns = {key: column for (_, key), column in found.items()}
+    columns = {key: column for (_, key), column in column_of_cell.items()}
     cells = {
-        (rows[key[0]].name, found[key].name): Cell(
+        (rows[key[0]].name, column_of_cell[key].name): Cell(
             row=rows[key[0]],
-            column=found[key],
+            column=column_of_cell[key],
             chosen=selection.config,
             records=selection.records,
             candidates=selection.candidates,
@@ -388,21 +394,21 @@ def row_label(row: RowKey) -> str:
 
 def column_labels(columns: Iterable[ColumnKey]) -> dict[ColumnKey, str]:
     """The name of each column: of a file, its name, with as many folders before it as tell it from the others."""
-    found = list(columns)
-    shown = short_names(dict.fromkeys(dataset for dataset, _ in found))
+    keys = list(columns)
+    shown = short_names(dict.fromkeys(dataset for dataset, _ in keys))
     return {
         (dataset, number): shown[dataset] if number is None else f"{shown[dataset]} ({number} a class)"
-        for dataset, number in found
+        for dataset, number in keys
     }
 
 
 def short_names(datasets: Iterable[str]) -> dict[str, str]:
     """The shortest ends of paths that differ; endings of files are left out where they tell nothing."""
-    found = list(datasets)
-    parts = {name: [part for part in re.split(r"[/\\]", name) if part] or [name] for name in found}
-    short = {name: Path(parts[name][-1]).stem if len(parts[name]) > 1 else name for name in found}
+    names = list(datasets)
+    parts = {name: [part for part in re.split(r"[/\\]", name) if part] or [name] for name in names}
+    short = {name: Path(parts[name][-1]).stem if len(parts[name]) > 1 else name for name in names}
     depth = 1
-    while len(set(short.values())) < len(found) and depth <= max(map(len, parts.values())):
+    while len(set(short.values())) < len(names) and depth <= max(map(len, parts.values())):
         same = {word for word in short.values() if list(short.values()).count(word) > 1}
         short = {name: "/".join(parts[name][-depth:]) if word in same else word for name, word in short.items()}
         depth += 1
@@ -413,10 +419,6 @@ def _test_score(record: RunRecord | None) -> float:
     if record is None or record.status == "diverged" or record.test_score is None:
         return math.nan
     return record.test_score
-
-
-def _same_split(first: RunRecord, second: RunRecord) -> bool:
-    return (first.fingerprint, first.split_hash) == (second.fingerprint, second.split_hash)
 
 
 def _relative(reduced: float, whole: float) -> float:

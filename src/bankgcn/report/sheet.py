@@ -6,12 +6,12 @@ import csv
 import io
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from bankgcn.choices import pick
 from bankgcn.metrics import Metric
+from bankgcn.settings import pick
 
 MISSING = "-"
 
@@ -93,6 +93,11 @@ class Block:
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[Entry, ...], ...]
+
+    @classmethod
+    def of(cls, title: str, header: Iterable[str], lines: Iterable[Iterable[str]]) -> Block:
+        """The block with these texts, none of them bold."""
+        return cls(title=title, header=tuple(header), rows=tuple(tuple(map(Entry, line)) for line in lines))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from bankgcn.choices import pick
 from bankgcn.experiments.design import Column, Design, Grid, Row
 from bankgcn.experiments.paper import STAND_INS, Description
 from bankgcn.experiments.search import SelectionRule
@@ -28,6 +28,7 @@ from bankgcn.report.sheet import (
     unit,
     write_sheet,
 )
+from bankgcn.settings import pick
 
 AHEAD, BEHIND = "↑", "↓"
 NOT_RUN = "not run"
@@ -98,35 +99,29 @@ def _dataset_block(results: Results, column: Column) -> Block:
     has_published = any(cell.published for cell in cells)
     header = ["", "ours", *(["paper"] if has_published else []), "runs"]
     header += ["difference", "p"] if results.reference else []
-    rows = []
+    lines = []
     for cell in cells:
-        line = [cell.row.label, score(cell), *([published(cell)] if has_published else []), runs(cell)]
-        line += _difference_and_p(results, cell)
-        rows.append(tuple(map(Entry, line)))
+        papers = [published(cell)] if has_published else []
+        lines.append([cell.row.label, score(cell), *papers, runs(cell), *_difference_and_p(results, cell)])
     metric = METRICS[column.metric]
-    title = f"{column.label}: test {metric.label}{unit(metric)}, mean ± std"
-    return Block(title=title, header=tuple(header), rows=tuple(rows))
+    return Block.of(f"{column.label}: test {metric.label}{unit(metric)}, mean ± std", header, lines)
 
 
 def _decrease_block(results: Results, column: Column) -> Block:
-    rows = []
-    for row in results.design.rows:
-        ours, papers = results.decrease(row, column) or (float("nan"), float("nan"))
-        rows.append((Entry(row.label), Entry(percentage(ours)), Entry(percentage(papers))))
-    title = f"{column.label}: decrease relative to {column.relative_to}"
-    return Block(title=title, header=("", "ours", "paper"), rows=tuple(rows))
+    unknown = math.nan, math.nan
+    lines = [(row.label, *map(percentage, results.decrease(row, column) or unknown)) for row in results.design.rows]
+    return Block.of(f"{column.label}: decrease relative to {column.relative_to}", ("", "ours", "paper"), lines)
 
 
 def _details_block(results: Results, column: Column) -> Block:
     header = ["", "chosen", *(["p (W)", "w/t/l"] if results.reference else []), PARAMETERS]
-    rows = []
+    lines = []
     for row in results.design.rows:
         cell, versus = results.at(row, column), results.comparison(row, column)
-        line = [row.label, choice(cell, results.design.grid)]
-        if results.reference:
-            line += [p_value(versus.wilcoxon), versus.counts] if versus else ["", ""]
-        rows.append(tuple(map(Entry, [*line, count(cell.layer_parameters)])))
-    return Block(title=f"{column.label}: choices and further statistics", header=tuple(header), rows=tuple(rows))
+        statistics = [p_value(versus.wilcoxon), versus.counts] if versus else ["", ""]
+        chosen = choice(cell, results.design.grid)
+        lines.append([row.label, chosen, *(statistics if results.reference else []), count(cell.layer_parameters)])
+    return Block.of(f"{column.label}: choices and further statistics", header, lines)
 
 
 def _score_block(results: Results) -> Block:
@@ -162,17 +157,17 @@ def _score_header(columns: tuple[Column, ...]) -> tuple[str, tuple[str, ...]]:
 def _title_and_labels(columns: Sequence[Column]) -> tuple[str, list[str]]:
     """What the scores are, and the labels of the columns. The title names the metric if there is one, or each label."""
     metrics = [METRICS[column.metric] for column in columns]
-    words = [f"{metric.label}{unit(metric)}" for metric in metrics]
+    metric_labels = [f"{metric.label}{unit(metric)}" for metric in metrics]
     if len({column.metric for column in columns}) == 1:
-        return f"Test {words[0]}, mean ± std", [column.label for column in columns]
-    labels = [f"{column.label} ({word})" for column, word in zip(columns, words, strict=True)]
+        return f"Test {metric_labels[0]}, mean ± std", [column.label for column in columns]
+    labels = [f"{column.label} ({word})" for column, word in zip(columns, metric_labels, strict=True)]
     return "Test score, mean ± std", labels
 
 
 def _matrix_block(results: Results, title: str, field: Callable[[Row, Column], str]) -> Block:
     columns = results.design.columns
-    rows = tuple((Entry(row.label), *(Entry(field(row, column)) for column in columns)) for row in results.design.rows)
-    return Block(title=title, header=("", *(column.label for column in columns)), rows=rows)
+    lines = [(row.label, *(field(row, column) for column in columns)) for row in results.design.rows]
+    return Block.of(title, ("", *(column.label for column in columns)), lines)
 
 
 def _difference_and_p(results: Results, cell: Cell) -> list[str]:
@@ -215,10 +210,10 @@ def choice(cell: Cell, grid: Grid) -> str:
     """The chosen hyper-parameters; the place of l2 only if it is not the default or several are chosen from."""
     if cell.chosen is None:
         return MISSING
-    words = [f"wd {cell.weight_decay:g}"]
-    words += [f"gamma {cell.gamma:g}"] if cell.gamma is not None else []
-    words += [] if grid.normalize == Grid.normalize else [f"l2 {cell.chosen.model.normalize}"]
-    return ", ".join(words)
+    values = [f"wd {cell.weight_decay:g}"]
+    values += [f"gamma {cell.gamma:g}"] if cell.gamma is not None else []
+    values += [] if grid.normalize == Grid.normalize else [f"l2 {cell.chosen.model.normalize}"]
+    return ", ".join(values)
 
 
 def choice_and_runs(cell: Cell, grid: Grid) -> str:
@@ -256,8 +251,8 @@ def mark_of(results: Results, row: Row, column: Column) -> str:
 
 def parameters_of(results: Results, row: Row) -> str:
     """The parameters of a hidden layer; several numbers if the datasets have layers of different widths."""
-    known = {results.at(row, column).layer_parameters for column in results.design.columns}
-    return " / ".join(map(count, sorted(number for number in known if number)))
+    counts = {results.at(row, column).layer_parameters for column in results.design.columns}
+    return " / ".join(map(count, sorted(number for number in counts if number)))
 
 
 def _block(results: Results, columns: Sequence[Column], form: str) -> Block:
@@ -319,14 +314,14 @@ def _papers(cell: Cell) -> str:
 
 def _legend(results: Results, form: str) -> str:
     published = any(cell.published for cell in results.cells.values())
-    words = ["Below ours: the paper's figures" if published else "All figures are ours"]
-    words += [] if form in ("text", "csv") else ["bold: the best of ours"]
+    clauses = ["Below ours: the paper's figures" if published else "All figures are ours"]
+    clauses += [] if form in ("text", "csv") else ["bold: the best of ours"]
     if results.reference is not None:
         test = "corrected paired t-test" if results.design.columns[0].drawn_splits else "paired t-test"
-        words.append(f"{BEHIND} or {AHEAD}: worse or better than {results.reference.label}, {test}, p < {LEVEL:g}")
+        clauses.append(f"{BEHIND} or {AHEAD}: worse or better than {results.reference.label}, {test}, p < {LEVEL:g}")
     if any(_ours(cell) == NO_DATA for cell in results.cells.values()):
-        words.append(f"{NO_DATA}: the dataset cannot be downloaded")
-    return f"{'; '.join(words)}."
+        clauses.append(f"{NO_DATA}: the dataset cannot be downloaded")
+    return f"{'; '.join(clauses)}."
 
 
 LONG_HEADER = (
@@ -339,21 +334,17 @@ LONG_HEADER = (
 
 def long(results: Results) -> Sheet:
     """One line for each cell, in full precision."""
-    rows = tuple(
-        tuple(Entry(exact(value)) for value in _long_line(results, row, column))
-        for column in results.design.columns
-        for row in results.design.rows
-    )
-    block = Block(title="", header=LONG_HEADER, rows=rows)
+    lines = (map(exact, _long_line(results, row, c)) for c in results.design.columns for row in results.design.rows)
+    block = Block.of("", LONG_HEADER, lines)
     return Sheet(title=results.design.heading, blocks=(block,), footer=footer(results), notes=notes_of(results))
 
 
 def _long_line(results: Results, row: Row, column: Column) -> list[object]:
     cell, versus = results.at(row, column), results.comparison(row, column)
-    compared: list[object] = [None] * 8
+    statistics: list[object] = [None] * 8
     if results.reference is not None and versus is not None:
-        compared = [results.reference.label, versus.difference, versus.t_test, versus.wilcoxon]
-        compared += [versus.wins, versus.ties, versus.losses, versus.dropped]
+        statistics = [results.reference.label, versus.difference, versus.t_test, versus.wilcoxon]
+        statistics += [versus.wins, versus.ties, versus.losses, versus.dropped]
     return [
         *(results.design.name, column.label, column.metric, "%" if cell.metric.percent else None),
         *(row.label, cell.spread.mean, cell.spread.std),
@@ -361,7 +352,7 @@ def _long_line(results: Results, row: Row, column: Column) -> list[object]:
         *(cell.weight_decay, cell.gamma, cell.chosen.model.normalize if cell.chosen else None, cell.layer_parameters),
         *(cell.published or (None, None)),
         *(results.decrease(row, column) or (None, None)),
-        *compared,
+        *statistics,
     ]
 
 
@@ -388,11 +379,11 @@ NOT_HERE = "not here"
 def dataset_sheet(descriptions: Iterable[Description]) -> Sheet:
     """One row for each dataset, and one for the paper's figures where they differ."""
     described = list(descriptions)
-    rows = tuple(tuple(map(Entry, line)) for data in described for line in _dataset_lines(data))
+    lines = (line for data in described for line in _dataset_lines(data))
     absent = f"{NOT_HERE}: the figures are the paper's; 'bankgcn data fetch NAME' downloads the dataset."
     return Sheet(
         title="Table 0: Datasets (nodes and edges: means)",
-        blocks=(Block(title="", header=("", *STATISTICS, "data"), rows=rows),),
+        blocks=(Block.of("", ("", *STATISTICS, "data"), lines),),
         footer=(absent,) if any(data.here is None for data in described) else (),
         notes=tuple(f"{data.name}: {note}." for data in described for note in data.notes),
     )

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from bankgcn.choices import pick
+from bankgcn.settings import pick
 
 
 class Basis(ABC):

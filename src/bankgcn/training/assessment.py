@@ -16,8 +16,17 @@ from bankgcn.files.tables import Columns
 from bankgcn.messages import Message, advise
 from bankgcn.metrics import METRICS, confusion_matrix
 from bankgcn.tasks import LIKELY, Loss, Task, binary_cross_entropy, cross_entropy
-from bankgcn.training.evaluation import Evaluation, Inference, check_finite, evaluate_outputs, predict_logits
-from bankgcn.training.predict import name_columns, prediction_columns, true_columns, true_targets
+from bankgcn.training.evaluation import (
+    Evaluation,
+    Inference,
+    check_finite,
+    evaluate_outputs,
+    name_columns,
+    predict_logits,
+    prediction_columns,
+    true_columns,
+    true_targets,
+)
 
 if TYPE_CHECKING:  # reading graphs is not needed to assess predictions
     from bankgcn.training.prepare import PreparedRun
@@ -125,7 +134,7 @@ class Assessment:
             balanced: Whether the training gave all classes the same weight: then this is not advised.
         """
         warnings: list[str] = []
-        predicted = self._predicted_classes()
+        predicted = {row.name for row in self.classes if row.recall}.union(*(row.mistaken_for for row in self.classes))
         if len(predicted) == 1 and len(self.classes) > 1:
             advice = [] if balanced else [advise("class_weight", "balanced", "gives a rare class more weight")]
             same = f"the model predicts {predicted.pop()!r} for all {self.graphs:,} graphs"
@@ -141,10 +150,6 @@ class Assessment:
                 f"constant prediction: {listed}"
             )
         return warnings
-
-    def _predicted_classes(self) -> set[str]:
-        correct = {row.name for row in self.classes if row.recall}
-        return correct.union(*(row.mistaken_for for row in self.classes))
 
     def to_dict(self) -> dict[str, Any]:
         """The assessment as JSON holds it, with classes or targets, and a threshold if there is one."""
@@ -218,14 +223,14 @@ def _targets(task: Task, predictions: Tensor, y: NDArray, same: Tensor) -> Itera
         part, true = slice(number, number + 1), columns[:, number]
         parts = {key: getattr(task, key)[part] for key in ("names", "center", "scale", "thresholds")}
         one = replace(task, **parts)
-        found = _scores(one, predictions[:, part], columns[:, part])
+        scores = _scores(one, predictions[:, part], columns[:, part])
         constant = _scores(replace(one, thresholds=()), same[:, part], columns[:, part])
-        own_names = {metric: METRICS[metric].of_one or metric for metric in found}
+        own_names = {metric: METRICS[metric].of_one or metric for metric in scores}
         is_label = task.kind == "labels"
         yield TargetAssessment(
             name=name,
             graphs=int((~np.isnan(true)).sum()),
-            scores={own: found[metric] for metric, own in own_names.items()},
+            scores={own: scores[metric] for metric, own in own_names.items()},
             baseline_scores={own: constant[metric] for metric, own in own_names.items()},
             positive=int((true == 1).sum()) if is_label else None,
             threshold=(one.thresholds or (LIKELY,))[0] if is_label else None,
@@ -241,14 +246,14 @@ def _baseline(task: Task, constant: tuple[float, ...]) -> str:
 
 
 def _classes(task: Task, predictions: Tensor, y: NDArray) -> tuple[ClassAssessment, ...]:
-    found = []
+    classes = []
     decided = torch.nn.functional.one_hot(task.decide(predictions), len(task.names))
     for number, row in enumerate(confusion_matrix(decided, torch.as_tensor(y)).tolist()):
         graphs = sum(row)
         others = sorted((other for other in range(len(row)) if other != number and row[other]), key=lambda o: -row[o])
         mistaken = {task.names[other]: row[other] for other in others[:CONFUSIONS]}
-        found.append(ClassAssessment(task.names[number], graphs, row[number] / graphs if graphs else None, mistaken))
-    return tuple(found)
+        classes.append(ClassAssessment(task.names[number], graphs, row[number] / graphs if graphs else None, mistaken))
+    return tuple(classes)
 
 
 def _interval(task: Task, predictions: Tensor, y: NDArray) -> tuple[float, float] | None:
@@ -292,11 +297,11 @@ def fit_temperature(task: Task, outputs: Tensor, y: NDArray) -> float:
         return 1.0
     targets, logits = task.targets(y), outputs.double()
     targets = targets.double() if task.kind == "labels" else targets
-    known = len(y) if task.kind == "classes" else int((~np.isnan(y)).sum())
+    count = len(y) if task.kind == "classes" else int((~np.isnan(y)).sum())
 
     def cost(log_temperature: float) -> float:
         mean = LIKELIHOODS[task.kind](logits / math.exp(log_temperature), targets, None).item()
-        return known * mean + log_temperature**2 / 2
+        return count * mean + log_temperature**2 / 2
 
     return math.exp(_smallest(cost, -LARGEST_LOG_TEMPERATURE, LARGEST_LOG_TEMPERATURE))
 
@@ -322,10 +327,10 @@ def fit_thresholds(task: Task, predictions: Tensor, y: NDArray) -> tuple[tuple[f
         answers = {name: (probabilities[:, c], y[:, c]) for c, name in enumerate(task.names)}
     thresholds, notes = [], []
     for name, (probability, answer) in answers.items():
-        known = ~np.isnan(answer)
-        positive = answer[known] == 1
+        is_known = ~np.isnan(answer)
+        positive = answer[is_known] == 1
         rarer = min(int(positive.sum()), int((~positive).sum()))
-        threshold = best_threshold(probability[known], positive) if rarer >= LEAST_RARER else None
+        threshold = best_threshold(probability[is_known], positive) if rarer >= LEAST_RARER else None
         thresholds.append(LIKELY if threshold is None else threshold)
         if rarer < LEAST_RARER:
             notes.append(
@@ -350,11 +355,11 @@ def best_threshold(probability: NDArray[np.float64], positive: NDArray[np.bool_]
         0.30000000000000004
     """
     order = np.argsort(-probability, kind="stable")
-    ranked, found = probability[order], np.cumsum(positive[order])
+    ranked, hits_by_rank = probability[order], np.cumsum(positive[order])
     last = np.flatnonzero(ranked[1:] != ranked[:-1])  # the threshold lies below this rank
     if not len(last):
         return None
-    taken, hits, total, positives = last + 1.0, found[last], float(len(ranked)), float(found[-1])
+    taken, hits, total, positives = last + 1.0, hits_by_rank[last], float(len(ranked)), float(hits_by_rank[-1])
     spread = taken * (total - taken) * positives * (total - positives)
     if spread[0] == 0:
         return None

@@ -59,10 +59,10 @@ def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainCo
     check_selection(graphs.y[split.valid], train, task)
     check_class_weight(train, task)
     if train.threshold is not None and not _has_thresholds(task):
-        found = f"{len(task.names)} classes" if kind == "classes" else kind
+        outputs = f"{len(task.names)} classes" if kind == "classes" else kind
         given = Option("threshold", train.threshold)
-        wrong = "{given} is for two classes or for labels, but there are {found}"
-        raise ValueError(Message(wrong, given=given, found=found))
+        wrong = "{given} is for two classes or for labels, but there are {outputs}"
+        raise ValueError(Message(wrong, given=given, outputs=outputs))
     return task
 
 
@@ -109,7 +109,7 @@ def skew_note(graphs: GraphSet, task: Task, chosen: Mapping[str, str]) -> str:
         largest = task.names[int(np.bincount(graphs.y).argmax())]
         subject, thresholds = f"the class {largest!r} has", f"the threshold of {task.names[1]!r}"
     metric = chosen.get("metric")
-    found = f"{subject} {share} % of the graphs, so "
+    skew = f"{subject} {share} % of the graphs, so "
     of_metric, of_threshold = "", ""
     if metric:
         keep = [advise("metric", DEFAULT_METRIC, "keeps accuracy")]
@@ -118,7 +118,7 @@ def skew_note(graphs: GraphSet, task: Task, chosen: Mapping[str, str]) -> str:
         likely = [advise("threshold", "likely", "predicts what is most probable")]
         of_threshold = Message("the validation graphs choose {thresholds}", thresholds=thresholds, advice=likely)
     joint = ", and " if metric and of_threshold else ""
-    return Message("{found}{one}{joint}{other}", found=found, one=of_metric, joint=joint, other=of_threshold)
+    return Message("{skew}{one}{joint}{other}", skew=skew, one=of_metric, joint=joint, other=of_threshold)
 
 
 def _largest_share(y: NDArray, task: Task) -> float:
@@ -128,8 +128,8 @@ def _largest_share(y: NDArray, task: Task) -> float:
     if task.kind == "values":
         return 0.0
     columns = y.reshape(len(y), -1)
-    known = np.maximum((~np.isnan(columns)).sum(0), 1)
-    return float(np.maximum((columns == 0).sum(0) / known, (columns == 1).sum(0) / known).max(initial=0))
+    counts = np.maximum((~np.isnan(columns)).sum(0), 1)
+    return float(np.maximum((columns == 0).sum(0) / counts, (columns == 1).sum(0) / counts).max(initial=0))
 
 
 def data_warnings(graphs: GraphSet, spec: RunSpec) -> tuple[str, ...]:
@@ -166,9 +166,9 @@ def check_selection(valid: NDArray | None, train: TrainConfig, task: Task) -> No
         raise ValueError("there are 0 validation graphs: a training needs some")
     if train.select == "score" and math.isnan(task.score(torch.zeros(len(valid), task.out_channels), valid)):
         same = "one class" if task.kind == "classes" else "one value"
-        found = f"all {len(valid):,} validation graphs have {same}, so they have no {task.scoring.label}"
-        choose = "{found} to select the epoch by: select by their loss ({select}), or draw another split by {seed}"
-        raise ValueError(Message(choose, found=found, select=Option("select", "loss"), seed=Option("seed")))
+        reason = f"all {len(valid):,} validation graphs have {same}, so they have no {task.scoring.label}"
+        choose = "{reason} to select the epoch by: select by their loss ({select}), or draw another split by {seed}"
+        raise ValueError(Message(choose, reason=reason, select=Option("select", "loss"), seed=Option("seed")))
 
 
 def class_notes(graphs: GraphSet) -> tuple[str, ...]:
@@ -201,12 +201,12 @@ def target_warnings(graphs: GraphSet, chosen: bool = False, train: TrainConfig |
     counts = np.bincount(graphs.y, minlength=len(graphs.classes))
     counts = counts[counts > 0]
     if not chosen and len(counts) >= MANY_INTEGERS and all(map(_is_whole_number, graphs.classes)):
-        found = f"the targets are {len(counts):,} different whole numbers, which are learned as classes"
+        observation = f"the targets are {len(counts):,} different whole numbers, which are learned as classes"
         advice = [
             advise("task", "values", "learns them as numbers"),
             advise("task", "classes", "hides this warning"),
         ]
-        warnings.append(Message("{found}", found=found, advice=advice))
+        warnings.append(Message("{observation}", observation=observation, advice=advice))
     if len(counts) * FEW_GRAPHS > len(graphs):
         warnings.append(
             f"there are {len(counts):,} classes for {len(graphs):,} graphs, so that the scores are very uncertain: "
@@ -226,8 +226,8 @@ def _imbalance(graphs: GraphSet, counts: NDArray[np.int64], train: TrainConfig) 
         advice.append(advise("class_weight", "balanced", "gives small classes more weight"))
     if train.metric == DEFAULT_METRIC:
         advice.append(advise("metric", "balanced_accuracy", "scores all classes alike"))
-    found = f"{counts.max() / len(graphs):.0%} of the graphs have the class {largest!r}, and the smallest class has "
-    return Message("{found}{count:,}", found=found, count=int(counts.min()), advice=advice)
+    shares = f"{counts.max() / len(graphs):.0%} of the graphs have the class {largest!r}, and the smallest class has "
+    return Message("{shares}{count:,}", shares=shares, count=int(counts.min()), advice=advice)
 
 
 def _is_whole_number(name: str) -> bool:
@@ -256,11 +256,11 @@ def _check_numbers(name: str, y: NDArray) -> None:
             "to learn; check the targets"
         )
     for column in y.reshape(len(y), -1).T:
-        known = column[~np.isnan(column)]
-        size = float(np.abs(known).max(initial=0))
+        values = column[~np.isnan(column)]
+        size = float(np.abs(values).max(initial=0))
         step = size * float(np.finfo(np.float32).eps)
-        if len(known) and 0 < known.std(dtype=np.float64) < COARSE * step:
-            middle = known.mean(dtype=np.float64)
+        if len(values) and 0 < values.std(dtype=np.float64) < COARSE * step:
+            middle = values.mean(dtype=np.float64)
             raise ValueError(
                 f"some targets of {name} are about {size:g} and differ by so little that single precision, which has "
                 f"about 7 digits, rounds the differences away: subtract their mean, about {middle:g}, from them"

@@ -11,12 +11,11 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from bankgcn.choices import pick
 from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import CONVS
 from bankgcn.nn.names import ACTIVATION_NAMES, HEADS, NORM_NAMES, POOLING_NAMES, READOUTS, REDUCTION_NAMES
-from bankgcn.settings import check_settings, plain_value, setting
+from bankgcn.settings import check_settings, pick, plain_value, setting
 from bankgcn.tasks import DEFAULT_METRIC, LOSSES
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet
     from bankgcn.nn import GraphNetwork
 
-TRAINING_PANEL = "Training"
+_training = partial(setting, panel="Training")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,77 +56,48 @@ class TrainConfig:
         min_learning_rate: Where it stops falling.
     """
 
-    max_epochs: int = setting(
-        500, "Most passes over the training graphs.", panel=TRAINING_PANEL, name="epochs", at_least=1
+    max_epochs: int = _training(500, "Most passes over the training graphs.", name="epochs", at_least=1)
+    patience: int = _training(30, "Epochs without improvement after which training stops.", at_least=1)
+    batch_size: int = _training(64, "Graphs in a step (of each process).", at_least=1)
+    learning_rate: float = _training(1e-3, "Step size of Adam.", above=0)
+    weight_decay: float = _training(0.0, "L2 penalty.", at_least=0)
+    gamma: float = _training(0.1, "Weight of the filters' diversity, Omega (bank).", at_least=0)
+    coherence: Literal["sum", "mean"] = _training(
+        "sum", "How Omega of the layers is combined (bank):", choices=REDUCTION_NAMES, advanced=True
     )
-    patience: int = setting(
-        30, "Epochs without improvement after which training stops.", panel=TRAINING_PANEL, at_least=1
+    select: Literal["loss", "score"] = _training(
+        "loss", "Validation figure that selects the epoch:", choices=("loss", "score"), advanced=True
     )
-    batch_size: int = setting(64, "Graphs in a step (of each process).", panel=TRAINING_PANEL, at_least=1)
-    learning_rate: float = setting(1e-3, "Step size of Adam.", panel=TRAINING_PANEL, above=0)
-    weight_decay: float = setting(0.0, "L2 penalty.", panel=TRAINING_PANEL, at_least=0)
-    gamma: float = setting(0.1, "Weight of the filters' diversity, Omega (bank).", panel=TRAINING_PANEL, at_least=0)
-    coherence: Literal["sum", "mean"] = setting(
-        "sum",
-        "How Omega of the layers is combined (bank):",
-        panel=TRAINING_PANEL,
-        choices=REDUCTION_NAMES,
-        advanced=True,
+    metric: str = _training(
+        DEFAULT_METRIC, "The score; the default stands for the first that fits the task:", choices=METRICS
     )
-    select: Literal["loss", "score"] = setting(
-        "loss",
-        "Validation figure that selects the epoch:",
-        panel=TRAINING_PANEL,
-        choices=("loss", "score"),
-        advanced=True,
+    loss: str | None = _training(
+        None, "The loss; by default the first that fits the task:", choices=LOSSES, none="", advanced=True
     )
-    metric: str = setting(
-        DEFAULT_METRIC,
-        "The score; the default stands for the first that fits the task:",
-        panel=TRAINING_PANEL,
-        choices=METRICS,
-    )
-    loss: str | None = setting(
-        None,
-        "The loss; by default the first that fits the task:",
-        panel=TRAINING_PANEL,
-        choices=LOSSES,
-        none="",
-        advanced=True,
-    )
-    class_weight: Literal["balanced"] | None = setting(
+    class_weight: Literal["balanced"] | None = _training(
         None,
         "Weights of the classes in the loss; balanced: all classes, or both answers of a label, count equally:",
-        panel=TRAINING_PANEL,
         none="none",
         choices=("balanced",),
     )
-    threshold: Literal["validation"] | None = setting(
+    threshold: Literal["validation"] | None = _training(
         None,
         "How a class of two, or a label, is decided; likely: what is most probable; validation: by a threshold that "
         "the validation graphs choose, as for your own data if one class has 80 %:",
-        panel=TRAINING_PANEL,
         none="likely",
         choices=("validation",),
     )
-    decay_patience: int | None = setting(
-        None,
-        "Epochs without improvement after which the step size falls; 0: never.",
-        panel=TRAINING_PANEL,
-        none=0,
-        at_least=0,
-        advanced=True,
+    decay_patience: int | None = _training(
+        None, "Epochs without improvement after which the step size falls; 0: never.", none=0, at_least=0, advanced=True
     )
-    decay_factor: float = setting(
-        0.1, "Factor by which it falls.", panel=TRAINING_PANEL, at_least=0, below=1, advanced=True
-    )
-    min_learning_rate: float = setting(1e-5, "Where it stops falling.", panel=TRAINING_PANEL, at_least=0, advanced=True)
+    decay_factor: float = _training(0.1, "Factor by which it falls.", at_least=0, below=1, advanced=True)
+    min_learning_rate: float = _training(1e-5, "Where it stops falling.", at_least=0, advanced=True)
 
     def __post_init__(self) -> None:
         check_settings(self)
 
 
-MODEL_PANEL = "Model"
+_model = partial(setting, panel="Model")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,36 +122,22 @@ class ModelConfig:
             see :class:`~bankgcn.nn.AtomEncoder`.
     """
 
-    conv: str = setting("bank", "The convolution:", panel=MODEL_PANEL, name="model", choices=CONVS)
+    conv: str = _model("bank", "The convolution:", name="model", choices=CONVS)
     conv_options: Mapping[str, Any] = field(default_factory=dict)
-    hidden_channels: int = setting(64, "Width of every layer.", panel=MODEL_PANEL, name="hidden", at_least=1)
-    num_layers: int = setting(4, "Number of layers.", panel=MODEL_PANEL, name="layers", at_least=1)
-    normalize: Literal["before", "after", "none"] = setting(
-        "before",
-        "Where the normalisation stands, seen from the ReLU:",
-        panel=MODEL_PANEL,
-        choices=ACTIVATION_NAMES,
-        advanced=True,
+    hidden_channels: int = _model(64, "Width of every layer.", name="hidden", at_least=1)
+    num_layers: int = _model(4, "Number of layers.", name="layers", at_least=1)
+    normalize: Literal["before", "after", "none"] = _model(
+        "before", "Where the normalisation stands, seen from the ReLU:", choices=ACTIVATION_NAMES, advanced=True
     )
-    norm: Literal["l2", "layer", "graph", "batch", "none"] = setting(
-        "l2",
-        "Kind of normalisation; batch trains by autograd, which is slower:",
-        panel=MODEL_PANEL,
-        choices=NORM_NAMES,
-        advanced=True,
+    norm: Literal["l2", "layer", "graph", "batch", "none"] = _model(
+        "l2", "Kind of normalisation; batch trains by autograd, which is slower:", choices=NORM_NAMES, advanced=True
     )
-    readout: str = setting("mean_max", "From the nodes to the graph:", panel=MODEL_PANEL, choices=READOUTS)
-    pooling: str | None = setting(
-        None, "Pooling between the layers:", panel=MODEL_PANEL, choices=POOLING_NAMES, none="none"
-    )
-    residual: bool = setting(False, "Add the input of each layer to its output.", panel=MODEL_PANEL)
-    dropout: float = setting(0.0, "Probability to drop an element in training.", panel=MODEL_PANEL, at_least=0, below=1)
-    head: Literal["linear", "mlp"] = setting(
-        "linear",
-        "From the graph to the output; mlp has a hidden layer:",
-        panel=MODEL_PANEL,
-        choices=HEADS,
-        advanced=True,
+    readout: str = _model("mean_max", "From the nodes to the graph:", choices=READOUTS)
+    pooling: str | None = _model(None, "Pooling between the layers:", choices=POOLING_NAMES, none="none")
+    residual: bool = _model(False, "Add the input of each layer to its output.")
+    dropout: float = _model(0.0, "Probability to drop an element in training.", at_least=0, below=1)
+    head: Literal["linear", "mlp"] = _model(
+        "linear", "From the graph to the output; mlp has a hidden layer:", choices=HEADS, advanced=True
     )
     embedding: tuple[int, ...] | None = None
 
@@ -190,7 +146,7 @@ class ModelConfig:
         rows = CONVS[self.conv].options
         for name in self.conv_options:
             pick(rows, name, f"option of {self.conv}")
-        options = {name: plain_value(self.conv_options.get(name, row.default)) for name, row in rows.items()}
+        options = {name: row.normalised(self.conv_options.get(name, row.default)) for name, row in rows.items()}
         for name, row in rows.items():
             row.check(name, options[name])
         object.__setattr__(self, "conv_options", MappingProxyType(options))
@@ -252,7 +208,7 @@ class ModelConfig:
         )
 
 
-SPLIT_PANEL = "Split"
+_split = partial(setting, panel="Split")
 LEAST_FOLDS = 3  # one tests, one validates, one trains
 
 
@@ -275,50 +231,35 @@ class SplitOptions:
             one graph. By default ``"keep"`` for datasets of the catalogue, ``"group"`` for all others.
     """
 
-    rule: str | None = setting(
+    rule: str | None = _split(
         None,
         "How graphs are split; by default as the authors of the dataset did, else random:",
-        panel=SPLIT_PANEL,
         name="split",
         choices=("random", "scaffold"),
         none="",
     )
-    split_column: str | None = setting(
-        None,
-        "Column of a table that holds the part (train, valid, test) or fold of each graph.",
-        panel=SPLIT_PANEL,
-        none="",
+    split_column: str | None = _split(
+        None, "Column of a table that holds the part (train, valid, test) or fold of each graph.", none=""
     )
-    ratios: str | None = setting(
+    ratios: str | None = _split(
         None,
         "Shares of training, validation and test: 8,1,1 by default; two if test graphs have a source of their own.",
-        panel=SPLIT_PANEL,
         none="",
     )
-    folds: int | None = setting(
-        None,
-        "Cross-validation with this number of folds; a model for each.",
-        panel=SPLIT_PANEL,
-        none=0,
-        at_least=LEAST_FOLDS,
+    folds: int | None = _split(
+        None, "Cross-validation with this number of folds; a model for each.", none=0, at_least=LEAST_FOLDS
     )
-    fold: int | None = setting(
-        None,
-        "Train only the model that is tested on this fold, counted from 0.",
-        panel=SPLIT_PANEL,
-        none=-1,
-        at_least=0,
-        advanced=True,
+    fold: int | None = _split(
+        None, "Train only the model that is tested on this fold, counted from 0.", none=-1, at_least=0, advanced=True
     )
-    test: str | None = setting(None, "Test graphs from a source of their own.", panel=SPLIT_PANEL, none="")
-    split_seed: int | None = setting(
-        None, "Number of the split; by default that of the run.", panel=SPLIT_PANEL, none=-1, at_least=0, advanced=True
+    test: str | None = _split(None, "Test graphs from a source of their own.", none="")
+    split_seed: int | None = _split(
+        None, "Number of the split; by default that of the run.", none=-1, at_least=0, advanced=True
     )
-    duplicates: str | None = setting(
+    duplicates: str | None = _split(
         None,
         "Equal graphs: keep them, keep them in one part, or merge them into one; by default keep for datasets of the "
         "catalogue, else group:",
-        panel=SPLIT_PANEL,
         choices=("keep", "group", "merge"),
         none="",
     )

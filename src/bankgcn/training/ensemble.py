@@ -1,7 +1,8 @@
-"""One model, or several whose predictions are averaged: those of the runs in a folder."""
+"""Trained models: one, or those of the runs in a folder, whose predictions are averaged; in Python a ``Predictor``."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -13,14 +14,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bankgcn.choices import pick
+from bankgcn.data import GraphError
+from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import graph_hashes
 from bankgcn.data.features.spec import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import ReadOptions
+from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.sources import as_graph_set
 from bankgcn.data.splits import PARTS, Split
+from bankgcn.data.target_values import scalar
 from bankgcn.files.checked import FileError
-from bankgcn.messages import Message, Option
+from bankgcn.messages import WITHOUT_ADVICE, Message, Option, message_of, spelled
+from bankgcn.settings import pick
 from bankgcn.tasks import Task
 from bankgcn.training.evaluation import check_finite
 from bankgcn.training.model import TrainedModel
@@ -154,12 +159,14 @@ class Ensemble:
         if not differing:
             return getattr(splits[first], part), None
         if part != "test":
-            found = f"{differing[0]} and {first} were trained with different splits"
-            choose = (
-                "{found}, so that one may have learned from what the other did not: name one run, or {test} ({part} is "
-                "for runs with one split)"
+            conflict = f"{differing[0]} and {first} were trained with different splits"
+            several = (
+                "{conflict}, so that one may have learned from what the other did not: name one run, or {test} ({part} "
+                "is for runs with one split)"
             )
-            raise ValueError(Message(choose, found=found, test=Option("part", "test"), part=Option("part", part)))
+            raise ValueError(
+                Message(several, conflict=conflict, test=Option("part", "test"), part=Option("part", part))
+            )
         voters = np.zeros((len(graphs), len(splits)), np.bool_)
         for number, split in enumerate(splits.values()):
             voters[split.test, number] = True
@@ -210,15 +217,15 @@ class Ensemble:
     def _by_voters(self, graphs: GraphSet, calibrated: bool, voters: NDArray[np.bool_]) -> tuple[Tensor, Tensor | None]:
         """Mean and standard deviation over the models that predict each graph."""
         models = self.members.values()
-        found = torch.zeros(len(models), len(graphs), self.task.out_channels, dtype=torch.float64)
+        predictions = torch.zeros(len(models), len(graphs), self.task.out_channels, dtype=torch.float64)
         for number, (model, votes) in enumerate(zip(models, voters.T, strict=True)):
-            found[number, torch.from_numpy(votes)] = model.predictions(graphs[votes], calibrated)
+            predictions[number, torch.from_numpy(votes)] = model.predictions(graphs[votes], calibrated)
         votes = torch.from_numpy(voters.T)[:, :, None]
         count = votes.sum(0)
-        mean = found.sum(0) / count
+        mean = predictions.sum(0) / count
         if (count < 2).any():
             return mean, None
-        return mean, ((votes * (found - mean) ** 2).sum(0) / (count - 1)).sqrt()
+        return mean, ((votes * (predictions - mean) ** 2).sum(0) / (count - 1)).sqrt()
 
 
 class Predictions(NamedTuple):
@@ -275,3 +282,101 @@ def _difference(first: str, model: TrainedModel, other: TrainedModel) -> str:
     if spec is not None and ours is not None and spec.dataset != ours.dataset:
         return f"was trained on {spec.dataset}, but {first} on {ours.dataset}"
     return ""
+
+
+def load_model(path: str | os.PathLike[str]) -> Predictor:
+    """The model of a run, or the models of all runs in a folder, whose predictions are averaged.
+
+    Args:
+        path: The folder that ``bankgcn train --out`` or ``save`` of an estimator wrote.
+
+    Raises:
+        FileError: There is no model.
+    """
+    return Predictor(Ensemble.load(Path(path).expanduser()))
+
+
+class Predictor:
+    """Applies trained models to graphs: a :class:`GraphSet`, or a list of NetworkX graphs, PyG's ``Data`` or SMILES.
+
+    Graphs get the features of the training graphs; graphs whose features are of another kind are refused.
+
+    Args:
+        ensemble: The models.
+    """
+
+    def __init__(self, ensemble: Ensemble):
+        self.ensemble = ensemble
+
+    @property
+    def task(self) -> Task:
+        """What the models learned."""
+        return self.ensemble.task
+
+    @property
+    def classes(self) -> NDArray:
+        """The classes, in the order of the columns of :meth:`predict_proba`; those named by numbers are numbers."""
+        values = self.ensemble.first.metadata.get("classes")
+        return np.array(values) if values is not None else class_values(self.task.names)
+
+    def predict(self, graphs: Any) -> NDArray:
+        """Class of each graph, shape ``(G,)``; its values, ``(G,)`` or ``(G, T)``; or its labels, 0 or 1, ``(G, T)``.
+
+        The most probable class is predicted, or the one that the threshold of the model decides; see ``task``.
+
+        Raises:
+            ValueError: The graphs do not have the features of the training graphs; the message names the graph.
+        """
+        mean, _ = self._predictions(graphs)
+        if self.task.kind == "values":
+            return mean[:, 0] if mean.shape[1] == 1 else mean
+        decided = self.task.decide(torch.from_numpy(mean)).numpy()
+        return self.classes[decided] if self.task.kind == "classes" else decided
+
+    def predict_proba(self, graphs: Any) -> NDArray[np.float64]:
+        """Probability of each class or label, shape ``(G, out_channels)``."""
+        if self.task.kind == "values":
+            raise ValueError("the model predicts values, which have no probabilities: use predict")
+        return self._predictions(graphs)[0]
+
+    def spread(self, graphs: Any) -> NDArray[np.float64]:
+        """Standard deviation of the predictions of several models, shape ``(G, out_channels)``.
+
+        Raises:
+            ValueError: There is one model only.
+        """
+        deviation = self._predictions(graphs)[1]
+        if deviation is None:
+            raise ValueError("there is one model, so there is no spread: load a folder of several runs")
+        return deviation
+
+    def embed(self, graphs: Any) -> NDArray[np.float32]:
+        """The vector by which the network represents each graph, before its last layer: shape ``(G, width)``."""
+        return self.ensemble.embed(self.as_graph_set(graphs))
+
+    def as_graph_set(self, graphs: Any) -> GraphSet:
+        """The graphs as a set, read as the training graphs were."""
+        reader = self.ensemble.reader
+        options = ReadOptions(symmetrise=reader.symmetrise)
+        expected = Expected(features=self.ensemble.feature_spec or {}, has_target=False)
+        try:
+            converted = as_graph_set(graphs, options, expected)
+        except GraphError as error:  # the options of a trained model are fixed
+            raise GraphError(spelled(message_of(error), WITHOUT_ADVICE)) from error
+        return without_weights(converted) if reader.ignore_weights else converted
+
+    def _predictions(self, graphs: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        predictions = self.ensemble.apply(self.as_graph_set(graphs))
+        return predictions.mean.numpy(), None if predictions.spread is None else predictions.spread.numpy()
+
+
+def class_values(names: tuple[str, ...]) -> NDArray:
+    """Classes by their names: numbers if all names are whole numbers, else words.
+
+    Example:
+        >>> class_values(("-1", "1")), class_values(("1", "b"))
+        (array([-1,  1]), array(['1', 'b'], dtype='<U1'))
+    """
+    numbers = [scalar(name) for name in names]
+    whole = all(isinstance(number, int) and str(number) == name for number, name in zip(numbers, names, strict=True))
+    return np.array(numbers if whole else names)

@@ -26,10 +26,10 @@ from bankgcn.training.callbacks import Callback
 from bankgcn.training.checks import class_notes, data_warnings
 from bankgcn.training.fitting import CheckpointError, Context, Epoch, FitResult, run_training
 from bankgcn.training.model import TrainedModel
-from bankgcn.training.parallel import ProcessGroup
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord, checkpoint_path
 from bankgcn.training.spec import RunSpec
+from bankgcn.training.stepper import ProcessGroup
 
 LIBRARIES = ("torch", "numpy", "numba", "torch-geometric")
 
@@ -54,7 +54,6 @@ class RunResult:
 def execute(
     run: RunSpec | PreparedRun,
     *,
-    load: Loader | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint: Path | None = None,
     needs_checkpoint: bool = True,
@@ -66,7 +65,6 @@ def execute(
 
     Args:
         run: What to run, described or prepared.
-        load: Where the graphs of a described run come from.
         callbacks: They watch the training and can end it early.
         checkpoint: A file that keeps the state of the training. If it is there, training resumes from it. The caller
             removes it when the result is safe.
@@ -80,7 +78,7 @@ def execute(
         ValueError: As :func:`prepare` does.
     """
     started = time.perf_counter()
-    run = run if isinstance(run, PreparedRun) else prepare(run, load)
+    run = run if isinstance(run, PreparedRun) else prepare(run)
     context = replace(
         context_of(run),
         callbacks=callbacks,
@@ -233,12 +231,16 @@ class Runner:
 
 def versions(path: str) -> dict[str, str]:
     """Versions of the libraries, the processor, and the path that the training took (``FitResult.path``)."""
-    known = {"bankgcn": bankgcn.__version__, "python": platform.python_version(), "machine": platform.machine()}
-    known |= {"processor": processor(), "kernels": path}
+    parts = {
+        "bankgcn": bankgcn.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+    parts |= {"processor": processor(), "kernels": path}
     for library in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            known[library] = metadata.version(library)
-    return known
+            parts[library] = metadata.version(library)
+    return parts
 
 
 @cache

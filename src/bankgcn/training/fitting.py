@@ -28,8 +28,7 @@ from bankgcn.training.callbacks import Callback, Callbacks
 from bankgcn.training.checks import LossWeights, check_selection, known_weight, task_of
 from bankgcn.training.config import TrainConfig
 from bankgcn.training.evaluation import Evaluation, Inference, evaluate_outputs, predict_logits
-from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.stepper import make_stepper
+from bankgcn.training.stepper import ProcessGroup, make_stepper
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -165,11 +164,11 @@ class Training:
 
     def _validate(self) -> Evaluation:
         """Loss and score on the validation graphs, computed by the first process for all."""
-        context, found = self.context, Evaluation(math.nan, math.nan)
+        context, evaluation = self.context, Evaluation(math.nan, math.nan)
         if context.group.rank == 0:
             outputs = self.inference.logits(self.valid).cpu()
-            found = evaluate_outputs(outputs, cast(NDArray, self.valid.y), context.task, context.valid_weights)
-        return Evaluation(*context.group.broadcast([found.loss, found.score]))
+            evaluation = evaluate_outputs(outputs, cast(NDArray, self.valid.y), context.task, context.valid_weights)
+        return Evaluation(*context.group.broadcast([evaluation.loss, evaluation.score]))
 
     def result(self) -> FitResult:
         """The outcome, with the best weights restored."""

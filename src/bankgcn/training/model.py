@@ -158,6 +158,7 @@ class TrainedModel:
         return cls(net.eval(), config, task, in_channels, values["about"])
 
 
+LONGEST_VALUE = 100  # characters in a message
 SMALL = 1000  # a size that costs nothing to try
 WEIGHT_TYPES = (torch.float32, torch.float64)
 """The precisions in which networks are trained and saved."""
@@ -327,7 +328,7 @@ def _numbers(value: Any) -> Iterator[int]:
         yield value
 
 
-def _shown(value: Any, width: int = 100) -> str:
+def _shown(value: Any) -> str:
     """A value of a file, short enough for a message."""
     text = repr(value)
-    return text if len(text) <= width else f"{text[: width - 3]}..."
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."

@@ -108,8 +108,8 @@ class PreparedRun:
 
     def loss_weights(self, part: NDArray[np.int64]) -> NDArray[np.float64] | None:
         """Weights of some graphs in the loss: those of their classes, times their own; ``None`` if all are equal."""
-        own = None if self.weights is None else self.weights[part]
-        return self.class_weights.of(cast(NDArray, self.graphs.y)[part], own)
+        given = None if self.weights is None else self.weights[part]
+        return self.class_weights.of(cast(NDArray, self.graphs.y)[part], given)
 
     def seen_hashes(self) -> NDArray[np.uint64]:
         """Hashes of the training and validation graphs, by which their copies in other files are found."""
@@ -237,12 +237,12 @@ def _without_seen_tests(graphs: GraphSet, split: Split, policy: str, name: str) 
     if policy == "keep":
         return split, seen_notes(duplicates, split)[:1] if seen.any() else ()
     if seen.all():
-        found = f"all {len(seen):,} graphs of {name} are equal to a training or validation graph"
+        overlap = f"all {len(seen):,} graphs of {name} are equal to a training or validation graph"
         choose = (
-            "{found}, so that none is left to test: name other graphs by {test}, or leave it out for a test part of "
+            "{overlap}, so that none is left to test: name other graphs by {test}, or leave it out for a test part of "
             "the training graphs"
         )
-        raise ValueError(Message(choose, found=found, test=Option("test")))
+        raise ValueError(Message(choose, overlap=overlap, test=Option("test")))
     what = f"{int(seen.sum()):,} of {len(seen):,} graphs of {name} are equal to a training or validation graph"
     left = replace(split, test=split.test[~seen])
     return left, (f"{what} and are left out of the test",) if seen.any() else ()
@@ -251,8 +251,9 @@ def _without_seen_tests(graphs: GraphSet, split: Split, policy: str, name: str) 
 def _check_no_test_graphs(split: Split, name: str) -> None:
     """Raise if a split has test graphs, though they come from a source of their own."""
     if len(split.test):
-        found = f"{len(split.test):,} graphs of {name} are test graphs by their split"
-        raise ValueError(Message("{found}, and {test} names others: choose one", found=found, test=Option("test")))
+        conflict = f"{len(split.test):,} graphs of {name} are test graphs by their split"
+        choose = "{conflict}, and {test} names others: choose one"
+        raise ValueError(Message(choose, conflict=conflict, test=Option("test")))
 
 
 PART_NAMES = {
@@ -285,11 +286,12 @@ def draw_split(
     if options.split_column is not None:
         return _split_by_column(spec, source, graphs, options.split_column)
     groups = _scaffolds_of(source, graphs) if options.rule == "scaffold" else None
-    by = "scaffold" if groups is not None else "class" if graphs.classes else ""
+    manner = ", by scaffold" if groups is not None else ", stratified by class" if graphs.classes else ""
     if options.keeps_official(source.entry) and not options.test:
         return source.split(graphs, seed), "its authors"
-    drawn_by = f"fold {options.fold} of {options.folds}" if options.folds is not None else _ratios(options)
-    origin = f"the seed: {drawn_by}{_by(by)}"
+    ratios = ":".join(f"{share:g}" for share in options.shares)
+    part = ratios if options.folds is None else f"fold {options.fold} of {options.folds}"
+    origin = f"the seed: {part}{manner}"
     if duplicates is None or not duplicates.repeated or groups is not None:  # equal molecules have equal scaffolds
         return _draw(graphs.y, groups, options, seed), origin
     split = _draw(graphs.y[duplicates.distinct], None, options, seed)
@@ -301,14 +303,6 @@ def _draw(y: NDArray, groups: Sequence[str] | None, options: SplitOptions, seed:
     if options.folds is not None:
         return _fold_split(y, groups, options, seed)
     return split_targets(y, seed, options.shares) if groups is None else _scaffold_split(groups, options, seed)
-
-
-def _ratios(options: SplitOptions) -> str:
-    return ":".join(f"{share:g}" for share in options.shares)
-
-
-def _by(what: str) -> str:
-    return {"": "", "class": ", stratified by class", "scaffold": ", by scaffold"}[what]
 
 
 def _scaffolds_of(source: Source, graphs: GraphSet) -> list[str]:
@@ -323,10 +317,10 @@ def _scaffold_split(groups: Sequence[str], options: SplitOptions, seed: int) -> 
     split = group_split(groups, options.shares, seed)
     empty = [part for part, share in zip(PARTS, options.shares, strict=True) if share and not len(getattr(split, part))]
     if empty:
-        found = f"the {len(groups):,} molecules have {len(set(groups)):,} scaffolds, which leave no graphs for "
-        choose = "{found}{empty}: choose other shares by {ratios}, or {split}"
+        counts = f"the {len(groups):,} molecules have {len(set(groups)):,} scaffolds, which leave no graphs for "
+        choose = "{counts}{empty}: choose other shares by {ratios}, or {split}"
         ways: dict[str, Any] = {"ratios": Option("ratios"), "split": Option("split", "random", field="rule")}
-        raise ValueError(Message(choose, found=found, empty=" and ".join(empty), **ways))
+        raise ValueError(Message(choose, counts=counts, empty=" and ".join(empty), **ways))
     return split
 
 

@@ -111,21 +111,10 @@ class RunRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain values, as JSON holds them. Earlier versions can read it if there are no warnings."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        plain |= {"warnings": list(self.warnings)}
+        plain = {item.name: _as_json(getattr(self, item.name)) for item in fields(self)}
         if not self.warnings:
             del plain["warnings"]
-        return plain | {
-            "format": FORMAT,
-            "config": self.config.to_dict(),
-            "coherence": list(self.coherence),
-            "notes": list(self.notes),
-            "split_sizes": list(self.split_sizes),
-            "task": dict(self.task),
-            "assessment": dict(self.assessment),
-            "alpha": [list(row) for row in self.alpha],
-            "versions": dict(self.versions),
-        }
+        return plain | {"format": FORMAT, "config": self.config.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunRecord:
@@ -146,6 +135,13 @@ class RunRecord:
             return cls(config=config, **rest)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"is no record of a run ({error})") from error
+
+
+def _as_json(value: Any) -> Any:
+    """Tuples as lists, mappings as dictionaries, anything else as it is."""
+    if isinstance(value, tuple):
+        return [_as_json(item) for item in value]
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _check_types(values: Mapping[str, Any]) -> None:

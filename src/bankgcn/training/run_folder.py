@@ -39,6 +39,16 @@ SMALLER_STEPS = Message("a smaller {option} may help", option=Option("learning_r
 """What to do about a training that diverged."""
 
 
+class _File:
+    """The path of a file in the folder of a run."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, folder: RunFolder, owner: type[RunFolder]) -> Path:
+        return folder.path / self.name
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """The files of a run. Each is written whole or not at all, the record last: a folder with a record is finished.
@@ -49,45 +59,22 @@ class RunFolder:
 
     path: Path
 
-    @property
-    def config(self) -> Path:
-        """The settings, in TOML."""
-        return self.path / "config.toml"
-
-    @property
-    def model(self) -> Path:
-        """The trained model."""
-        return self.path / "model.safetensors"
-
-    @property
-    def split(self) -> Path:
-        """Which graphs train, validate and test."""
-        return self.path / "split.json"
-
-    @property
-    def history(self) -> Path:
-        """One line for each epoch."""
-        return self.path / "history.csv"
-
-    @property
-    def record(self) -> Path:
-        """The outcome."""
-        return self.path / "record.json"
-
-    @property
-    def test_predictions(self) -> Path:
-        """Predictions for the test graphs, beside the truth."""
-        return self.path / "test_predictions.csv"
-
-    @property
-    def skipped(self) -> Path:
-        """Rows of the source that have no graph, counted from 0, and why; only if there are such rows."""
-        return self.path / "skipped.csv"
-
-    @property
-    def checkpoint(self) -> Path:
-        """The state of a training that is not finished."""
-        return self.path / "training.safetensors"
+    config = _File("config.toml")
+    """The settings, in TOML."""
+    model = _File("model.safetensors")
+    """The trained model."""
+    split = _File("split.json")
+    """Which graphs train, validate and test."""
+    history = _File("history.csv")
+    """One line for each epoch."""
+    record = _File("record.json")
+    """The outcome."""
+    test_predictions = _File("test_predictions.csv")
+    """Predictions for the test graphs, beside the truth."""
+    skipped = _File("skipped.csv")
+    """Rows of the source that have no graph, counted from 0, and why; only if there are such rows."""
+    checkpoint = _File("training.safetensors")
+    """The state of a training that is not finished."""
 
     @property
     def files(self) -> tuple[Path, ...]:

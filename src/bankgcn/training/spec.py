@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from bankgcn.choices import pick
 from bankgcn.data.catalog import CATALOG, catalog_name
 from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.data.options import DATA, ReadOptions
 from bankgcn.files.checked import TomlSettings, canonical, content_hash
 from bankgcn.messages import Message, Option
 from bankgcn.nn.convs import CONVS
-from bankgcn.settings import Plain, Setting, check_settings, setting, settings_of
+from bankgcn.settings import Plain, Setting, check_settings, pick, setting, settings_of
 from bankgcn.tasks import TASKS, metric_for
 from bankgcn.training.config import ModelConfig, SplitOptions, TrainConfig
 
@@ -85,8 +83,8 @@ class RunSpec:
     @property
     def seeds(self) -> Seeds:
         """What the split, the weights, the order of the batches and the dropout follow from."""
-        own = Seeds.of(self.seed)
-        return own if self.split.split_seed is None else own._replace(split=Seeds.of(self.split.split_seed).split)
+        seeds = Seeds.of(self.seed)
+        return seeds if self.split.split_seed is None else seeds._replace(split=Seeds.of(self.split.split_seed).split)
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration as plain values, as JSON holds them.
@@ -137,13 +135,13 @@ class RunSpec:
         conv = changes.get("conv", model.conv)
         of_conv = pick(CONVS, conv, "model").options
         fields_of = {name: _names(part) for name, part in _PARTS.items()}
-        own = _names(RunSpec)
+        of_run = _names(RunSpec)
         for name in changes:
-            pick(dict.fromkeys((*own, *chain(*fields_of.values()), *of_conv)), name, f"option of a run of {conv}")
+            pick(dict.fromkeys((*of_run, *chain(*fields_of.values()), *of_conv)), name, f"option of a run of {conv}")
         options = changes.pop("conv_options", model.conv_options if conv == model.conv else {})
-        changes["conv_options"] = {**options, **_among(changes, of_conv)}
-        changed = {name: replace(part, **_among(changes, fields_of[name])) for name, part in parts.items()}
-        return replace(self, **changed, **_among(changes, own))
+        changes["conv_options"] = {**options, **_subset(changes, of_conv)}
+        changed = {name: replace(part, **_subset(changes, fields_of[name])) for name, part in parts.items()}
+        return replace(self, **changed, **_subset(changes, of_run))
 
 
 _PARTS: dict[str, Any] = {"reader": ReadOptions, "split": SplitOptions, "model": ModelConfig, "train": TrainConfig}
@@ -153,7 +151,7 @@ def _names(config: type) -> tuple[str, ...]:
     return tuple(item.name for item in fields(config))
 
 
-def _among(changes: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def _subset(changes: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: changes[name] for name in names if name in changes}
 
 
@@ -165,9 +163,9 @@ class Place(NamedTuple):
     setting: Setting
 
 
-def _places() -> dict[str, Place]:
+def _run_settings() -> dict[str, Place]:
     """Every setting of a run by its name, in the order in which files list them."""
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     parts = {
         "reader": ReadOptions,
         "split": SplitOptions,
@@ -180,11 +178,11 @@ def _places() -> dict[str, Place]:
         rows = [settings_of(config)] if config else [conv.options for conv in CONVS.values()]
         for options in rows:
             for key, row in options.items():
-                found.setdefault(row.name or key, Place(part, key, row))
-    return found
+                places.setdefault(row.name or key, Place(part, key, row))
+    return places
 
 
-PLACES = _places()
+RUN_SETTINGS = _run_settings()
 
 BANK_ONLY = ("gamma", "coherence")
 """Settings of the training that mean something to filter banks only."""
@@ -193,7 +191,7 @@ SOURCE, DATA_ROOT = "source", "data_root"
 DEFAULTS: dict[str, Plain] = {
     SOURCE: "MUTAG",
     DATA_ROOT: "",
-    **{name: place.setting.plain(place.setting.default) for name, place in PLACES.items()},
+    **{name: place.setting.plain(place.setting.default) for name, place in RUN_SETTINGS.items()},
 }
 """The paper's values for the TU datasets. Empty words and 0, where they make no sense otherwise, mean none."""
 
@@ -201,7 +199,7 @@ DEFAULTS: dict[str, Plain] = {
 def protocol(dataset: str) -> dict[str, Plain]:
     """The settings that the paper changes for a dataset, by the names of the flags."""
     values = CATALOG[dataset].protocol if dataset in CATALOG else {}
-    return {name: values[place.field] for name, place in PLACES.items() if place.field in values}
+    return {name: values[place.field] for name, place in RUN_SETTINGS.items() if place.field in values}
 
 
 def given_settings(
@@ -228,7 +226,8 @@ def given_settings(
     file = {key: _checked(key, value, defaults, f"{place(key)}: ") for key, value in (file or {}).items()}
     flags = {key: _checked(key, value, defaults) for key, value in flags.items()}
     if "model" in file and flags.get("model", file["model"]) != file["model"]:
-        file = {key: value for key, value in file.items() if not _is_of_model(key)}
+        of_some_models = {*BANK_ONLY, *(key for key, place in RUN_SETTINGS.items() if place.part == "conv_options")}
+        file = {key: value for key, value in file.items() if key not in of_some_models}
     return {**file, **flags}
 
 
@@ -254,29 +253,23 @@ def _checked(key: str, value: Any, defaults: Mapping[str, Plain], where: str = "
     """The value of a setting, of the type it should have."""
     try:
         default = pick(defaults, key, "setting")
-        row = PLACES[key].setting if key in PLACES else None
-        if row is not None and row.choices and value != row.none:
-            pick(dict.fromkeys(row.choices), value, key)
+        row = RUN_SETTINGS[key].setting if key in RUN_SETTINGS else None
+        if row is not None:
+            value = row.normalised(value)
+            if row.choices and value != row.none:
+                pick(dict.fromkeys(row.choices), value, key)
     except ValueError as error:
         raise ValueError(f"{where}{error}") from error
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        with suppress(OverflowError):  # an integer beyond all floats
-            return float(value)
     if type(value) is not type(default):
         kinds = {str: "a word", int: "a whole number", float: "a number", bool: "true or false"}
         raise ValueError(f"{where}{key} is {value!r}, expected {kinds[type(default)]}")
     return value
 
 
-def _is_of_model(key: str) -> bool:
-    """Whether a setting means something to some models only, so that it does not outlive a change of the model."""
-    return key in BANK_ONLY or (key in PLACES and PLACES[key].part == "conv_options")
-
-
 def unused_settings(model: str) -> set[str]:
     """Names of the settings that mean nothing to a model."""
     options = pick(CONVS, model, "model").options
-    unused = {key for key, place in PLACES.items() if place.part == "conv_options" and place.field not in options}
+    unused = {key for key, place in RUN_SETTINGS.items() if place.part == "conv_options" and place.field not in options}
     return unused if model == "bank" else unused | set(BANK_ONLY)
 
 
@@ -286,15 +279,15 @@ def _options(model: str) -> str:
 
 
 def spec_of(dataset: str, values: Mapping[str, Plain]) -> RunSpec:
-    """The run that flat settings describe; names that are not in :data:`PLACES` are ignored.
+    """The run that flat settings describe; names that are not in :data:`RUN_SETTINGS` are ignored.
 
     Raises:
         ValueError: A value is out of range, or not one of the model's options.
     """
-    parts: dict[str, dict[str, Any]] = {place.part: {} for place in PLACES.values()}
+    parts: dict[str, dict[str, Any]] = {place.part: {} for place in RUN_SETTINGS.values()}
     for name, value in values.items():
-        if name in PLACES:
-            part, key, row = PLACES[name]
+        if name in RUN_SETTINGS:
+            part, key, row = RUN_SETTINGS[name]
             parts[part][key] = row.parsed(value)
     return RunSpec(
         dataset=dataset,
@@ -315,7 +308,7 @@ def settings_of_run(spec: RunSpec) -> dict[str, Plain]:
         (3, True)
     """
     values: dict[str, Plain] = {}
-    for name, (part, key, row) in PLACES.items():
+    for name, (part, key, row) in RUN_SETTINGS.items():
         if part == "conv_options":
             if key in spec.model.conv_options:
                 values[name] = row.plain(spec.model.conv_options[key])

@@ -7,12 +7,12 @@ import pytest
 
 from bankgcn.experiments.tuning.space import SPACE, Parameter, parameters_for
 from bankgcn.nn.convs import CONVS
-from bankgcn.training.spec import BANK_ONLY, PLACES, RunSpec, settings_of_run, spec_of
+from bankgcn.training.spec import BANK_ONLY, RUN_SETTINGS, RunSpec, settings_of_run, spec_of
 
 
 @pytest.mark.parametrize("row", SPACE, ids=lambda row: row.name)
 def test_a_row_names_exactly_the_models_that_have_its_setting(row: Parameter) -> None:
-    place = PLACES[row.name]
+    place = RUN_SETTINGS[row.name]
     models = [name for name, conv in CONVS.items() if place.part != "conv_options" or place.field in conv.options]
     if row.name in BANK_ONLY:
         models = ["bank"]

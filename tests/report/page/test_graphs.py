@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bankgcn.data.builtin import mutag
-from bankgcn.report.page.graphs import Examined, browse, color_scales, encode, worst_first, wrongness
+from bankgcn.report.page.graphs import PredictedGraphs, browse, color_scales, encode, worst_first, wrongness
 from bankgcn.tasks import Task
 from bankgcn.training.config import ModelConfig
 from bankgcn.training.model import TrainedModel
@@ -37,7 +37,7 @@ def test_an_entry_has_what_the_page_draws() -> None:
     graphs = mutag()[:2]
     config = ModelConfig(hidden_channels=16, num_layers=2, conv_options={"num_subspaces": 4})
     model = TrainedModel(config.build(7, 2).eval(), config, CLASSES, 7)
-    found = Examined(graphs, np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([1, 1]), ("one", "two"), (None, None))
+    found = PredictedGraphs(graphs, np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([1, 1]), ("one", "two"), (None, None))
     wrong, right = browse([model], found, [0, 1]).entries
     assert (wrong["wrong"], wrong["true"], wrong["predicted"]) == (True, "b", "a")
     assert right["wrong"] is False
@@ -55,21 +55,21 @@ def test_a_graph_is_explained_by_the_first_model_that_predicts_it() -> None:
     for _ in range(3):
         models.append(TrainedModel(config.build(7, 2).eval(), config, CLASSES, 7))
     voters = np.array([[False, True, True], [True, False, False]])
-    found = Examined(graphs, np.full((2, 2), 0.5), None, ("one", "two"), (None, None), voters)
-    everyone = Examined(graphs, found.predictions, None, found.names, found.smiles)
+    found = PredictedGraphs(graphs, np.full((2, 2), 0.5), None, ("one", "two"), (None, None), voters)
+    everyone = PredictedGraphs(graphs, found.predictions, None, found.names, found.smiles)
     first, second = browse(models, found, [0, 1]).entries
     assert first == browse([models[1]], everyone, [0]).entries[0] != browse([models[0]], everyone, [0]).entries[0]
     assert second == browse([models[0]], everyone, [1]).entries[0]
 
 
-def labels_model(number: int) -> tuple[TrainedModel, Examined]:
+def labels_model(number: int) -> tuple[TrainedModel, PredictedGraphs]:
     task = Task(kind="labels", names=tuple(f"label {c}" for c in range(number)))
     config = ModelConfig(hidden_channels=16, num_layers=2, conv_options={"num_subspaces": 4})
     model = TrainedModel(config.build(7, number).eval(), config, task, 7)
     y = np.tile([0.0, 1.0, np.nan], (2, number))[:, :number]
     predictions = np.full((2, number), 0.1)
     predictions[1, 0] = 0.99
-    return model, Examined(mutag()[:2], predictions, y, ("one", "two"), (None, None))
+    return model, PredictedGraphs(mutag()[:2], predictions, y, ("one", "two"), (None, None))
 
 
 def test_all_labels_stand_beside_their_truth_and_any_of_them_can_be_explained() -> None:
@@ -96,7 +96,7 @@ def test_the_label_that_is_asked_for_can_be_chosen_among_many() -> None:
 
 def test_without_a_truth_the_most_probable_label_is_explained() -> None:
     model, found = labels_model(3)
-    unknown = Examined(found.graphs, np.array([[0.1, 0.2, 0.7]] * 2), None, found.names, found.smiles)
+    unknown = PredictedGraphs(found.graphs, np.array([[0.1, 0.2, 0.7]] * 2), None, found.names, found.smiles)
     assert browse([model], unknown, [0]).entries[0]["explained"] == 2
 
 

@@ -14,7 +14,7 @@ import torch
 from bankgcn.data.builtin import mutag
 from bankgcn.data.graphs import GraphSet
 from bankgcn.experiments import RunSpec
-from bankgcn.report.page.graphs import Examined, browse
+from bankgcn.report.page.graphs import PredictedGraphs, browse
 from bankgcn.report.page.page import Page, Section, write_html
 from bankgcn.report.page.quality import quality_figures
 from bankgcn.report.page.run_page import RunEvidence, run_page
@@ -40,7 +40,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = TrainedModel(config.build(7, 2).eval(), config, task, 7)
     predictions = model.predictions(graphs).numpy()
     names = tuple(f"{EVIL} {number}" for number in range(30))
-    found = Examined(graphs, predictions, np.arange(30) % 2, names, (None,) * 30)
+    found = PredictedGraphs(graphs, predictions, np.arange(30) % 2, names, (None,) * 30)
     evidence = RunEvidence.of(Ensemble({folder / "run": model}), found, "test graphs")
     (folder / "run.html").write_bytes(write_html(run_page(evidence, 5, "bankgcn report RUN")))
     configs = [
@@ -141,7 +141,9 @@ def test_values_have_no_bars_of_probabilities_and_a_graph_without_nodes_says_so(
     task = Task(kind="values", names=("u",), center=(0.0,), scale=(1.0,))
     model = TrainedModel(config.build(1, 1).eval(), config, task, 1)
     graphs = GraphSet.from_edges([2, 0], np.array([[0, 1], [1, 0]]), attributes=np.ones((2, 1), np.float32))
-    shown = browse([model], Examined(graphs, np.full((2, 1), 0.5), None, ("pair", "empty"), (None, None)), [0, 1])
+    shown = browse(
+        [model], PredictedGraphs(graphs, np.full((2, 1), 0.5), None, ("pair", "empty"), (None, None)), [0, 1]
+    )
     section = Section(name="graphs", title="", text="", items=(shown,))
     (tmp_path / "page.html").write_bytes(write_html(Page(title="", subtitle="", tiles=(), sections=(section,))))
     visit = Visit(browser, tmp_path / "page.html")
@@ -189,7 +191,7 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = TrainedModel(config.build(graphs.num_features, 12).eval(), config, task, graphs.num_features)
     y = np.tile([0.0, 1.0, np.nan], (30, 4))
     y[15:] = np.roll(y[15:], 1, axis=1)  # so that labels have both answers
-    found = Examined(graphs, np.full((30, 12), 0.2), y, names, smiles)
+    found = PredictedGraphs(graphs, np.full((30, 12), 0.2), y, names, smiles)
     evidence = RunEvidence.of(Ensemble({tmp_path_factory.mktemp("none"): model}), found, "test graphs")
     path = tmp_path_factory.mktemp("labelled") / "page.html"
     path.write_bytes(write_html(run_page(evidence, 30, "")))

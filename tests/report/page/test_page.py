@@ -10,8 +10,21 @@ import numpy as np
 import pytest
 
 from bankgcn.report.page import page as pages
-from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series, Table, plain
-from bankgcn.report.page.page import Facts, Graphs, Page, Section, Tile, write_html
+from bankgcn.report.page.page import (
+    Axis,
+    Chart,
+    Choice,
+    Facts,
+    Figure,
+    Graphs,
+    Page,
+    Section,
+    Series,
+    Table,
+    Tile,
+    plain,
+    write_html,
+)
 
 EVIL = "<script>alert('x')</script>"
 CHART = Chart(x=Axis(title=EVIL), y=Axis(), series=(Series(name=EVIL, x=(EVIL,), y=(1.0,), text=(EVIL,)),))

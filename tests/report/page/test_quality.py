@@ -8,7 +8,7 @@ import torch
 from sklearn.metrics import auc, confusion_matrix, roc_auc_score, roc_curve
 
 from bankgcn.report.page import quality
-from bankgcn.report.page.chart import DASHES, styled
+from bankgcn.report.page.page import DASHES, styled
 from bankgcn.report.page.quality import learning_figures
 from bankgcn.tasks import Task
 from bankgcn.training.assessment import assess

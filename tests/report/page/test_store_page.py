@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from bankgcn.experiments import RunRecord, RunSpec
-from bankgcn.report.page.chart import Figure, Table
-from bankgcn.report.page.page import write_html
+from bankgcn.report.page.page import Figure, Table, write_html
 from bankgcn.report.page.store_page import best_by_value, duration, hyper_figures, store_page
 from bankgcn.report.results import collect_found, short_names
 from fake_records import fake_record

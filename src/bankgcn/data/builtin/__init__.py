@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.data.features.signals import TUSignals
 from bankgcn.data.graphs import GraphSet
 from bankgcn.extras import require
+from bankgcn.settings import pick
 
 MUTAG_ATOMS = ("C", "N", "O", "F", "I", "Cl", "Br")  # what the node labels 0 to 6 mean
 MUTAG_BONDS = ("aromatic", "single", "double", "triple")  # what the edge labels 0 to 3 mean

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bankgcn.choices import pick
+from bankgcn.settings import pick
 
 if TYPE_CHECKING:
     import numpy as np

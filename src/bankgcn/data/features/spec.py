@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.choices import pick
 from bankgcn.data import GraphError
 from bankgcn.data.features.atoms import ATOM_FEATURES
 from bankgcn.data.features.node_schema import NodeSchema
@@ -34,6 +33,7 @@ from bankgcn.data.features.signals import (
 )
 from bankgcn.data.graphs import GraphSet, Indices
 from bankgcn.messages import Message, Option
+from bankgcn.settings import pick
 
 FeatureSpec = Mapping[str, Any]
 

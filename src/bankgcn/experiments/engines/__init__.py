@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from bankgcn.choices import pick
 from bankgcn.experiments.engines.base import Engine, SerialEngine
 from bankgcn.experiments.engines.cluster import RayEngine
 from bankgcn.experiments.engines.local import LocalEngine
+from bankgcn.settings import pick
 
 
 def make_engine(

@@ -12,7 +12,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from bankgcn.choices import pick
+from bankgcn.settings import pick
 
 VARIABLE = "BANKGCN_KERNELS"
 VALUES = {"on": True, "1": True, "true": True, "yes": True, "off": False, "0": False, "false": False, "no": False}

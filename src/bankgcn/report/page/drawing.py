@@ -54,8 +54,8 @@ def node_words(graph: GraphSet) -> list[str] | None:
     if graph.name == "MUTAG" and graph.label_widths == (len(MUTAG_ATOMS),):
         return [MUTAG_ATOMS[value] for value in values]
     if spec.get("kind") == "named" and spec.get("words"):
-        known = list(next(iter(spec["words"].values())))
-        return [str(known[value]) if value < len(known) else str(value) for value in values]
+        categories = list(next(iter(spec["words"].values())))
+        return [str(categories[value]) if value < len(categories) else str(value) for value in values]
     low = (spec.get("label_low") or [0])[0] if spec.get("kind") == "tu" else 0
     return [str(value + low) for value in values]
 
@@ -284,7 +284,7 @@ def _coordinates(molecule: Any) -> Floats:
     places = cleaned(with_templates)
     if smallest_gap(places, bonds) >= NEAR:
         return places
-    return max(places, cleaned(rdCoordGen.AddCoords), key=lambda found: smallest_gap(found, bonds))
+    return max(places, cleaned(rdCoordGen.AddCoords), key=lambda option: smallest_gap(option, bonds))
 
 
 def smallest_gap(places: Floats, bonds: NDArray[np.int64]) -> float:

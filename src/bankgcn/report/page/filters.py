@@ -13,7 +13,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.explain import NUM_BANDS, spectrum_of, trace_of
 from bankgcn.nn.bank_conv import BankConv, mutual_coherence
 from bankgcn.nn.network import GraphNetwork
-from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series
+from bankgcn.report.page.page import Axis, Chart, Choice, Figure, Series, choice_of
 from bankgcn.spectral.basis import chebyshev_values
 from bankgcn.spectral.fourier import frame_bounds
 from bankgcn.training.model import TrainedModel
@@ -51,7 +51,8 @@ def _responses(convs: list[BankConv]) -> Figure:
     lam = frequencies()
     charts, facts = [], []
     for conv in convs:
-        shown = _largest(conv.response(lam, shortcut=True))
+        energy = conv.response(lam, shortcut=True).double().square().sum(1)
+        shown = sorted(energy.argsort(descending=True)[:MAX_FILTERS].tolist())
         omega = mutual_coherence(conv.alpha).item()
         for shortcut in (False, True) if conv.shortcut else (False,):
             response = conv.response(lam, shortcut=shortcut).double()
@@ -100,12 +101,6 @@ def _gains(convs: list[BankConv]) -> Figure:
         "frequency stronger; below 1, weaker. A flat line would treat all frequencies alike.",
         charts=(chart,),
     )
-
-
-def _largest(response: Tensor) -> list[int]:
-    """The filters with the most energy, in their order."""
-    energy = response.double().square().sum(1)
-    return sorted(energy.argsort(descending=True)[:MAX_FILTERS].tolist())
 
 
 def _layers(convs: list[BankConv]) -> tuple[str, ...]:
@@ -185,25 +180,24 @@ def sample_for_energy(graphs: GraphSet) -> GraphSet:
     return graphs[fitting[np.linspace(0, len(fitting) - 1, min(SAMPLE, len(fitting))).astype(int)]]
 
 
-def layer_energies(model: TrainedModel, graphs: GraphSet, num_bands: int = NUM_BANDS) -> Tensor:
+def layer_energies(model: TrainedModel, graphs: GraphSet) -> Tensor:
     """Energy of the signals before and after each convolution, in equal bands of [0, 2].
 
     Args:
         model: The model; without pooling.
         graphs: Graphs with its features.
-        num_bands: Number of bands.
 
     Returns:
-        Shape ``(num_layers, 2, num_bands)``, float64, added over graphs and channels.
+        Shape ``(num_layers, 2, NUM_BANDS)``, float64, added over graphs and channels.
     """
-    total = torch.zeros(len(model.net.convs), 2, num_bands, dtype=torch.float64)
+    total = torch.zeros(len(model.net.convs), 2, NUM_BANDS, dtype=torch.float64)
     for number in range(len(graphs)):
         graph = graphs[[number]]
         spectrum = spectrum_of(graph)
         assert spectrum is not None
         for place, layer in enumerate(trace_of(model, graph)):
             for side, signal in enumerate((layer.input, layer.convolved)):
-                total[place, side] += spectrum.band_energy(signal.double(), num_bands).sum(1)
+                total[place, side] += spectrum.band_energy(signal.double(), NUM_BANDS).sum(1)
     return total
 
 
@@ -231,5 +225,5 @@ def energy_figure(model: TrainedModel, graphs: GraphSet) -> Iterator[Figure]:
         f"mean over {len(sample)} graphs. Bars on the left are slow changes over the graph. Where the second bar "
         "is higher, the filters favour the band.",
         charts=tuple(charts),
-        choices=(Choice(name="layer", labels=labels),) if len(charts) > 1 else (),
+        choices=choice_of("layer", labels),
     )

@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Examined:
+class PredictedGraphs:
     """Graphs with predictions.
 
     Args:
@@ -70,9 +70,9 @@ def wrongness(task: Task, predictions: NDArray[np.float64], y: NDArray | None) -
         if y is None:
             return 0.5 - np.abs(predictions - 0.5).min(1)
         right = np.where(y == 1, predictions, 1 - predictions)
-        known = ~np.isnan(y)
-        losses = np.where(known, -np.log(np.maximum(right, tiny)), 0)
-        return losses.sum(1) / np.maximum(known.sum(1), 1)
+        is_known = ~np.isnan(y)
+        losses = np.where(is_known, -np.log(np.maximum(right, tiny)), 0)
+        return losses.sum(1) / np.maximum(is_known.sum(1), 1)
     if y is None:
         return np.zeros(len(predictions))
     return np.nan_to_num(np.abs(predictions - y) / np.array(task.scale)).max(1)
@@ -88,7 +88,7 @@ def worst_first(task: Task, predictions: NDArray[np.float64], y: NDArray | None,
 
 def browse(
     models: Sequence[TrainedModel],
-    found: Examined,
+    predicted: PredictedGraphs,
     chosen: Sequence[int],
     caption: str = "",
     label: int | None = None,
@@ -98,7 +98,7 @@ def browse(
 
     Args:
         models: The models that predict.
-        found: Graphs with predictions.
+        predicted: Graphs with predictions.
         chosen: Numbers of the chosen graphs.
         caption: What a reader must know.
         label: Number of the output that is explained at first; by default, for each graph the predicted class, the
@@ -109,7 +109,7 @@ def browse(
     explained = explainable(task, label)
     entries = []
     for place, number in enumerate(chosen):
-        entries.append(_entry(found.explainer(models, number), found, int(number), explained))
+        entries.append(_entry(predicted.explainer(models, number), predicted, int(number), explained))
         if progress is not None:
             progress(place + 1, len(chosen))
     first = 0 if label is None and task.kind == "values" else label
@@ -135,21 +135,21 @@ def color_scales(task: Task, entries: Sequence[dict[str, Any]]) -> tuple[float, 
     It is exceeded by a few nodes only. Classes and labels are measured in logits, and have one scale; values have
     units of their own.
     """
-    found: list[list[float]] = [[] for _ in task.names]
+    contributions: list[list[float]] = [[] for _ in task.names]
     for entry in entries:
         for output, values in entry.get("evidence", {}).items():
-            found[int(output)] += values
+            contributions[int(output)] += values
     if task.kind != "values":
-        found = [[value for values in found for value in values]] * len(found)
-    return tuple(float(np.quantile(np.abs(values), SATURATED)) if values else 0.0 for values in found)
+        contributions = [[value for values in contributions for value in values]] * len(contributions)
+    return tuple(float(np.quantile(np.abs(values), SATURATED)) if values else 0.0 for values in contributions)
 
 
-def _entry(model: TrainedModel, found: Examined, number: int, outputs: Sequence[int]) -> dict[str, Any]:
-    graph = found.graphs[[number]]
-    about: dict[str, Any] = {"name": found.names[number], "kind": model.task.kind, "nodes": graph.largest}
+def _entry(model: TrainedModel, predicted: PredictedGraphs, number: int, outputs: Sequence[int]) -> dict[str, Any]:
+    graph = predicted.graphs[[number]]
+    about: dict[str, Any] = {"name": predicted.names[number], "kind": model.task.kind, "nodes": graph.largest}
     about["edges"] = int(graph.num_edges[0])
-    about |= {"smiles": found.smiles[number]} if found.smiles[number] is not None else {}
-    about |= _outcome(model.task, found.predictions[number], None if found.y is None else found.y[number])
+    about |= {"smiles": predicted.smiles[number]} if predicted.smiles[number] is not None else {}
+    about |= _outcome(model.task, predicted.predictions[number], None if predicted.y is None else predicted.y[number])
     if not graph.largest:
         return about
     explanation = explain(model, graph)
@@ -158,12 +158,12 @@ def _entry(model: TrainedModel, found: Examined, number: int, outputs: Sequence[
     about["evidence"] = {str(c): evidence(model.task, explanation.nodes, c).tolist() for c in chosen}
     if explanation.bands is not None:
         about["bands"] = {str(c): evidence(model.task, explanation.bands, c).tolist() for c in chosen}
-    drawing = draw_graph(graph, found.smiles[number])
+    drawing = draw_graph(graph, predicted.smiles[number])
     if drawing is not None:
         about["places"] = np.round(drawing.places * SIDE).astype(int).ravel().tolist()
         about["lines"] = drawing.edges.ravel().tolist()
-        own = {name: list(getattr(drawing, name)) for name in ("orders", "sides", "elements", "labels")}
-        about |= {name: values for name, values in own.items() if values}
+        structure = {name: list(getattr(drawing, name)) for name in ("orders", "sides", "elements", "labels")}
+        about |= {name: values for name, values in structure.items() if values}
     about["signal"] = node_signal(model.conform(graph), graph)
     if explanation.spectrum is not None and explanation.layers is not None:
         about["spectrum"] = _spectrum(explanation.spectrum, explanation.layers[0].input.double())
@@ -183,15 +183,15 @@ def _outcome(task: Task, prediction: NDArray[np.float64], y: Any) -> dict[str, A
         wrong = y is not None and best != int(y)
         return {"rows": rows, "predicted": names[best], "true": true, "wrong": wrong, "explained": best}
     truth = np.full(len(names), np.nan) if y is None else np.asarray(y, float)
-    known = ~np.isnan(truth)
-    rows = [[c, name, float(prediction[c]), float(truth[c]) if known[c] else None] for c, name in enumerate(names)]
+    is_known = ~np.isnan(truth)
+    rows = [[c, name, float(prediction[c]), float(truth[c]) if is_known[c] else None] for c, name in enumerate(names)]
     if task.kind == "values":
-        shown = (f"{names[0]} {prediction[0]:.4g}", f"{truth[0]:.4g}" if known[0] else None)
+        shown = (f"{names[0]} {prediction[0]:.4g}", f"{truth[0]:.4g}" if is_known[0] else None)
         return {"rows": rows, "predicted": shown[0], "true": shown[1], "wrong": None, "explained": 0}
     decided = task.decide(torch.from_numpy(prediction[None]))[0].numpy()
-    mistakes = int((decided != truth)[known].sum())
-    far = np.where(known, np.abs(prediction - truth), -1.0) if known.any() else prediction
-    word = f"{mistakes} of {int(known.sum())} labels wrong" if known.any() else "labels"
+    mistakes = int((decided != truth)[is_known].sum())
+    far = np.where(is_known, np.abs(prediction - truth), -1.0) if is_known.any() else prediction
+    word = f"{mistakes} of {int(is_known.sum())} labels wrong" if is_known.any() else "labels"
     return {"rows": rows, "predicted": word, "true": None, "wrong": mistakes > 0, "explained": int(far.argmax())}
 
 

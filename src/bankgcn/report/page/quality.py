@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from bankgcn.metrics import METRICS
-from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series, Table
+from bankgcn.report.page.page import Axis, Chart, Figure, Series, Table, choice_of
 from bankgcn.tasks import Task
 from bankgcn.training.assessment import Assessment
 from bankgcn.training.fitting import Epoch
@@ -38,13 +38,13 @@ def roc_curve(score: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Float
     return np.append(0.0, false), np.append(0.0, true)
 
 
-def reliability(probability: Floats, happened: NDArray[np.bool_], bins: int = BINS) -> tuple[Floats, Floats, Floats]:
+def reliability(probability: Floats, happened: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """Mean probability, share of what happened, and number of predictions, in each equal bin with predictions."""
-    place = np.minimum((probability * bins).astype(int), bins - 1)
-    number = np.bincount(place, minlength=bins).astype(float)
+    place = np.minimum((probability * BINS).astype(int), BINS - 1)
+    number = np.bincount(place, minlength=BINS).astype(float)
     used = number > 0
-    mean = np.bincount(place, probability, bins)[used] / number[used]
-    share = np.bincount(place, happened.astype(float), bins)[used] / number[used]
+    mean = np.bincount(place, probability, BINS)[used] / number[used]
+    share = np.bincount(place, happened.astype(float), BINS)[used] / number[used]
     return mean, share, number[used]
 
 
@@ -72,8 +72,10 @@ def quality_figures(task: Task, predictions: Floats, y: NDArray, part: str) -> I
         answers = {task.names[c]: (predictions[:, c], y == c) for c in columns}
         sure = predictions.max(1), predictions.argmax(1) == y
     else:
-        known = {name: ~np.isnan(y[:, c]) for c, name in enumerate(task.names)}
-        answers = {name: (predictions[known[name], c], y[known[name], c] == 1) for c, name in enumerate(task.names)}
+        is_known = {name: ~np.isnan(y[:, c]) for c, name in enumerate(task.names)}
+        answers = {
+            name: (predictions[is_known[name], c], y[is_known[name], c] == 1) for c, name in enumerate(task.names)
+        }
         sure = tuple(np.concatenate([pair[part] for pair in answers.values()]) for part in (0, 1))  # type: ignore
     both = {name: pair for name, pair in answers.items() if pair[1].any() and not pair[1].all()}
     if both:
@@ -88,14 +90,14 @@ def target_table(assessment: Assessment) -> Iterator[Table]:
         return
     names = list(targets[0].scores)
     labels = targets[0].positive is not None
-    compared = ["average_precision"] if labels else ["mae", "rmse"]  # of a constant, the others are always the same
+    varying = ["average_precision"] if labels else ["mae", "rmse"]  # of a constant, the others are always the same
     header = ["target", "graphs", *(["positive"] if labels else []), *(METRICS[name].label for name in names)]
-    header += [f"{METRICS[name].label} of a constant" for name in compared]
+    header += [f"{METRICS[name].label} of a constant" for name in varying]
     rows = []
     for row in targets:
         cells = [row.name, f"{row.graphs:,}", *([f"{row.positive:,}"] if labels else [])]
         cells += [METRICS[name].text(row.scores.get(name)) for name in names]
-        cells += [METRICS[name].text(row.baseline_scores.get(name)) for name in compared]
+        cells += [METRICS[name].text(row.baseline_scores.get(name)) for name in varying]
         rows.append((*cells, *([f"{row.threshold:.4g}"] if row.threshold is not None else [])))
     guessing = " Its ROC-AUC is 0.5." if labels else ""
     yield Table(
@@ -128,11 +130,11 @@ def _confusion(task: Task, predictions: Floats, y: NDArray[np.int64], part: str)
 
 
 def _roc(answers: dict[str, tuple[Floats, NDArray[np.bool_]]]) -> Figure:
-    found = []
+    measured = []
     for name, (score, positive) in answers.items():
         false, true = roc_curve(score, positive)
-        found.append((float((np.diff(false) * (true[1:] + true[:-1])).sum() / 2), name, *_thinned(false, true)))
-    found.sort(key=lambda one: -one[0])  # the legend stands in the order of the curves
+        measured.append((float((np.diff(false) * (true[1:] + true[:-1])).sum() / 2), name, *_thinned(false, true)))
+    measured.sort(key=lambda one: -one[0])  # the legend stands in the order of the curves
     curves = [
         Series(
             name=f"{area:.3f} {name if len(name) <= MAX_NAME else name[: MAX_NAME - 3] + '...'}",
@@ -142,7 +144,7 @@ def _roc(answers: dict[str, tuple[Floats, NDArray[np.bool_]]]) -> Figure:
             dash=number,
             hidden=number >= MAX_CURVES,
         )
-        for number, (area, name, false, true) in enumerate(found)
+        for number, (area, name, false, true) in enumerate(measured)
     ]
     chance = Series(name="0.500 guessing", x=(0, 1), y=(0, 1), color=None, dash=2)
     chart = Chart(
@@ -193,27 +195,29 @@ def _calibration(probability: Floats, happened: NDArray[np.bool_], part: str, of
 def _truth(task: Task, predictions: Floats, y: NDArray, part: str) -> Figure:
     charts, facts = [], []
     for column, name in enumerate(task.names):
-        known = np.flatnonzero(~np.isnan(y[:, column]))
-        kept = known[np.linspace(0, len(known) - 1, min(len(known), MAX_POINTS)).astype(int)] if len(known) else known
-        true, found = y[kept, column].astype(float), predictions[kept, column]
-        ends = [float(f(np.append(true, found))) for f in (np.min, np.max)] if len(kept) else [0.0, 1.0]
+        graphs = np.flatnonzero(~np.isnan(y[:, column]))
+        kept = (
+            graphs[np.linspace(0, len(graphs) - 1, min(len(graphs), MAX_POINTS)).astype(int)] if len(graphs) else graphs
+        )
+        true, estimate = y[kept, column].astype(float), predictions[kept, column]
+        ends = [float(f(np.append(true, estimate))) for f in (np.min, np.max)] if len(kept) else [0.0, 1.0]
         series = (
             Series(name="perfect", x=ends, y=ends, color=None, dash=2),
-            Series(kind="points", name=part, x=true.tolist(), y=found.tolist()),
+            Series(kind="points", name=part, x=true.tolist(), y=estimate.tolist()),
         )
         margin = 0.03 * (ends[1] - ends[0]) or 0.5
         limits = (ends[0] - margin, ends[1] + margin)
         axes = [Axis(title=f"{word} {name}", limits=limits) for word in ("true", "predicted")]
         charts.append(Chart(x=axes[0], y=axes[1], series=series, height=LARGE, square=True))
-        error = np.abs(predictions[known, column] - y[known, column]).mean() if len(known) else float("nan")
-        facts.append(f"mean absolute error of {name}: {error:.4g} ({len(known):,} graphs)")
+        error = np.abs(predictions[graphs, column] - y[graphs, column]).mean() if len(graphs) else float("nan")
+        facts.append(f"mean absolute error of {name}: {error:.4g} ({len(graphs):,} graphs)")
     return Figure(
         name="truth",
         title="Predicted and true values",
         caption=f"One point for each of the {part}. On the grey line, the prediction is correct; the further above or "
         "below it, the larger the error.",
         charts=tuple(charts),
-        choices=(Choice(name="target", labels=task.names),) if len(task.names) > 1 else (),
+        choices=choice_of("target", task.names),
         facts=tuple(facts),
     )
 

@@ -15,10 +15,9 @@ from bankgcn.files.checked import FileError
 from bankgcn.metrics import METRICS
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.convs import CONVS
-from bankgcn.report.page.chart import Figure
 from bankgcn.report.page.filters import energy_figure, filter_figures
-from bankgcn.report.page.graphs import Examined, Progress, browse, worst_first
-from bankgcn.report.page.page import Facts, Page, Section, Tile
+from bankgcn.report.page.graphs import PredictedGraphs, Progress, browse, worst_first
+from bankgcn.report.page.page import Facts, Figure, Page, Section, Tile
 from bankgcn.report.page.quality import learning_figures, quality_figures, target_table
 from bankgcn.tasks import LIKELY, Task
 from bankgcn.training.assessment import Assessment, assess
@@ -29,7 +28,7 @@ from bankgcn.training.run_folder import RunFolder
 
 WORST = "The worst mistakes come first; some that are better follow. "
 UNSURE = "The least certain predictions come first; some that are more certain follow. "
-READING = (
+HOW_TO_READ = (
     "Choose a graph to see it. What decided: a node in orange speaks for what is explained, one in blue against it. "
     "All graphs have one scale of colours."
 )
@@ -43,24 +42,24 @@ class RunEvidence:
 
     Args:
         ensemble: The models.
-        found: Graphs with predictions.
+        predicted: Graphs with predictions.
         part: What these graphs are, for a reader: ``"test graphs"``.
         record: The record of the first run, if there is one.
     """
 
     ensemble: Ensemble
-    found: Examined
+    predicted: PredictedGraphs
     part: str
     record: RunRecord | None
 
     @classmethod
-    def of(cls, ensemble: Ensemble, found: Examined, part: str) -> RunEvidence:
+    def of(cls, ensemble: Ensemble, predicted: PredictedGraphs, part: str) -> RunEvidence:
         """The evidence, with the record that lies beside the first model."""
         try:
             record = RunFolder(ensemble_path(ensemble)).read_record()
         except FileError:
             record = None
-        return cls(ensemble, found, part, record)
+        return cls(ensemble, predicted, part, record)
 
     @property
     def model(self) -> TrainedModel:
@@ -70,19 +69,19 @@ class RunEvidence:
     @property
     def known(self) -> bool:
         """Whether the targets are known."""
-        return self.found.y is not None and len(self.found.y) > 0
+        return self.predicted.y is not None and len(self.predicted.y) > 0
 
     @cached_property
     def assessment(self) -> Assessment | None:
         """How good the predictions are: for the test graphs of one run, what was scored at its end."""
-        found, record = self.found, self.record
-        if found.y is None or not self.known:
+        predicted, record = self.predicted, self.record
+        if predicted.y is None or not self.known:
             return None
         one = len(self.ensemble.members) == 1
-        same = one and record is not None and record.assessment and record.assessment["graphs"] == len(found.y)
+        same = one and record is not None and record.assessment and record.assessment["graphs"] == len(predicted.y)
         if same and record is not None and self.part == "test graphs":
             return Assessment.from_dict(record.assessment)
-        return assess(self.ensemble.task, torch.from_numpy(found.predictions), found.y, self.model.constant)
+        return assess(self.ensemble.task, torch.from_numpy(predicted.predictions), predicted.y, self.model.constant)
 
 
 def ensemble_path(ensemble: Ensemble) -> Path:
@@ -92,9 +91,9 @@ def ensemble_path(ensemble: Ensemble) -> Path:
 
 def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
     """The figures of a run, by the section of the page that shows them."""
-    model, found, record = evidence.model, evidence.found, evidence.record
+    model, predicted, record = evidence.model, evidence.predicted, evidence.record
     net = model.net
-    degree = float(found.graphs.degree.mean()) if len(found.graphs.degree) else 0.0
+    degree = float(predicted.graphs.degree.mean()) if len(predicted.graphs.degree) else 0.0
     learning: tuple[Figure, ...] = ()
     folder = RunFolder(ensemble_path(evidence.ensemble))
     if record is not None and folder.history.exists():
@@ -103,11 +102,11 @@ def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
         learning = tuple(learning_figures(folder.read_history(), record.best_epoch, record.metric, select, has_bank))
     quality: tuple[Figure, ...] = ()
     if evidence.known:
-        assert found.y is not None
-        quality = tuple(quality_figures(evidence.ensemble.task, found.predictions, found.y, evidence.part))
+        assert predicted.y is not None
+        quality = tuple(quality_figures(evidence.ensemble.task, predicted.predictions, predicted.y, evidence.part))
     return {
         "quality": quality,
-        "filters": (*filter_figures(net, degree), *energy_figure(model, found.graphs)),
+        "filters": (*filter_figures(net, degree), *energy_figure(model, predicted.graphs)),
         "learning": learning,
     }
 
@@ -127,7 +126,7 @@ def run_page(
     figures = run_figures(evidence)
     sections = _sections(evidence, figures, _graphs_section(evidence, shown, progress, label))
     return Page(
-        title=page_title(evidence.ensemble, evidence.found.graphs.name),
+        title=page_title(evidence.ensemble, evidence.predicted.graphs.name),
         subtitle=_subtitle(evidence),
         tiles=tuple(_tiles(evidence)),
         notes=tuple(_notes(evidence)),
@@ -166,15 +165,16 @@ def _shortened(name: str) -> str:
 
 
 def _graphs_section(evidence: RunEvidence, shown: int, progress: Progress | None, label: int | None) -> Section:
-    found, task = evidence.found, evidence.model.task
-    chosen = worst_first(task, found.predictions, found.y, shown)
+    predicted, task = evidence.predicted, evidence.model.task
+    chosen = worst_first(task, predicted.predictions, predicted.y, shown)
     unsure = "" if task.kind == "values" else UNSURE  # values have no probabilities
-    caption = f"{unsure if found.y is None else WORST}{READING}"
-    graphs = browse(list(evidence.ensemble.members.values()), found, chosen.tolist(), caption, label, progress)
+    caption = f"{unsure if predicted.y is None else WORST}{HOW_TO_READ}"
+    graphs = browse(list(evidence.ensemble.members.values()), predicted, chosen.tolist(), caption, label, progress)
     return Section(
         name="graphs",
         title="Single graphs",
-        text=f"{len(chosen):,} of the {len(found.graphs):,} {evidence.part}, each with what decided its prediction.",
+        text=f"{len(chosen):,} of the {len(predicted.graphs):,} {evidence.part}, each with what decided its "
+        "prediction.",
         items=(graphs,) if len(chosen) else (),
     )
 
@@ -184,7 +184,7 @@ def _sections(evidence: RunEvidence, figures: dict[str, tuple[Figure, ...]], gra
     yield Section(
         name="quality",
         title="How good is it?",
-        text=f"Predictions for the {len(evidence.found.graphs):,} {part}.",
+        text=f"Predictions for the {len(evidence.predicted.graphs):,} {part}.",
         items=(*(target_table(evidence.assessment) if evidence.assessment else ()), *figures["quality"]),
     )
     yield graphs
@@ -203,10 +203,10 @@ def _sections(evidence: RunEvidence, figures: dict[str, tuple[Figure, ...]], gra
 def _subtitle(evidence: RunEvidence) -> str:
     net, config = evidence.model.net, evidence.model.config
     options = dict(config.conv_options)
-    words = [f"{len(net.convs)} layers", f"{config.hidden_channels} channels"]
-    words += [f"order K = {options['order']}"] if "order" in options else []
-    words += [f"s = {options['num_subspaces']} filters a layer"] if "num_subspaces" in options else []
-    return ", ".join([*words, f"{sum(p.numel() for p in net.parameters()):,} parameters"])
+    parts = [f"{len(net.convs)} layers", f"{config.hidden_channels} channels"]
+    parts += [f"order K = {options['order']}"] if "order" in options else []
+    parts += [f"s = {options['num_subspaces']} filters a layer"] if "num_subspaces" in options else []
+    return ", ".join([*parts, f"{sum(p.numel() for p in net.parameters()):,} parameters"])
 
 
 def _tiles(evidence: RunEvidence) -> Iterator[Tile]:
@@ -242,7 +242,7 @@ def _notes(evidence: RunEvidence) -> Iterator[str]:
     for warning in (*(evidence.record.warnings if evidence.record else ()), *warnings):
         yield f"Warning: {warning}."
     first = ensemble_path(evidence.ensemble).name
-    if evidence.found.voters is not None:
+    if evidence.predicted.voters is not None:
         yield (
             f"{len(members)} models with different splits: each graph is predicted by those that were tested on it, "
             f"and explained by the first of them. Filters, learning curves and settings are those of {first}."

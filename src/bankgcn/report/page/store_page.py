@@ -12,8 +12,7 @@ from bankgcn.experiments.design import Column, Row
 from bankgcn.experiments.statistics import LEVEL, Comparison, holm
 from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import CONVS
-from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series, Table
-from bankgcn.report.page.page import Facts, Page, Section, Tile
+from bankgcn.report.page.page import Axis, Chart, Facts, Figure, Page, Section, Series, Table, Tile, choice_of
 from bankgcn.report.results import Cell, ColumnKey, Results, collect_found, column_labels, column_of
 from bankgcn.report.sheet import counted, difference, number, p_value, shown, unit
 from bankgcn.training.record import RunRecord
@@ -106,7 +105,7 @@ def _dots(results: Results) -> Figure:
         caption="A point is the mean over the runs of a model, the bar its 95 % interval, which allows for the overlap "
         "of random splits. Bars may overlap although the paired difference is certain: see the tests.",
         charts=tuple(charts),
-        choices=(Choice(name="dataset", labels=labels),) if len(labels) > 1 else (),
+        choices=choice_of("dataset", labels),
         wide=True,
     )
 
@@ -118,8 +117,13 @@ def _scores(results: Results) -> Table:
         line = [row.label]
         for c, column in enumerate(results.design.columns, start=1):
             cell = results.cells.get((row.name, column.name))
-            line.append(NONE if cell is None else _mean_and_half(cell))
-            if cell is not None and _is_best(cell, _cells(results, column)):
+            if cell is None:
+                line.append(NONE)
+                continue
+            metric, mean = cell.metric, cell.spread.mean
+            half = "" if math.isnan(_half(cell)) else f" ± {number(_half(cell), metric)}"
+            line.append(f"{number(mean, metric)}{half} ({cell.spread.count})")
+            if not any(metric.improves(other.spread.mean, mean) for other in _cells(results, column)):
                 marks[r, c] = "best"
         lines.append(tuple(line))
     columns = results.design.columns
@@ -131,23 +135,14 @@ def _scores(results: Results) -> Table:
     )
 
 
-def _mean_and_half(cell: Cell) -> str:
-    half = "" if math.isnan(_half(cell)) else f" ± {number(_half(cell), cell.metric)}"
-    return f"{number(cell.spread.mean, cell.metric)}{half} ({cell.spread.count})"
-
-
-def _is_best(cell: Cell, others: list[Cell]) -> bool:
-    return not any(cell.metric.improves(other.spread.mean, cell.spread.mean) for other in others)
-
-
 def _tests(results: Results, reference: Row) -> Table:
     others = [row for row in results.design.rows if row.name != reference.name]
     marks: dict[tuple[int, int], str] = {}
     lines = [[row.label] for row in others]
     for c, column in enumerate(results.design.columns, start=1):
-        found = [_versus(results, row, reference, column) for row in others]
-        adjusted = holm([math.nan if versus is None else versus.t_test for versus in found])
-        for r, (versus, p) in enumerate(zip(found, adjusted, strict=True)):
+        comparisons = [_versus(results, row, reference, column) for row in others]
+        adjusted = holm([math.nan if versus is None else versus.t_test for versus in comparisons])
+        for r, (versus, p) in enumerate(zip(comparisons, adjusted, strict=True)):
             if versus is None:
                 lines[r].append(NONE)
                 continue
@@ -227,15 +222,15 @@ def best_by_value(records: list[RunRecord], name: str) -> dict[Any, tuple[float,
         candidates[record.config.with_(seed=0).key][record.config.seed] = record
     shared = set.intersection(*(set(runs) for runs in candidates.values()))
     metric = METRICS[records[0].metric]
-    found: dict[Any, tuple[float, float]] = {}
+    best: dict[Any, tuple[float, float]] = {}
     for runs in candidates.values():
         seeds = shared or set(runs)
         scores = [_score(runs[seed]) for seed in sorted(seeds)]
         value = settings_of(next(iter(runs.values())).config).get(name)
         mean = fmean(scores)
-        if not math.isnan(mean) and (value not in found or metric.improves(mean, found[value][0])):
-            found[value] = mean, stdev(scores) if len(scores) > 1 else 0.0
-    return {value: found[value] for value in sorted(found, key=_order)}
+        if not math.isnan(mean) and (value not in best or metric.improves(mean, best[value][0])):
+            best[value] = mean, stdev(scores) if len(scores) > 1 else 0.0
+    return {value: best[value] for value in sorted(best, key=_order)}
 
 
 def hyper_figures(records: Iterable[RunRecord]) -> Iterator[Figure]:
@@ -249,16 +244,16 @@ def hyper_figures(records: Iterable[RunRecord]) -> Iterator[Figure]:
             by_conv[record.config.model.conv].append(record)
         for name in _varying(by_conv):
             charts[name][labels[column]] = _chart(name, by_conv)
-    for name, found in charts.items():
-        columns = tuple(sorted(found))
+    for name, chart_of in charts.items():
+        columns = tuple(sorted(chart_of))
         word = WORDS.get(name, name.replace("_", " "))
         yield Figure(
             name=f"over-{name}",
             title=f"Over the {word}" if name in WORDS else f"Over {word}",
             caption="The validation score at each value, all other settings at their best for this value; a bar is the "
             "standard deviation over the runs. A flat curve means that the choice matters little.",
-            charts=tuple(found[column] for column in columns),
-            choices=(Choice(name="dataset", labels=columns),) if len(columns) > 1 else (),
+            charts=tuple(chart_of[column] for column in columns),
+            choices=choice_of("dataset", columns),
         )
 
 
@@ -270,22 +265,22 @@ def _varying(by_conv: dict[str, list[RunRecord]]) -> list[str]:
         for record in records:
             for name, value in settings_of(record.config).items():
                 values[name].add(repr(value))
-        names |= dict.fromkeys(name for name, found in values.items() if len(found) > 1)
+        names |= dict.fromkeys(name for name, different in values.items() if len(different) > 1)
     return list(names)
 
 
 def _chart(name: str, by_conv: dict[str, list[RunRecord]]) -> Chart:
     metric = METRICS[next(iter(by_conv.values()))[0].metric]
-    found = {conv: best_by_value(by_conv[conv], name) for conv in CONVS if conv in by_conv}
-    found = {conv: scores for conv, scores in found.items() if len(scores) > 1}
+    scores_of = {conv: best_by_value(by_conv[conv], name) for conv in CONVS if conv in by_conv}
+    scores_of = {conv: scores for conv, scores in scores_of.items() if len(scores) > 1}
     lines = []
-    for place, (conv, scores) in enumerate(found.items()):
+    for place, (conv, scores) in enumerate(scores_of.items()):
         means, spreads = zip(*scores.values(), strict=True)
-        bars = spreads if len(found) == 1 else ()  # the bars of several curves cannot be told apart
-        words = [_word(value) for value in scores]
-        lines.append(Series(name=CONVS[conv].label, x=words, y=means, error=bars, color=place, dash=place))
+        bars = spreads if len(scores_of) == 1 else ()  # the bars of several curves cannot be told apart
+        labels = [_word(value) for value in scores]
+        lines.append(Series(name=CONVS[conv].label, x=labels, y=means, error=bars, color=place, dash=place))
     title = f"validation {metric.label}{unit(metric)}"
-    values = sorted({value for scores in found.values() for value in scores}, key=_order)
+    values = sorted({value for scores in scores_of.values() for value in scores}, key=_order)
     axis = Axis(title=WORDS.get(name, name.replace("_", " ")), words=tuple(map(_word, values)))
     return Chart(x=axis, y=Axis(title=title), series=tuple(lines))
 
@@ -316,7 +311,7 @@ def duration(seconds: float) -> str:
 
 def grouped(records: Iterable[RunRecord]) -> dict[ColumnKey, list[RunRecord]]:
     """The records of each dataset."""
-    found: defaultdict[ColumnKey, list[RunRecord]] = defaultdict(list)
+    by_column: defaultdict[ColumnKey, list[RunRecord]] = defaultdict(list)
     for record in records:
-        found[column_of(record.config)].append(record)
-    return dict(found)
+        by_column[column_of(record.config)].append(record)
+    return dict(by_column)

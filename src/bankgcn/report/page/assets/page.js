@@ -88,15 +88,15 @@ function traceOf(series) {
 }
 
 function axisOf(axis, more) {
-  const found = {
+  const layout = {
     title: { text: escaped(axis.title || ""), standoff: 8 }, gridcolor: css("--line"), linecolor: css("--line"), zeroline: false,
     automargin: true, ...more,
   };
-  if (axis.words) Object.assign(found, { categoryorder: "array", categoryarray: escaped(axis.words) });
-  if (axis.limits) found.range = axis.limits;
-  if (axis.log) found.type = "log";
-  if (axis.reverse) found.autorange = "reversed";
-  return found;
+  if (axis.words) Object.assign(layout, { categoryorder: "array", categoryarray: escaped(axis.words) });
+  if (axis.limits) layout.range = axis.limits;
+  if (axis.log) layout.type = "log";
+  if (axis.reverse) layout.autorange = "reversed";
+  return layout;
 }
 
 function showChart(element, chart) {

@@ -19,8 +19,7 @@ from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, TrainedModel
 from bankgcn.training.checks import count_known
 from bankgcn.training.fitting import Context, Training
-from bankgcn.training.parallel import ProcessGroup
-from bankgcn.training.stepper import make_stepper, objective
+from bankgcn.training.stepper import ProcessGroup, make_stepper, objective
 
 TASK = Task(names=("smooth", "alternating"))
 

@@ -12,7 +12,7 @@ import bankgcn
 from bankgcn import GraphSet
 from bankgcn.data import FileError
 from bankgcn.data.options import ReadOptions
-from bankgcn.predictor import class_values
+from bankgcn.training.ensemble import class_values
 from bankgcn.training.execute import execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
