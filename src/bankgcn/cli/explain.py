@@ -157,8 +157,6 @@ def _write(
 def _page(
     ensemble: Ensemble, examined: PredictedGraphs, chosen: Sequence[int], output: int | None, origin: str
 ) -> bytes:
-    ensemble: Ensemble, examined: PredictedGraphs, chosen: Sequence[int], output: int | None, origin: str
-) -> bytes:
     from bankgcn.report.page.graphs import browse
     from bankgcn.report.page.run_page import HOW_TO_READ, page_title
 
