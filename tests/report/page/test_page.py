@@ -12,6 +12,7 @@ import pytest
 from bankgcn.report.page import page as pages
 from bankgcn.report.page.chart import Axis, Chart, Choice, Figure, Series, Table, plain
 from bankgcn.report.page.page import Facts, Graphs, Page, Section, Tile, write_html
+from refusals import refused
 
 EVIL = "<script>alert('x')</script>"
 CHART = Chart(x=Axis(title=EVIL), y=Axis(), series=(Series(name=EVIL, x=(EVIL,), y=(1.0,), text=(EVIL,)),))
@@ -67,5 +68,5 @@ def test_a_figure_needs_a_chart_for_each_combination_of_choices() -> None:
 
 def test_a_missing_library_is_named_before_work_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bankgcn.extras.is_installed", lambda module: module != "plotly")
-    with pytest.raises(ImportError, match=re.escape("pip install 'bankgcn[report]'")):
+    with refused(ImportError, "pip install 'bankgcn[report]'"):
         pages.check_available()
