@@ -91,9 +91,11 @@ def test_a_file_that_differs_is_refused(bank: ExportedModel) -> None:
         check_same_predictions(bank.content, uncalibrated, sample_graphs(other, weighted=False))
 
 
-def test_a_difference_of_nan_is_refused(bank: ExportedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bankgcn.export._difference", lambda *_: float("nan"))
-    net = PredictingNetwork(model(), calibrated=True, weighted=True)
+def test_a_difference_of_nan_is_refused(bank: ExportedModel) -> None:
+    other = model()
+    with torch.no_grad():
+        other.net.predict.bias += torch.nan
+    net = PredictingNetwork(other, calibrated=True, weighted=True)
     with refused(ValueError, "nan"):
         check_same_predictions(bank.content, net, sample_graphs(model(), weighted=False))
 

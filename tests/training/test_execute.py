@@ -298,8 +298,9 @@ def test_a_checkpoint_that_cannot_be_written_ends_no_run_of_many(
 
     monkeypatch.setattr("bankgcn.training.fitting.save_tensors", full)
     assert Runner(checkpoints=tmp_path)(CONFIG).status == "finished"
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="checkpoint") as caught:
         execute(CONFIG, checkpoint=tmp_path / "checkpoint")
+    assert caught.value.errno == errno.ENOSPC
 
 
 def test_a_run_on_other_graphs_or_versions_does_not_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import zipfile
 from datetime import date
 from pathlib import Path
@@ -106,6 +107,6 @@ def test_content_beyond_the_bound_is_refused(
 def test_a_missing_library_is_named_with_the_line_to_type(
     tables: dict[str, Path], ending: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bankgcn.extras.is_installed", lambda name: name != module)
+    monkeypatch.setitem(sys.modules, module, None)
     with refused(ImportError, f"pip install 'bankgcn[{extra}]'"):
         load_source(tables[ending])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -67,6 +68,6 @@ def test_a_figure_needs_a_chart_for_each_combination_of_choices() -> None:
 
 
 def test_a_missing_library_is_named_before_work_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bankgcn.extras.is_installed", lambda module: module != "plotly")
+    monkeypatch.setitem(sys.modules, "plotly", None)
     with refused(ImportError, "pip install 'bankgcn[report]'"):
         pages.check_available()
