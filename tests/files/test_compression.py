@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,8 @@ def write(folder: Path, ending: str, content: bytes = CONTENT) -> Path:
     if ending == ".zip":
         zipped(content, path)
     else:
-        compress = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[ending]
+        fast_xz = partial(lzma.compress, preset=0)
+        compress = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": fast_xz}[ending]
         path.write_bytes(compress(content))
     return path
 
