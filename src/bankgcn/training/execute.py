@@ -184,6 +184,7 @@ def _model(run: PreparedRun, record: RunRecord) -> TrainedModel:
             "temperature": record.temperature,
             "constant": list(constant_prediction(run.task, run.graphs.y[run.split.train])),
         },
+        edge_dim=run.net.edge_dim,
     )
 
 
