@@ -119,8 +119,8 @@ class ModelConfig:
         dropout: Probability to drop an element in training.
         head: ``"linear"``, or ``"mlp"`` for a hidden layer before the output.
         edges: How the network uses features of edges: ``"weights"``, ``"input"`` or ``"both"``, see
-            :class:`~bankgcn.nn.GraphNetwork`; ``"auto"``: in the convolution itself, if it can, else as a part of the
-            input; ``"none"``: not at all.
+            :class:`~bankgcn.nn.GraphNetwork`; ``"auto"``: both, if the convolution can, else as a part of the input;
+            ``"none"``: not at all.
         embedding: Number of values of each column of integer signals, if the network learns a vector for each of them;
             see :class:`~bankgcn.nn.AtomEncoder`.
     """
@@ -144,8 +144,8 @@ class ModelConfig:
     )
     edges: Literal["auto", "weights", "input", "both", "none"] = _model(
         "none",
-        "How features of edges, such as bonds, are used; auto, as for your own data: in the layers if they can, else "
-        "as a part of the input:",
+        "How features of edges, such as bonds, are used; auto, as for your own data: as weights in the layers, if they "
+        "can, and as a part of the input:",
         choices=("auto", *EDGE_USES),
     )
     embedding: tuple[int, ...] | None = None
@@ -184,8 +184,12 @@ class ModelConfig:
     @property
     def edge_uses(self) -> tuple[str, ...]:
         """The ways in which the network uses features of edges, among ``"weights"`` and ``"input"``."""
-        if self.edges == "auto":  # pooling makes new edges
-            return ("weights",) if CONVS[self.conv].takes_features and self.pooling is None else ("input",)
+        if self.edges == "auto":
+            takes_features = CONVS[self.conv].takes_features and self.pooling is None  # which makes new edges
+            if takes_features and self.embedding is not None:
+                return ("weights",)  # the executor has no sums beside a table of vectors
+            # Weights alone cannot tell graphs apart whose edges are all of one kind: they are relative to the degrees.
+            return ("weights", "input") if takes_features else ("input",)
         return EDGE_USES[self.edges]
 
     def edge_dim(self, graphs: GraphSet) -> int | None:
