@@ -21,7 +21,8 @@ from bankgcn.experiments.statistics import Spread, compare
 from bankgcn.experiments.store import Store, read_packed
 from bankgcn.experiments.sweep import sweep
 from bankgcn.metrics import METRICS
-from bankgcn.training import RunRecord, RunSpec
+from bankgcn.training.record import RunRecord
+from bankgcn.training.spec import RunSpec
 
 
 @dataclass(frozen=True)
