@@ -69,12 +69,12 @@ def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
         "split_seed",
     }
     own = {"attributes", "categories", "validation_fraction", "random_state"}
-    by_targets = {"threshold": "auto"}  # a command chooses it by the targets, too, and writes what it chose
+    by_data = {"threshold": "auto", "edges": "auto"}  # a command chooses them by the data, too, and writes its choice
     parameters = {name: item.default for name, item in signature(BankGCNClassifier).parameters.items()}
     assert set(parameters) - own == set(RUN_SETTINGS) - of_the_data
     for name in set(parameters) - own:
         place = RUN_SETTINGS[name]
-        usual = by_targets.get(name, place.setting.default)
+        usual = by_data.get(name, place.setting.default)
         assert parameters[name] == (None if place.part == "conv_options" else usual), name
 
 
