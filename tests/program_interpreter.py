@@ -78,6 +78,7 @@ class State:
         row = torch.from_numpy(np.repeat(np.arange(self.num_nodes), np.diff(graphs.rowptr)))
         self.edge_row, self.edge_col, self.weight = row, torch.from_numpy(graphs.col), torch.from_numpy(graphs.weight)
         self.edge_features = torch.from_numpy(graphs.edge_features[graphs.edge_kind])
+        self.graph_features = torch.from_numpy(graphs.graph_features)
         self.matrix, self.transposed = (
             torch.zeros(self.num_nodes, self.num_nodes, dtype=self.dtype).index_put(
                 (row, torch.from_numpy(graphs.col)), torch.from_numpy(weight), accumulate=True
@@ -420,6 +421,14 @@ def parts_of(s: State, x: Tensor) -> dict[str, Tensor]:
     index = s.graph.unsqueeze(1).expand_as(x)
     largest = x.new_zeros(s.num_graphs, x.size(1)).scatter_reduce(0, index, x, "amax", include_self=False)
     return {"mean": total / s.per_graph(s.nodes).clamp(min=1), "largest": largest, "total": total}
+
+
+def add_graph_features(s: State, plus, weight, out) -> None:
+    s[out] = s[plus] + s.graph_features @ s.slot(weight)[: s.program.graph_features, : out.columns]
+
+
+def graph_features_gradient(s: State, grad, weight) -> None:
+    s.grad(weight)[: s.program.graph_features, : grad.columns] += s.graph_features.T @ s[grad]
 
 
 def read_out(s: State, x, mean, largest, total, out) -> None:
