@@ -8,6 +8,7 @@ import pytest
 from bankgcn.experiments.tuning.space import SPACE, Parameter, parameters_for
 from bankgcn.nn.convs import CONVS
 from bankgcn.training.spec import BANK_ONLY, RUN_SETTINGS, RunSpec, settings_of_run, spec_of
+from refusals import refused
 
 
 @pytest.mark.parametrize("row", SPACE, ids=lambda row: row.name)
@@ -45,7 +46,7 @@ def test_a_fixed_divisor_limits_what_it_must_divide() -> None:
     assert rows["hidden"].choices == (64, 128)
     rows = {row.name: row for row in parameters_for("mlp", {"subspaces": 64})}  # which has none
     assert rows["hidden"].choices == (32, 64, 128)
-    with pytest.raises(ValueError, match="subspaces=48 divides no hidden that trials choose from \\(32, 64, 128\\)"):
+    with refused(ValueError, "32, 64, 128", "--hidden", subspaces=48):
         parameters_for("bank", {"subspaces": 48})
 
 
