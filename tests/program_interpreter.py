@@ -306,14 +306,16 @@ def edge_filter_bank_adjoint(
     s[out] = sum(factor * term for factor, term in zip(factors, first, strict=True))
     terms = edge_hops(s, shift, s[x], order, 1)
     for k, term in enumerate(terms):
-        products = (s.nodes * term * s[grad]).view(s.num_nodes, -1, subspaces)
+        products = (s.nodes * term * s[grad]).view(s.num_nodes, columns // subspaces, subspaces)
         s.grad(c)[k, :subspaces] += products.sum((0, 1))
     # d T_k(S) = sum over j < k of (2 - [j = 0]) U_{k-1-j}(S) dS T_j(S)
     s[grad_shift] = s[shift].new_zeros(s[shift].shape)
     for k in range(1, order + 1):
         for j in range(k):
             left, right = factors[k] * second[k - 1 - j], terms[j]
-            products = (left[s.edge_row] * right[s.edge_col]).view(len(s.edge_row), -1, subspaces).sum(1)
+            products = (
+                (left[s.edge_row] * right[s.edge_col]).view(len(s.edge_row), columns // subspaces, subspaces).sum(1)
+            )
             s[grad_shift] += (1 if j == 0 else 2) * products
 
 

@@ -309,9 +309,10 @@ class GraphNetwork(nn.Module):
             raise ValueError(f"the network has graph_dim={self.graph_dim or None}: it {given}")
         if graph_attr is None:
             return h
-        if graph_attr.shape != (len(h), self.graph_dim):
+        # len() would make the number of graphs a constant for torch.export.
+        if graph_attr.dim() != 2 or graph_attr.size(0) != h.size(0) or graph_attr.size(1) != self.graph_dim:
             raise ValueError(
-                f"graph_attr has shape {tuple(graph_attr.shape)}, expected ({len(h)}, graph_dim={self.graph_dim})"
+                f"graph_attr has shape {tuple(graph_attr.shape)}, expected ({h.size(0)}, graph_dim={self.graph_dim})"
             )
         return torch.cat([h, graph_attr.to(h.dtype)], dim=1)
 

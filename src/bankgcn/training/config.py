@@ -181,8 +181,14 @@ class ModelConfig:
             values = {"name": graphs.name or "the set", "conv": self.conv, "models": models}
             raise ValueError(Message(cannot, advice=advice, **values))
 
-    def build(self, in_channels: int, out_channels: int) -> GraphNetwork:
-        """A network of this kind, with fresh weights from torch's global generator."""
+    def build(self, in_channels: int, out_channels: int, *, graph_dim: int = 0) -> GraphNetwork:
+        """A network of this kind, with fresh weights from torch's global generator.
+
+        Args:
+            in_channels: Width of the node signals.
+            out_channels: Width of the output.
+            graph_dim: Number of features of each graph.
+        """
         from bankgcn.nn import AtomEncoder, GraphNetwork
 
         encoder: nn.Module | None = None
@@ -205,6 +211,7 @@ class ModelConfig:
             residual=self.residual,
             dropout=self.dropout,
             head=self.head,
+            graph_dim=graph_dim or None,
         )
 
 

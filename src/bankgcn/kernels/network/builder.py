@@ -440,6 +440,8 @@ class Builder(Steps):
         in_channels = self._slots.weights(weight).shape[1]
         where = np.arange(count) * slot.stride + x.columns[:, None]
         self._slots.place(weight, slot, where, slice(in_channels - count, None))
+        if self.loss is None:  # the program ends with the readouts, and the graphs need no features
+            return x
         out = Signal(Buffer(x.space, x.buffer.columns, padding=x.buffer.padding), x.columns)
         self._tape.emit(add_graph_features, plus=x.buffer, weight=slot, out=out.buffer)
 
