@@ -34,8 +34,8 @@ class ReadOptions:
         features: What an atom of a molecule carries: ``"raw"`` integers, ``"onehot"`` columns, or an ``"embedded"``
             vector, which the network learns.
         scale: How numbers of nodes are scaled, by those of the training graphs; not at all by default.
-        feature_columns: Columns of a table, or keys of graphs in JSON, whose values join the representation of the graph
-            before the head, separated by commas; see :mod:`bankgcn.data.features.graph_features`.
+        feature_columns: Columns of a table, or keys of graphs in JSON, separated by commas, whose values join the
+            representation of the graph before the head; see :mod:`bankgcn.data.features.graph_features`.
         descriptors: Descriptors of molecules that join it, too, names in :data:`DESCRIPTOR_NAMES` separated by commas.
         fill_features: Whether the mean of the training graphs stands for a missing feature of a graph.
         attributes: Keys of NetworkX nodes whose numbers to read; see :func:`bankgcn.data.convert.from_networkx`.

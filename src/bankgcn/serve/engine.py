@@ -12,7 +12,6 @@ import numpy as np
 
 from bankgcn.data.combine import without_weights
 from bankgcn.data.features.descriptors import with_descriptors
-from bankgcn.data.features.graph_features import needed
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import SCALE
 from bankgcn.data.graphs import GraphSet
@@ -93,7 +92,7 @@ class Engine:
             symmetrise=reader.symmetrise if symmetrise is None else symmetrise,
             fill_missing=reader.fill_missing if fill_missing is None else fill_missing,
             fill_features=reader.fill_features,
-            feature_columns=",".join(needed(ensemble.first.graph_spec)) or None,
+            feature_columns=",".join(ensemble.needed_features) or None,
             descriptors=",".join(ensemble.first.graph_spec.get("descriptors", ())) or None,
         )
         self.expected = dict(ensemble.feature_spec or {})
@@ -213,7 +212,7 @@ class Engine:
             name="the request",
             notes=(),
         )
-        names = needed(self.ensemble.first.graph_spec)
+        names = self.ensemble.needed_features
         if names:
             given = [items[place].features or {} for place in molecules.places]
             graphs = graphs.with_graph_features(

@@ -18,6 +18,7 @@ from bankgcn.data import GraphError
 from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import graph_hashes
 from bankgcn.data.features.descriptors import with_descriptors
+from bankgcn.data.features.graph_features import needed
 from bankgcn.data.features.spec import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
@@ -102,6 +103,11 @@ class Ensemble:
         first = self.first.feature_spec
         same = all(model.feature_spec == first for model in self.members.values())
         return first if first is None or same else dict(widened(first))
+
+    @property
+    def needed_features(self) -> list[str]:
+        """Names of the features of graphs that a user must give, for any of the models."""
+        return list(dict.fromkeys(name for model in self.members.values() for name in needed(model.graph_spec)))
 
     @property
     def spec(self) -> RunSpec | None:
@@ -288,7 +294,7 @@ def _difference(first: str, model: TrainedModel, other: TrainedModel) -> str:
 
 
 def _before_fit(spec: Mapping[str, Any]) -> Any:
-    """What decides which features of graphs are read: a column may be constant in the training part of one fold alone."""
+    """What decides which features are read: a column may be constant in the training part of one fold alone."""
     return spec.get("descriptors")
 
 

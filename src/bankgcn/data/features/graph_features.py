@@ -210,7 +210,7 @@ def needed(spec: GraphSpec) -> list[str]:
 
 
 def network_columns(values: NDArray, spec: GraphSpec) -> NDArray:
-    """The columns that a network takes of features as they were read: words as one-hot columns, none for a missing one."""
+    """The columns that a network takes of features as they were read: words become one-hot columns."""
     numbers, places, counts = (values[:, start:stop] for start, stop in _bounds(spec))
     blocks = [
         (column[:, None] == np.arange(len(known))).astype(values.dtype)
