@@ -75,7 +75,7 @@ class Ours:
     def __init__(self, graphs: GraphSet, edges: str):
         torch.manual_seed(0)
         model = ModelConfig(edges=edges)  # type: ignore[arg-type]
-        net = model.build(graphs.num_features, graphs.num_classes, model.edge_dim(graphs))
+        net = model.build(graphs.num_features, graphs.num_classes, edge_dim=model.edge_dim(graphs))
         config = TrainConfig(gamma=0.0)
         context = Context(config=config, task=task_of(graphs, config), generator=torch.Generator().manual_seed(0))
         self.training = Training(net, graphs, graphs[:1], context)

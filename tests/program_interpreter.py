@@ -78,6 +78,7 @@ class State:
         row = torch.from_numpy(np.repeat(np.arange(self.num_nodes), np.diff(graphs.rowptr)))
         self.edge_row, self.edge_col, self.weight = row, torch.from_numpy(graphs.col), torch.from_numpy(graphs.weight)
         self.edge_features = torch.from_numpy(graphs.edge_features[graphs.edge_kind])
+        self.graph_features = torch.from_numpy(graphs.graph_features)
         self.matrix, self.transposed = (
             torch.zeros(self.num_nodes, self.num_nodes, dtype=self.dtype).index_put(
                 (row, torch.from_numpy(graphs.col)), torch.from_numpy(weight), accumulate=True
@@ -305,14 +306,16 @@ def edge_filter_bank_adjoint(
     s[out] = sum(factor * term for factor, term in zip(factors, first, strict=True))
     terms = edge_hops(s, shift, s[x], order, 1)
     for k, term in enumerate(terms):
-        products = (s.nodes * term * s[grad]).view(s.num_nodes, -1, subspaces)
+        products = (s.nodes * term * s[grad]).view(s.num_nodes, columns // subspaces, subspaces)
         s.grad(c)[k, :subspaces] += products.sum((0, 1))
     # d T_k(S) = sum over j < k of (2 - [j = 0]) U_{k-1-j}(S) dS T_j(S)
     s[grad_shift] = s[shift].new_zeros(s[shift].shape)
     for k in range(1, order + 1):
         for j in range(k):
             left, right = factors[k] * second[k - 1 - j], terms[j]
-            products = (left[s.edge_row] * right[s.edge_col]).view(len(s.edge_row), -1, subspaces).sum(1)
+            products = (
+                (left[s.edge_row] * right[s.edge_col]).view(len(s.edge_row), columns // subspaces, subspaces).sum(1)
+            )
             s[grad_shift] += (1 if j == 0 else 2) * products
 
 
@@ -420,6 +423,14 @@ def parts_of(s: State, x: Tensor) -> dict[str, Tensor]:
     index = s.graph.unsqueeze(1).expand_as(x)
     largest = x.new_zeros(s.num_graphs, x.size(1)).scatter_reduce(0, index, x, "amax", include_self=False)
     return {"mean": total / s.per_graph(s.nodes).clamp(min=1), "largest": largest, "total": total}
+
+
+def add_graph_features(s: State, plus, weight, out) -> None:
+    s[out] = s[plus] + s.graph_features @ s.slot(weight)[: s.program.graph_features, : out.columns]
+
+
+def graph_features_gradient(s: State, grad, weight) -> None:
+    s.grad(weight)[: s.program.graph_features, : grad.columns] += s.graph_features.T @ s[grad]
 
 
 def read_out(s: State, x, mean, largest, total, out) -> None:

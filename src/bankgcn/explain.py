@@ -15,7 +15,7 @@ rounding. An explanation must not tell them apart either: nodes that no network 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bankgcn.data.features.graph_features import column_names
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.tables import Columns
 from bankgcn.kernels import use_kernels
@@ -31,12 +32,13 @@ from bankgcn.spectral.fourier import Spectrum
 from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import Task
 from bankgcn.training.model import TrainedModel
-from bankgcn.training.stepper import network_inputs
+from bankgcn.training.stepper import embedding_of, features_of, network_inputs
 
 NUM_BANDS = 8
 MAX_SPECTRUM = 1000  # nodes of a graph whose frequencies are computed, in cubic time
 MAX_ROUNDS = 128  # a long chain needs half as many rounds as it has nodes: its nodes stay apart
 COPIES = 256  # of a graph in one batch
+MAX_FEATURES, MOST_FEATURES = 100, 10  # of a graph: with more than so many, the largest have rows
 TIE = 1e-5
 """Values tie with a maximum that lie below it by less than this part of the layer's largest absolute value.
 
@@ -67,6 +69,9 @@ class Explanation:
             ``None`` for a graph that is too large for its spectrum.
         layers: The signals in the network; ``None`` if it pools nodes.
         spectrum: That of the graph, if it is not too large.
+        features: What each feature of the graph adds, shape ``(graph_dim, out_channels)``; without such features, it
+            has no rows.
+        feature_names: Their names.
     """
 
     method: Method
@@ -75,11 +80,13 @@ class Explanation:
     bands: Tensor | None
     layers: list[LayerTrace] | None
     spectrum: Spectrum | None
+    features: Tensor
+    feature_names: tuple[str, ...] = ()
 
     @property
     def constant(self) -> Tensor:
-        """What the nodes do not explain; of an exact explanation, what every graph gets: the bias of the head."""
-        return self.outputs - self.nodes.sum(0)
+        """What nodes and features of the graph do not explain; of an exact explanation, the bias of the head."""
+        return self.outputs - self.nodes.sum(0) - self.features.sum(0)
 
 
 def evidence(task: Task, contributions: Tensor, output: int) -> Tensor:
@@ -106,17 +113,18 @@ def explain(model: TrainedModel, graph: GraphSet, num_bands: int = NUM_BANDS) ->
     net, graph = model.net, model.conform(graph)
     spectrum, classes = spectrum_of(graph), node_classes(graph)
     layers = None if net.pools else trace_of(model, graph)
+    names, features = tuple(column_names(model.graph_spec)) if net.graph_dim else (), feature_contributions(net, graph)
     if layers is not None and is_exact(net):
         nodes = share_equally(node_contributions(net, layers).sum(0), classes)
-        outputs = nodes.sum(0) + net.predict.bias.detach().double()
+        outputs = nodes.sum(0) + features.sum(0) + net.predict.bias.detach().double()
         bands = None
         if spectrum is not None:
             frequencies = frequency_contributions(net, layers, spectrum.modes).sum(0)
             bands = frequencies.new_zeros(num_bands, len(outputs)).index_add(0, spectrum.bands(num_bands), frequencies)
-        return _in_units(model.task, Explanation("exact", outputs, nodes, bands, layers, spectrum))
+        return _in_units(model.task, Explanation("exact", outputs, nodes, bands, layers, spectrum, features, names))
     nodes, outputs = share_equally(occlude_nodes(net, graph), classes), logits_of_graph(net, graph)
     bands = None if spectrum is None else occlude_bands(net, graph, spectrum, num_bands)
-    return _in_units(model.task, Explanation("occlusion", outputs, nodes, bands, layers, spectrum))
+    return _in_units(model.task, Explanation("occlusion", outputs, nodes, bands, layers, spectrum, features, names))
 
 
 def trace_of(model: TrainedModel, graphs: GraphSet) -> list[LayerTrace]:
@@ -143,9 +151,8 @@ def _in_units(task: Task, explanation: Explanation) -> Explanation:
     scale, center = (torch.tensor(numbers, dtype=torch.float64) for numbers in (task.scale, task.center))
     bands = None if explanation.bands is None else explanation.bands * scale
     outputs = explanation.outputs * scale + center
-    return Explanation(
-        explanation.method, outputs, explanation.nodes * scale, bands, explanation.layers, explanation.spectrum
-    )
+    nodes, features = explanation.nodes * scale, explanation.features * scale
+    return replace(explanation, outputs=outputs, nodes=nodes, bands=bands, features=features)
 
 
 Shares = tuple[Tensor, Tensor]
@@ -203,12 +210,40 @@ def frequency_contributions(net: GraphNetwork, layers: Sequence[LayerTrace], mod
 def sum_over_parts(net: GraphNetwork, number: int, layer: LayerTrace, transform: Callable[[Tensor], Tensor]) -> Tensor:
     """Contributions of one layer, by node or by whatever an orthogonal transform makes of the nodes."""
     x = layer.output.double()
-    weight = net.predict.weight.detach().double().view(net.predict.out_features, len(net.convs), len(net.readout), -1)
+    weight = net.predict.weight[:, : net.embedding_channels].detach().double()
+    weight = weight.view(net.predict.out_features, len(net.convs), len(net.readout), -1)
     parts = []
     for place, part in enumerate(net.readout):
         share, signal = SHARES[part](x)
         parts.append((transform(share) * transform(signal)) @ weight[:, number, place].T)
     return torch.stack(parts).sum(0)
+
+
+@torch.no_grad()
+def feature_contributions(net: GraphNetwork, graph: GraphSet) -> Tensor:
+    """What each feature of one graph adds to each logit: shape ``(graph_dim, out_channels)``, float64.
+
+    Of a linear head, the product with its weight; else the logits minus those with the feature set to 0, which is the
+    mean of the training graphs for a number, and nothing for a count or a word.
+    """
+    features = features_of(net, graph.batch())
+    if features is None:
+        return net.predict.weight.new_zeros(0, net.predict.out_features).double()
+    if net.head is None:
+        return (features * net.predict.weight[:, net.embedding_channels :]).detach().double().T
+    training = net.training
+    net.eval()
+    try:
+        with use_kernels(False):
+            embedding = embedding_of(net, graph.batch())
+            whole = net.predict_from(embedding, graph_attr=features)
+            result = whole.new_zeros(net.graph_dim, whole.size(1))
+            for column in features[0].nonzero().flatten().tolist():
+                without = features.index_fill(1, torch.tensor([column]), 0)
+                result[column] = (whole - net.predict_from(embedding, graph_attr=without))[0]
+            return result.double()
+    finally:
+        net.train(training)
 
 
 def occlude_nodes(net: GraphNetwork, graph: GraphSet) -> Tensor:
@@ -259,15 +294,16 @@ def _logits(net: GraphNetwork, graph: GraphSet, change: Callable[[Tensor], list[
         x = changed(x)
     else:  # its vectors can be taken away, the integers that it looks up cannot
 
-        def replace(module: nn.Module, args: object, output: Tensor) -> Tensor:
+        def occluded(module: nn.Module, args: object, output: Tensor) -> Tensor:
             return changed(output)
 
-        handle = net.encoder.register_forward_hook(replace)
+        handle = net.encoder.register_forward_hook(occluded)
     training = net.training
     net.eval()
     try:
         with torch.no_grad(), use_kernels(False):
-            return net(x, edges, batch.batch, weight, batch_size=copies).double()
+            features = features_of(net, batch)
+            return net(x, edges, batch.batch, weight, graph_attr=features, batch_size=copies).double()
     finally:
         net.train(training)
         if handle is not None:
@@ -329,8 +365,9 @@ Row = tuple[str, int | None, str, Tensor]
 def explanation_rows(explanation: Explanation, words: Sequence[str] | None) -> Iterator[Row]:
     """What an explanation consists of: kind, number, name, and what it adds to each output.
 
-    Rows of the kinds ``node`` and ``constant`` add up to the row ``output``; of an exact explanation, so do those of
-    the kinds ``band`` and ``constant``.
+    Rows of the kinds ``node``, ``feature`` and ``constant`` add up to the row ``output``; of an exact explanation, so
+    do those of the kinds ``band``, ``feature`` and ``constant``. Of many features, those that add most have rows, and
+    one row has the sum of the others.
     """
     for node, contribution in enumerate(explanation.nodes):
         yield "node", node, words[node] if words else "", contribution
@@ -338,6 +375,16 @@ def explanation_rows(explanation: Explanation, words: Sequence[str] | None) -> I
         width = 2 / len(explanation.bands)
         for band, contribution in enumerate(explanation.bands):
             yield "band", band, f"{width * band:g} to {width * (band + 1):g}", contribution
+    features, names = explanation.features, explanation.feature_names
+    chosen = list(range(len(features)))
+    if len(chosen) > MAX_FEATURES:
+        largest = features.abs().amax(1).argsort(descending=True, stable=True)
+        chosen = sorted(largest[:MOST_FEATURES].tolist())
+    for place in chosen:
+        yield "feature", place, names[place], features[place]
+    if len(chosen) < len(features):
+        others = features.sum(0) - features[chosen].sum(0)
+        yield "feature", None, f"the other {len(features) - len(chosen):,} features", others
     yield "constant", None, "", explanation.constant
     yield "output", None, explanation.method, explanation.outputs
 
@@ -370,8 +417,8 @@ def explanation_json(
     plain: dict[str, Any] = {"graph": graph, "name": name, "method": method, "nodes": [], "bands": []}
     for kind, _, label, contribution in rows:
         adds = {task.names[output]: contribution[output].item() for output in chosen}
-        if kind in ("node", "band"):
-            plain[f"{kind}s"].append({"label": label, "adds": adds})
+        if kind in ("node", "band", "feature"):
+            plain.setdefault(f"{kind}s", []).append({"label": label, "adds": adds})
         else:
             plain[kind] = adds
     return plain

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bankgcn import __version__
+from bankgcn.data.features.graph_features import column_names as graph_column_names
 from bankgcn.data.features.spec import column_names
 from bankgcn.data.graphs import GraphSet
 from bankgcn.extras import require
@@ -103,20 +104,30 @@ class PredictingNetwork(nn.Module):
     def __init__(self, model: TrainedModel, calibrated: bool, weighted: bool):
         super().__init__()
         self.net, self.task, self.weighted = model.net.cpu().eval(), model.task, weighted
-        self.in_channels = model.in_channels
+        self.in_channels, self.graph_dim = model.in_channels, model.net.graph_dim
         self.temperature = model.temperature if calibrated else 1.0
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs."""
-        return ("x", "edge_index", "batch", *(("edge_weight",) if self.weighted else ()))
+        optional = {"edge_weight": self.weighted, "graph_attr": bool(self.graph_dim)}
+        return ("x", "edge_index", "batch", *(name for name, present in optional.items() if present))
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor,
+        edge_weight: Tensor | None = None,
+        graph_attr: Tensor | None = None,
+    ) -> Tensor:
         """Predictions, shape ``(num_graphs, out_channels)``; edges beyond the weights given have the first weight."""
         if edge_weight is not None:
             missing = edge_weight[:1].expand(edge_index.size(1))
             edge_weight = torch.cat([edge_weight, missing])[: edge_index.size(1)]
-        return self.decode(self.net(x, edge_index, batch, edge_weight))
+        count = None if graph_attr is None else graph_attr.size(0)  # without it, the nodes tell the number of graphs
+        outputs = self.net(x, edge_index, batch, edge_weight, graph_attr=graph_attr, batch_size=count)
+        return self.decode(outputs)
 
     def decode(self, outputs: Tensor) -> Tensor:
         """Predictions of outputs of the network, in double precision."""
@@ -125,17 +136,19 @@ class PredictingNetwork(nn.Module):
 
 def _converted(net: PredictingNetwork) -> onnx.ModelProto:
     """The network in ONNX's format, for any number of nodes, edges and graphs."""
-    example = (
-        torch.zeros(6, net.in_channels),
-        torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]]),
-        torch.tensor([0, 0, 0, 1, 1, 2]),
-        torch.ones(3),
-    )
-    count, any_size = len(net.inputs), torch.export.Dim.DYNAMIC
-    shapes = ({0: any_size}, {1: any_size}, {0: any_size}, {0: any_size})
+    any_size = torch.export.Dim.DYNAMIC
+    examples: dict[str, tuple[Tensor, dict[int, Any]]] = {
+        "x": (torch.zeros(6, net.in_channels), {0: any_size}),
+        "edge_index": (torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]]), {1: any_size}),
+        "batch": (torch.tensor([0, 0, 0, 1, 1, 2]), {0: any_size}),
+        "edge_weight": (torch.ones(3), {0: any_size}),
+        "graph_attr": (torch.zeros(3, net.graph_dim), {0: any_size}),
+    }
+    given = {name: examples[name][0] for name in net.inputs}
+    shapes = {name: examples[name][1] for name in net.inputs}
     try:
         with torch.no_grad(), _silence():
-            program = torch.export.export(net, example[:count], dynamic_shapes=shapes[:count])
+            program = torch.export.export(net, (), given, dynamic_shapes=shapes)
             converted = torch.onnx.export(
                 program, dynamo=True, verbose=False, input_names=net.inputs, output_names=[OUTPUT]
             )
@@ -182,6 +195,8 @@ def _metadata(model: TrainedModel, calibrated: bool) -> dict[str, str]:
         "columns": json.dumps(column_names(spec, model.in_channels)),
         "features": json.dumps(spec),
         "temperature": repr(model.temperature),
+        **({"graph_columns": json.dumps(graph_column_names(model.graph_spec))} if model.graph_spec else {}),
+        **({"graph_features": json.dumps(model.graph_spec)} if model.graph_spec else {}),
         **({"thresholds": json.dumps(model.task.thresholds)} if model.task.thresholds else {}),
         "calibrated": json.dumps(calibrated and model.task.kind != "values"),
     }
@@ -242,6 +257,8 @@ def _difference(session: onnxruntime.InferenceSession, net: PredictingNetwork, g
     if net.weighted:
         weight = batch.edge_weight
         inputs["edge_weight"] = np.ones(1, np.float32) if weight is None else weight.float().numpy()
+    if batch.graph_attr is not None and net.graph_dim:
+        inputs["graph_attr"] = batch.graph_attr.numpy()
     (computed,) = session.run(None, inputs)
     expected = net.decode(predict_logits(net.net, graphs)).numpy()
     return float(np.abs((computed - expected) / (net.task.scale or 1)).max())
@@ -260,7 +277,14 @@ def _random_graphs(model: TrainedModel, weighted: bool) -> GraphSet:
     pairs = np.concatenate(parts, axis=1)
     weights = np.tile(random.uniform(0.5, 2, pairs.shape[1]), 2) if weighted else None
     edge_index = np.concatenate([pairs, pairs[::-1]], axis=1)
-    return GraphSet.from_edges(num_nodes, edge_index, attributes=attributes.astype(np.float32), edge_weight=weights)
+    features = random.standard_normal((len(num_nodes), model.net.graph_dim)) if model.net.graph_dim else None
+    return GraphSet.from_edges(
+        num_nodes,
+        edge_index,
+        attributes=attributes.astype(np.float32),
+        edge_weight=weights,
+        graph_features=features,
+    )
 
 
 def _random_pairs(num_nodes: int, drawn_pairs: int, random: np.random.Generator) -> NDArray[np.int64]:
@@ -288,11 +312,18 @@ inputs["edge_weight"] = np.ones(1, np.float32)  # for all edges; or one for each
 """
 
 
-def consumer(path: str, weighted: bool = True) -> str:
+FEATURES = """\
+inputs["graph_attr"] = np.zeros((1, len(json.loads(about["graph_columns"]))), np.float32)  # of one graph
+"""
+
+
+def consumer(path: str, weighted: bool = True, features: bool = False) -> str:
     """The program for the exported model in this file.
 
     Args:
         path: The file.
         weighted: Whether the model has an input for the weights of edges.
+        features: Whether it has one for the features of graphs.
     """
-    return CONSUMER.format(path=json.dumps(path), weights=WEIGHTS if weighted else "")
+    optional = WEIGHTS * weighted + FEATURES * features
+    return CONSUMER.format(path=json.dumps(path), weights=optional)

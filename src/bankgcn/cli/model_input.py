@@ -247,7 +247,7 @@ class _Plan(NamedTuple):
 
 def _plan(ensemble: Ensemble, source: Source, wanted: _Wanted, keep_unreadable: bool | None) -> _Plan:
     """The options of the training with those that were typed, and where the targets are."""
-    options = _options_for(source, ensemble.reader, wanted.typed)
+    options = _options_for(source, _reader_of(ensemble), wanted.typed)
     if keep_unreadable is not None and "skip_unreadable" in source.options:
         options = replace(options, skip_unreadable=keep_unreadable)
     rows = source.table(options)
@@ -311,6 +311,11 @@ def _training_source(ensemble: Ensemble) -> str:
             "that GraphSet.save wrote"
         )
     return ensemble.spec.dataset
+
+
+def _reader_of(ensemble: Ensemble) -> ReadOptions:
+    """How the training graphs were read, with the features of graphs that the models use: others may be missing."""
+    return replace(ensemble.reader, feature_columns=",".join(ensemble.needed_features) or None)
 
 
 def _options_for(source: Source, options: ReadOptions, typed: dict[str, Any]) -> ReadOptions:

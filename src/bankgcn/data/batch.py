@@ -85,18 +85,23 @@ class GraphBatch:
         rowptr, weight = pointers(self._degree), self.source.shift[self._edges]
         return GraphShift(self._tensor(rowptr), self._tensor(self._col), self._tensor(weight))
 
-    def collate(self, operator: Operator, *, merged: bool = True, by_kinds: bool = False) -> CollatedGraphs:
+    def collate(
+        self, operator: Operator, *, merged: bool = True, by_kinds: bool = False, features: bool = False
+    ) -> CollatedGraphs:
         """Signals and operator of all graphs as arrays for the kernels.
 
         Args:
             operator: What the convolutions of a network multiply by.
             merged: Whether nodes that no network can distinguish are merged.
             by_kinds: Whether to include the kinds of the merged nodes.
+            features: Whether to include the features of the graphs.
         """
         from bankgcn.kernels.network.collate import collate
 
         arrays = self.source.arrays(operator, merged)
         graphs = collate(arrays, self.indices, operator)
+        if features:
+            graphs = graphs._replace(graph_features=self.source.graph_signals(self.indices))
         if not by_kinds:
             return graphs
         kinds = self.source.kinds(operator)
@@ -160,6 +165,13 @@ class GraphBatch:
         """Integers of each edge, shape ``(num_directed_edges, columns)``, if the set has them."""
         labels = self.source.edge_labels
         return None if labels is None else self._tensor(labels[self._edges].astype(np.int64))
+
+    @cached_property
+    def graph_attr(self) -> Tensor | None:
+        """Features of each graph, shape ``(num_graphs, num_graph_features)``, if the set has them."""
+        if self.source.graph_features is None:
+            return None
+        return self._tensor(self.source.graph_signals(self.indices))
 
     @cached_property
     def y(self) -> Tensor | None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
 from bankgcn.data.edges import normalized_shift
+from bankgcn.data.features.graph_features import all_followed
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.target_values import match_targets, target_names
 
@@ -38,6 +39,7 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
     for number, other in enumerate(sets):
         _check_same(first, other, number)
     notes = dict.fromkeys(note for each in sets for note in each.notes)
+    beside = all_followed(sets)
     named = all(each.names is not None for each in sets)
     identified = all(each.ids is not None for each in sets)
     return replace(
@@ -55,6 +57,8 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
         names=tuple(name for each in sets for name in each.names or ()) if named else None,
         ids=tuple(one for each in sets for one in each.ids or ()) if identified else None,
         notes=tuple(notes),
+        graph_features=beside.values,
+        graph_spec=beside.spec,
     )
 
 

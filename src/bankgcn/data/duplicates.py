@@ -2,7 +2,8 @@
 
 Two molecules are equal if they have the same canonical SMILES. Other graphs are equal if colour refinement cannot tell
 them apart: then no message-passing network can, whatever its weights. Edge labels do not count, because no network
-sees them.
+sees them. Features of a graph beside it, such as a temperature, do not count either for the split: a molecule measured
+twice stays in one part. Merging, which would mix them, tells such graphs apart.
 """
 
 from __future__ import annotations
@@ -37,9 +38,18 @@ def graph_hashes(graphs: GraphSet) -> NDArray[np.uint64]:
     return np.concatenate([np.empty(0, np.uint64), *blocks])
 
 
-def first_equals(graphs: GraphSet) -> NDArray[np.int64]:
-    """The number of the first graph that each graph is equal to: its own, if no earlier one is; shape ``(G,)``."""
-    _, first, group = np.unique(graph_hashes(graphs), return_index=True, return_inverse=True)
+def first_equals(graphs: GraphSet, with_features: bool = False) -> NDArray[np.int64]:
+    """The number of the first graph that each graph is equal to: its own, if no earlier one is; shape ``(G,)``.
+
+    Args:
+        graphs: The graphs.
+        with_features: Whether graphs with different features of their own, such as a temperature, are different.
+    """
+    hashes = graph_hashes(graphs)
+    if with_features and graphs.graph_features is not None:
+        rows = np.unique(graphs.graph_features, axis=0, return_inverse=True, equal_nan=True)[1].reshape(-1)
+        hashes = np.unique(np.stack([hashes, rows.astype(np.uint64)]), axis=1, return_inverse=True)[1].reshape(-1)
+    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
     return first[group]
 
 
@@ -56,10 +66,15 @@ class Duplicates:
     contradictory: int
 
     @classmethod
-    def of(cls, graphs: GraphSet) -> Duplicates:
-        """Find the equal graphs of a set."""
-        first = first_equals(graphs)
-        return cls(first, 0 if graphs.y is None else _count_contradictions(graphs.y, first))
+    def of(cls, graphs: GraphSet, with_features: bool = False) -> Duplicates:
+        """Find the equal graphs of a set; see :func:`first_equals`.
+
+        Targets that features of the graphs may explain are no contradiction.
+        """
+        first = same = first_equals(graphs, with_features)
+        if graphs.graph_features is not None and not with_features:
+            same = first_equals(graphs, with_features=True)
+        return cls(first, 0 if graphs.y is None else _count_contradictions(graphs.y, same))
 
     @property
     def distinct(self) -> NDArray[np.int64]:
@@ -119,7 +134,7 @@ def merge_duplicates(graphs: GraphSet) -> GraphSet:
     Raises:
         GraphError: No graph is left.
     """
-    duplicates = Duplicates.of(graphs)
+    duplicates = Duplicates.of(graphs, with_features=True)
     if not duplicates.repeated:
         return graphs
     if graphs.y is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,19 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from bankgcn.data import GraphError
 from bankgcn.data.batch import GraphBatch, pointers, spans
 from bankgcn.data.edges import flatten_edges
+from bankgcn.data.features.graph_features import (
+    Columns,
+    is_fitted,
+    matrix_columns,
+    network_columns,
+    num_columns,
+    table_columns,
+)
 from bankgcn.data.invariants import (
+    as_array,
     check_attributes,
     check_edge_attributes,
     check_edge_index,
@@ -33,6 +43,7 @@ from bankgcn.data.invariants import (
 from bankgcn.files.checked import FileError
 
 if TYPE_CHECKING:
+    from bankgcn.data.features.graph_features import GraphSpec
     from bankgcn.data.features.spec import FeatureSpec
     from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors
     from bankgcn.kernels.network.program import Operator
@@ -61,6 +72,8 @@ class GraphSet:
     edge_labels: NDArray[np.unsignedinteger] | None = None  # (E, columns): columns of one-hot blocks that are 1
     edge_label_widths: tuple[int, ...] = ()  # width of each of these blocks; by default as wide as the labels need
     edge_attributes: NDArray[np.float32] | None = None  # (E, columns)
+    graph_features: NDArray[np.float32] | NDArray[np.unsignedinteger] | None = None  # (G, columns); see features
+    graph_spec: GraphSpec = field(default_factory=dict)  # what these columns are; see features.graph_features
     attributes: NDArray[np.float32] | None = None  # (N, columns)
     labels: NDArray[np.unsignedinteger] | None = None  # (N, columns): the column of a one-hot block that is 1
     label_widths: tuple[int, ...] = ()  # width of each one-hot block
@@ -92,6 +105,7 @@ class GraphSet:
         edge_labels: ArrayLike | Tensor | None = None,
         edge_label_widths: int | Sequence[int] | None = None,
         edge_attributes: ArrayLike | Tensor | None = None,
+        graph_features: ArrayLike | Tensor | None = None,
         y: ArrayLike | Tensor | None = None,
         classes: Sequence[str] | None = None,
         targets: Sequence[str] = (),
@@ -119,6 +133,7 @@ class GraphSet:
             edge_labels: Categories of each edge as integers from 0, shape ``(E, c)`` or ``(E,)``.
             edge_label_widths: Number of categories, as ``label_widths``.
             edge_attributes: Numbers of each edge, shape ``(E, m)`` or ``(E,)``.
+            graph_features: Numbers of each graph, shape ``(G, f)`` or ``(G,)``; see :meth:`with_graph_features`.
             y: Class of each graph as a word or an integer from 0, shape ``(G,)``; or numbers (values, or labels 0 and
                 1), shape ``(G,)`` or ``(G, T)``, in which NaN means unknown.
             classes: Names of the classes, in order of their numbers.
@@ -150,6 +165,9 @@ class GraphSet:
         kinds = None if edge_labels is None else check_labels("edge_labels", edge_labels, edges.shape[1], "edge")
         lengths = None if edge_attributes is None else check_edge_attributes(edge_attributes, edges)
         target_array, class_names = check_targets(y, classes, len(node_ptr) - 1, targets)
+        beside = Columns(None, {})
+        if graph_features is not None:
+            beside = matrix_columns(as_array(graph_features))
         flat = flatten_edges(node_ptr, edges, weight, kinds, lengths, symmetrise)
         return cls(
             node_ptr=node_ptr,
@@ -161,6 +179,8 @@ class GraphSet:
             edge_labels=flat.labels,
             edge_label_widths=() if kinds is None else check_widths(kinds, edge_label_widths, "edge_labels", "edge"),
             edge_attributes=flat.attributes,
+            graph_features=beside.values,
+            graph_spec=beside.spec,
             y=target_array,
             classes=class_names,
             targets=tuple(map(str, targets)),
@@ -216,6 +236,27 @@ class GraphSet:
             notes=(*self.notes, *notes),
             feature_spec=dict(feature_spec or {}),
         )
+
+    def with_graph_features(self, values: Any, names: Sequence[str] = (), *, fill: bool = False) -> GraphSet:
+        """The same graphs with these features of each graph, which a network takes beside the graph.
+
+        Args:
+            values: Numbers, shape ``(G, f)`` or ``(G,)``; or columns by name, such as a table of pandas or Polars or a
+                dictionary of lists, in which words become one-hot columns. NaN is missing; unsigned integers are
+                counts, which are not scaled. ``None`` takes the features away.
+            names: Names of the columns of a matrix.
+            fill: Whether the mean of the training graphs stands for a missing number.
+
+        Raises:
+            GraphError: The values are no such matrix, or have other rows.
+        """
+        if values is None:
+            return replace(self, graph_features=None, graph_spec={})
+        by_name = isinstance(values, Mapping) or hasattr(values, "columns")
+        array, spec = table_columns(values, fill) if by_name else matrix_columns(as_array(values), names, fill)
+        if len(array) != len(self):
+            raise GraphError(f"graph_features has {len(array)} rows, but there are {len(self)} graphs")
+        return replace(self, graph_features=array, graph_spec=spec)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the set to one safetensors file, atomically; see :mod:`bankgcn.files.tensors` for the layout."""
@@ -404,6 +445,19 @@ class GraphSet:
         return self.num_edge_attributes + sum(self.edge_label_widths)
 
     @property
+    def num_graph_features(self) -> int:
+        """Number of features of each graph, as a network takes them: words have one-hot columns."""
+        return num_columns(self.graph_spec)
+
+    def graph_signals(self, graphs: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float32]:
+        """Features of these graphs, as a network takes them, shape ``(G, num_graph_features)``."""
+        if self.graph_features is None:
+            return np.empty((len(self.num_nodes[graphs]), 0), np.float32)
+        rows = self.graph_features[graphs]
+        rows = rows if is_fitted(self.graph_spec) else network_columns(rows, self.graph_spec)
+        return np.ascontiguousarray(rows, np.float32)
+
+    @property
     def num_classes(self) -> int:
         """Number of classes; 0 where the targets are numbers or unknown."""
         return len(self.classes)
@@ -427,6 +481,7 @@ class GraphSet:
             edge_attributes=None if self.edge_attributes is None else self.edge_attributes[edges],
             attributes=None if self.attributes is None else self.attributes[nodes],
             labels=None if self.labels is None else self.labels[nodes],
+            graph_features=None if self.graph_features is None else self.graph_features[chosen],
             y=None if self.y is None else self.y[chosen],
             names=None if self.names is None else tuple(self.names[i] for i in chosen),
             ids=None if self.ids is None else tuple(self.ids[i] for i in chosen),
@@ -474,6 +529,7 @@ class GraphSet:
         parts = [self.name] if self.name else []
         parts += [f"{len(self):,} graphs", f"{len(self.degree):,} nodes", f"{len(self.neighbor) // 2:,} edges"]
         parts += [f"{self.num_features:,} features"]
+        parts += [f"{self.num_graph_features:,} features of graphs"] if self.graph_spec else []
         parts += [f"{self.num_classes} classes"] if self.classes else []
         return f"GraphSet({', '.join(parts)})"
 
@@ -559,6 +615,9 @@ def fingerprint(graphs: GraphSet) -> str:
     }
     if graphs.edge_labels is not None and graphs.edge_label_widths != check_widths(graphs.edge_labels, None):
         digest.update(f"edge_label_widths{graphs.edge_label_widths}".encode())
+    if graphs.graph_features is not None:
+        digest.update(f"graph_features{json.dumps(dict(graphs.graph_spec), sort_keys=True)}".encode())
+        content["graph_features"] = graphs.graph_features
     for name, array in content.items():
         if array is not None:
             digest.update(f"{name}{array.shape}{array.dtype.kind}".encode())

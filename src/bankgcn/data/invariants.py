@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bankgcn.data import GraphError
+from bankgcn.data.features.graph_features import check_columns
 from bankgcn.data.target_values import TargetError, encode_targets
 from bankgcn.messages import Message
 
@@ -278,6 +279,7 @@ def check_invariants(graphs: GraphSet) -> None:
     _check_edges(graphs)
     _check_widths(graphs)
     _check_targets(graphs)
+    check_columns(graphs.graph_features, graphs.graph_spec, len(graphs))
     if graphs.names is not None and len(graphs.names) != len(graphs):
         raise GraphError(f"there are {len(graphs.names)} names for {len(graphs)} graphs")
     if graphs.ids is not None and len(graphs.ids) != len(graphs):
@@ -317,6 +319,7 @@ def _check_encodable(graphs: GraphSet) -> None:
     check_text(graphs.targets, "the target")
     check_text(graphs.name, "the name of the set")
     check_text(graphs.feature_spec, "the node data")
+    check_text(graphs.graph_spec, "the features of graphs")
     if graphs.names is not None and not all(map(str.isascii, map(str, graphs.names))):
         check_text(graphs.names, "the name of a graph")
 

@@ -8,9 +8,12 @@ from typing import Any, Literal
 
 from bankgcn.data.catalog import TUFeatures
 from bankgcn.data.target_values import TargetWords
+from bankgcn.messages import Message, Option
 from bankgcn.settings import check_settings, setting
 
 DATA = "Data"  # the group of these options in --help
+DESCRIPTOR_NAMES = ("rdkit", "morgan")
+"""The families of descriptors of molecules; :mod:`bankgcn.data.features.descriptors` computes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,10 @@ class ReadOptions:
         features: What an atom of a molecule carries: ``"raw"`` integers, ``"onehot"`` columns, or an ``"embedded"``
             vector, which the network learns.
         scale: How numbers of nodes are scaled, by those of the training graphs; not at all by default.
+        feature_columns: Columns of a table, or keys of graphs in JSON, separated by commas, whose values join the
+            representation of the graph before the head; see :mod:`bankgcn.data.features.graph_features`.
+        descriptors: Descriptors of molecules that join it, too, names in :data:`DESCRIPTOR_NAMES` separated by commas.
+        fill_features: Whether the mean of the training graphs stands for a missing feature of a graph.
         attributes: Keys of NetworkX nodes whose numbers to read; see :func:`bankgcn.data.convert.from_networkx`.
         categories: Keys of NetworkX nodes whose words to read.
     """
@@ -79,11 +86,39 @@ class ReadOptions:
         choices=("standard", "range"),
     )
 
+    feature_columns: str | None = setting(
+        None,
+        "Columns of a table, or keys of graphs in JSON, that join the graph before the last layers, separated by "
+        "commas: numbers, or words.",
+        panel=DATA,
+        none="",
+    )
+    descriptors: str | None = setting(
+        None,
+        "Descriptors of molecules that join it, too: rdkit (its list in two dimensions), morgan (counts of 2,048 "
+        "substructures), or rdkit,morgan.",
+        panel=DATA,
+        none="",
+    )
+    fill_features: bool = setting(
+        False, "The mean of the training graphs stands for a missing feature of a graph.", panel=DATA
+    )
+
     attributes: Sequence[str] | None = None
     categories: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
+        for name in self.families:
+            if name not in DESCRIPTOR_NAMES or self.families.count(name) > 1:
+                wrong = "{given}: expected {names}, or several of them with commas between them"
+                given = Option("descriptors", self.descriptors)
+                raise ValueError(Message(wrong, given=given, names=" or ".join(DESCRIPTOR_NAMES)))
+
+    @property
+    def families(self) -> list[str]:
+        """The families of descriptors."""
+        return [] if self.descriptors is None else [name.strip() for name in self.descriptors.split(",")]
 
     @property
     def words(self) -> TargetWords:

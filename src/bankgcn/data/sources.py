@@ -30,6 +30,8 @@ from bankgcn.data.catalog import (
 from bankgcn.data.combine import join, without_weights
 from bankgcn.data.convert import from_networkx, from_pyg
 from bankgcn.data.edges import is_edge_note, warn_of_edge_data
+from bankgcn.data.features.descriptors import with_descriptors
+from bankgcn.data.features.graph_features import fit
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import conform, refit, scale_numbers
 from bankgcn.data.graphs import GraphSet, Indices
@@ -223,14 +225,15 @@ class Source:
     def fitted(self, graphs: GraphSet, train: Indices, scale: str | None = None) -> GraphSet:
         """The graphs with signals learned from the training graphs alone; see :mod:`bankgcn.data.features.spec`.
 
-        A dataset of the catalogue stays as it is: published results use the labels and ranges of all its graphs.
+        Nodes of a dataset of the catalogue stay as they are: published results use the labels and ranges of all its
+        graphs.
 
         Args:
             graphs: The graphs.
             train: The training graphs.
             scale: How to scale numbers of nodes; see :func:`bankgcn.data.features.spec.scale_numbers`.
         """
-        fitted = refit(graphs, train) if self.entry is None else graphs
+        fitted = fit(refit(graphs, train) if self.entry is None else graphs, train)
         return fitted if scale is None else scale_numbers(fitted, train, scale)
 
 
@@ -464,8 +467,9 @@ def as_graph_set(graphs: Any, options: ReadOptions | None = None, expected: Expe
         >>> as_graph_set(["CCO", "c1ccccc1"])
         GraphSet(2 graphs, 9 nodes, 8 edges, 9 features)
     """
+    options = options or ReadOptions()
     if isinstance(graphs, GraphSet):
-        return graphs
+        return with_descriptors(graphs, options)
     _check_list(graphs)
     try:
         items = list(graphs)
@@ -482,7 +486,7 @@ def as_graph_set(graphs: Any, options: ReadOptions | None = None, expected: Expe
         if form != forms[0]:
             raise GraphError(f"graph {number} is {form}, but graph 0 is {forms[0]}: expected one kind")
     convert = FORMS[str(forms[0])].convert
-    return convert(items, options or ReadOptions(), expected or Expected())
+    return with_descriptors(convert(items, options, expected or Expected()), options)
 
 
 def _check_list(graphs: Any) -> None:

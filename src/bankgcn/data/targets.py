@@ -6,6 +6,7 @@ business of :mod:`bankgcn.data.target_values`.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bankgcn.data import GraphError
+from bankgcn.data.features.graph_features import Columns, value_columns
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.target_values import TargetError, Targets, TargetWords, encode_targets, scalar, with_decimal_points
 from bankgcn.files.checked import FileError
@@ -80,6 +82,52 @@ def target_columns(table: TextTable, others: Sequence[str], target: str | None) 
     return candidates
 
 
+def feature_columns(table: TextTable, options: ReadOptions, smiles: str | None) -> list[str]:
+    """The columns with features of the graphs.
+
+    Raises:
+        FileError: The table lacks some; the message names them all.
+    """
+    if options.feature_columns is None:
+        return []
+    names = list(dict.fromkeys(target_names(options.feature_columns, table.header)))
+    lacking = [name for name in names if name not in table.header]
+    given = Option("feature_columns", options.feature_columns)
+    if lacking:
+        wrong = "{given}: there is no column {lacking}; the columns are {listed}"
+        missing = " and no column ".join(map(repr, lacking))
+        raise FileError(Message(wrong, given=given, lacking=missing, listed=table.listed()), table.path)
+    if smiles in names:
+        holds = "{given}: column {name!r} holds the molecules; {descriptors} describes them"
+        described = Option("descriptors", "rdkit")
+        raise FileError(Message(holds, given=given, name=smiles, descriptors=described), table.path)
+    return names
+
+
+def table_features(table: TextTable, names: Sequence[str], fill: bool) -> Columns:
+    """The features of the graphs of all rows.
+
+    Raises:
+        FileError: A cell is empty or not finite; the message names the line and the column.
+    """
+    cells: dict[str, list[Any]] = {}
+    for name in names:
+        cells[name] = [scalar(cell) for cell in table.column(name)]
+        for row, value in enumerate(cells[name]):
+            infinite = isinstance(value, float) and not math.isfinite(value)
+            if infinite or (value is None and not fill):
+                raise FileError(missing_feature(name, infinite), table.path, table.lines[row])
+    return value_columns(cells, fill)
+
+
+def missing_feature(name: str, infinite: bool = False) -> Message:
+    """What to say of a graph that lacks a feature."""
+    if infinite:
+        return Message("{name!r} is not a finite number", name=name)
+    advice = [advise("fill_features", True, "takes the mean of the training graphs")]
+    return Message("the feature {name!r} is missing{advice}", name=name, advice=advice)
+
+
 def id_column(table: TextTable, id: str | None, others: Sequence[str] = ()) -> str | None:
     """The column by which a user knows the graphs: the one named, or one with a usual name whose cells differ.
 
@@ -137,8 +185,14 @@ class GraphTable:
 
     def _required_targets(self, options: ReadOptions) -> list[str]:
         others = self.others if self.smiles is None else (self.smiles, *self.others)
+        others = (*others, *feature_columns(self.table, options, self.smiles))
         ids = id_column(self.table, options.id, others)
         targets = target_columns(self.table, others if ids is None else (*others, ids), options.target)
+        for name in feature_columns(self.table, options, self.smiles):
+            if name in targets:
+                both = "column {name!r} is a target: leave it out of {features}"
+                given = Option("feature_columns", options.feature_columns)
+                raise FileError(Message(both, name=name, features=given), self.table.path)
         if self.smiles in targets:
             raise FileError(f"column {self.smiles!r} holds the molecules: it cannot be the target", self.table.path)
         return targets

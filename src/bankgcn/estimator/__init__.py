@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import assert_all_finite, check_array, column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -60,6 +60,9 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         categories: Keys of NetworkX nodes whose words to read; numbers of these keys count as words.
         scale: How to scale numbers of nodes by those of the training graphs: ``"standard"`` to mean 0 and standard
             deviation 1, ``"range"`` to [0, 1]; not at all by default.
+        descriptors: Descriptors of molecules that join the representation of a graph: ``"rdkit"``, ``"morgan"`` or
+            ``"rdkit,morgan"``; see :mod:`bankgcn.data.features.descriptors`.
+        fill_features: Whether the mean of the training graphs stands for a missing feature of a graph.
         symmetrise: Whether to add the missing reverses of edges.
         ignore_weights: Whether to ignore the weights of edges.
         duplicates: What to do about equal graphs: ``"group"``, the default: the validation graphs have no equals among
@@ -100,30 +103,32 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         self._train(graphs, sample_weight, callbacks)
         return self._set_classes(classes)
 
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Any, graph_features: Any = None) -> NDArray:
         """The most probable class of each graph, or what the threshold decides; 0 or 1 for each label, ``(G, T)``."""
-        return self._predictor.predict(X)
+        return self._predictor.predict(X, graph_features)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, graph_features: Any = None) -> NDArray[np.float64]:
         """Probability of each class for each graph, shape ``(G, num_classes)``; of each label, ``(G, T)``."""
-        return self._predictor.predict_proba(X)
+        return self._predictor.predict_proba(X, graph_features)
 
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, graph_features: Any = None) -> float:
         """The accuracy; of labels, the mean ROC-AUC over those for which both answers occur.
 
         Args:
             X: The graphs.
             y: Their classes or labels; by default what the graphs carry.
             sample_weight: Weight of each graph in the accuracy; the ROC-AUC of labels has none.
+            graph_features: Features of each graph; by default those that the graphs carry.
         """
         if self._predictor.task.kind == "labels":
-            return self._score_of_labels(X, y, sample_weight)
+            return self._score_of_labels(X, y, sample_weight, graph_features)
+        predicted = self.predict(X, graph_features)
         if y is not None:
-            return super().score(X, y, sample_weight)
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         names = class_names(own_targets(self._read(X, None)))
-        return float(accuracy_score(names, class_names(self.predict(X)), sample_weight=sample_weight))
+        return float(accuracy_score(names, class_names(predicted), sample_weight=sample_weight))
 
-    def _score_of_labels(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> float:
+    def _score_of_labels(self, X: Any, y: Any, sample_weight: ArrayLike | None, graph_features: Any) -> float:
         if sample_weight is not None:
             raise ValueError("sample_weight is for the accuracy of classes: the ROC-AUC of labels has no weights")
         task = self._predictor.task
@@ -132,7 +137,7 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
             given = "classes" if graphs.classes else f"{len(names)} labels"
             raise ValueError(f"the model learned {len(task.names)} labels, but y has {given}")
         answers = match_targets(cast(NDArray, graphs.y), graphs.targets, task.names)
-        return task.score_predictions(torch.from_numpy(self.predict_proba(X)), answers, "mean_roc_auc")
+        return task.score_predictions(torch.from_numpy(self.predict_proba(X, graph_features)), answers, "mean_roc_auc")
 
     def _set_result(self, result: RunResult, split: Split, seen: NDArray[np.uint64]) -> Self:
         super()._set_result(result, split, seen)
@@ -169,13 +174,14 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
     def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
         return self._train(with_values(graphs, y, type(self).__name__), sample_weight, callbacks)
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, graph_features: Any = None) -> NDArray[np.float64]:
         """The value of each graph, shape ``(G,)``, or its values, ``(G, T)``."""
-        return self._predictor.predict(X)
+        return self._predictor.predict(X, graph_features)
 
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, graph_features: Any = None) -> float:
         """The share of the variance that is explained, R2; ``y`` is by default what the graphs carry."""
-        return super().score(X, own_targets(self._read(X, None)) if y is None else y, sample_weight)
+        truth = own_targets(self._read(X, None)) if y is None else y
+        return float(r2_score(truth, self.predict(X, graph_features), sample_weight=sample_weight))
 
 
 def with_classes_or_labels(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, NDArray]:

@@ -23,6 +23,8 @@ from bankgcn.data import GraphError
 from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import Duplicates, first_equals, merge_duplicates
 from bankgcn.data.edges import warn_of_edge_data
+from bankgcn.data.features.descriptors import with_descriptors
+from bankgcn.data.features.graph_features import fit as fit_graph_features
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import refit, scale_numbers
 from bankgcn.data.graphs import GraphSet
@@ -102,6 +104,8 @@ class RunParameters(BaseEstimator):
         scale: str | None = None,
         attributes: Sequence[str] | None = None,
         categories: Sequence[str] | None = None,
+        descriptors: str | None = None,
+        fill_features: bool = False,
         symmetrise: bool = False,
         ignore_weights: bool = False,
         duplicates: str | None = None,
@@ -146,6 +150,8 @@ class RunParameters(BaseEstimator):
         self.scale = scale
         self.attributes = attributes
         self.categories = categories
+        self.descriptors = descriptors
+        self.fill_features = fill_features
         self.symmetrise = symmetrise
         self.ignore_weights = ignore_weights
         self.duplicates = duplicates
@@ -186,6 +192,8 @@ class RunParameters(BaseEstimator):
             attributes=self.attributes,
             categories=self.categories,
             symmetrise=self.symmetrise,
+            descriptors=self.descriptors,
+            fill_features=self.fill_features,
         )
 
     @classmethod
@@ -283,6 +291,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         y: Any = None,
         sample_weight: ArrayLike | None = None,
         callbacks: Sequence[Callback] = (),
+        graph_features: Any = None,
     ) -> Self:
         """Train.
 
@@ -294,11 +303,13 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
                 matrix may have names (a table of pandas).
             sample_weight: Weight of each graph in the loss. Graphs of weight 0 are left out.
             callbacks: See :class:`~bankgcn.training.Callback`.
+            graph_features: Features of each graph, which join its representation before the last layers: a matrix of
+                numbers, shape ``(G, f)``, or a table with numbers and words. By default those that the graphs carry.
 
         Raises:
             ValueError: The graphs cannot be read or learned; the message names the graph.
         """
-        return self._fit(self._read(X, y), y, sample_weight, callbacks)
+        return self._fit(self._read(X, y, graph_features), y, sample_weight, callbacks)
 
     def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
         """Train on graphs with these targets."""
@@ -317,7 +328,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         duplicates = None if self.duplicates == "keep" else Duplicates.of(learned)
         among_weighted = validation_split(learned, self.validation_fraction, spec.seeds.split, duplicates)
         split = Split(*(weighted[getattr(among_weighted, part)] for part in PARTS))
-        fitted = refit(graphs, split.train)
+        fitted = fit_graph_features(refit(graphs, split.train), split.train)
         if spec.reader.scale is not None:
             fitted = scale_numbers(fitted, split.train, spec.reader.scale)
         share = f"the seed: {len(split.valid):,} of {len(weighted):,} graphs for validation, none for test"
@@ -349,7 +360,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         merged = merge_duplicates(graphs)
         if weights is not None:
             total = np.zeros(len(graphs))
-            np.add.at(total, first_equals(graphs), weights)
+            np.add.at(total, first_equals(graphs, with_features=True), weights)
             weights = total[np.searchsorted(graphs.rows, merged.rows)]
         return merged, weights
 
@@ -361,10 +372,14 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         self._n_features_out = result.model.net.embedding_channels
         return self
 
-    def _read(self, X: Any, y: Any) -> GraphSet:
-        """The graphs; with their own targets if none are given."""
+    def _read(self, X: Any, y: Any, graph_features: Any = None) -> GraphSet:
+        """The graphs; with their own targets and features if none are given."""
+        options = self._read_options()
         with _spelled_as_parameters(self):
-            return as_graph_set(X, self._read_options(), Expected(has_target=y is None))
+            graphs = as_graph_set(X, replace(options, descriptors=None), Expected(has_target=y is None))
+            if graph_features is not None:
+                graphs = graphs.with_graph_features(graph_features, fill=options.fill_features)
+            return with_descriptors(graphs, options)
 
     @property
     def _predictor(self) -> Predictor:

@@ -98,10 +98,11 @@ def _steps(builder: Builder, net: GraphNetwork, rows: list[Lowering]) -> Signal:
         x = y
         builder.read_out(x, net.readout, layer, num_layers)
     z = builder.dropout(builder.embedding(), net.dropout, num_layers)
+    features = net.graph_dim
     if net.head is not None:
-        hidden = builder.relu(builder.linear(z, net.head.weight, net.head.bias))
-        z = builder.dropout(hidden, net.dropout, num_layers + 1)
-    return builder.linear(z, net.predict.weight, net.predict.bias, padding="narrow")
+        hidden = builder.relu(builder.linear(z, net.head.weight, net.head.bias, graph_features=features))
+        z, features = builder.dropout(hidden, net.dropout, num_layers + 1), 0
+    return builder.linear(z, net.predict.weight, net.predict.bias, padding="narrow", graph_features=features)
 
 
 def _activate(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Signal:

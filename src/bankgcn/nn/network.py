@@ -75,6 +75,8 @@ class GraphNetwork(nn.Module):
             ``edge_dim``: filter banks weigh the edges in each subspace, GAT and GINE do as their definition says.
             ``"input"``: the sum of the features of a node's edges, each times its weight, comes before the signal of
             the node in the first layer, whatever the convolution. ``"both"``, or ``"none"``.
+        graph_dim: Number of features of each graph, which the head takes behind the representation of the graph;
+            ``None`` if graphs have none. They are never dropped.
     """
 
     def __init__(
@@ -96,10 +98,13 @@ class GraphNetwork(nn.Module):
         head: Literal["linear", "mlp"] = "linear",
         edge_dim: int | None = None,
         edges: Literal["weights", "input", "both", "none"] = "weights",
+        graph_dim: int | None = None,
     ):
         super().__init__()
         if num_layers < 1:
             raise ValueError(f"num_layers={num_layers}: expected at least 1")
+        if graph_dim is not None and graph_dim < 1:
+            raise ValueError(f"graph_dim={graph_dim}: expected at least 1, or None")
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout}: expected at least 0 and less than 1")
         for table, name, kind in ((ACTIVATIONS, normalize, "normalize"), (NORMS, norm, "norm"), (HEADS, head, "head")):
@@ -142,9 +147,10 @@ class GraphNetwork(nn.Module):
         self.residual = _first_residual(first, hidden_channels) if residual else None
         self.dropout = dropout
         self.readout = readout_parts(readout)
-        embedding_channels = num_layers * len(self.readout) * hidden_channels
-        self.head = nn.Linear(embedding_channels, hidden_channels) if head == "mlp" else None
-        self.predict = nn.Linear(embedding_channels if self.head is None else hidden_channels, out_channels)
+        self.graph_dim = graph_dim or 0
+        width = num_layers * len(self.readout) * hidden_channels + self.graph_dim
+        self.head = nn.Linear(width, hidden_channels) if head == "mlp" else None
+        self.predict = nn.Linear(width if self.head is None else hidden_channels, out_channels)
         self.takes_weights = not isinstance(make_conv, ConvSpec) or make_conv.takes_weights
         self._faster_sparse = isinstance(make_conv, ConvSpec) and make_conv.faster_sparse
 
@@ -160,16 +166,20 @@ class GraphNetwork(nn.Module):
         batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
+        graph_attr: Tensor | None = None,
         *,
         batch_size: int | None = None,
         dropout_key: int | Tensor | None = None,
     ) -> Tensor:
-        """Logits of each graph: shape ``(num_graphs, out_channels)``; see :meth:`graph_embedding`."""
+        """Logits of each graph: shape ``(num_graphs, out_channels)``; see :meth:`graph_embedding`.
+
+        With a ``graph_dim``, ``graph_attr`` has the features of each graph, shape ``(num_graphs, graph_dim)``.
+        """
         key = self._dropout_key(dropout_key)
         embedding = self.graph_embedding(
             x, edge_index, batch, edge_weight, edge_attr, batch_size=batch_size, dropout_key=key
         )
-        return self.predict_from(embedding, key)
+        return self.predict_from(embedding, key, graph_attr)
 
     def graph_embedding(
         self,
@@ -226,10 +236,18 @@ class GraphNetwork(nn.Module):
                 edges = self._prepared(x, edge_index, edge_weight)
         return torch.cat(layers, dim=1)
 
-    def predict_from(self, embedding: Tensor, dropout_key: int | Tensor | None = None) -> Tensor:
-        """Logits of graphs with these representations: dropout, the hidden layer if there is one, the linear layer."""
+    def predict_from(
+        self, embedding: Tensor, dropout_key: int | Tensor | None = None, graph_attr: Tensor | None = None
+    ) -> Tensor:
+        """Logits of graphs with these representations: dropout, the hidden layer if there is one, the linear layer.
+
+        Args:
+            embedding: The representations, shape ``(num_graphs, embedding_channels)``.
+            dropout_key: Decides what is dropped in training mode; see :meth:`graph_embedding`.
+            graph_attr: The features of the graphs, if the network has a ``graph_dim``.
+        """
         key, stream = self._dropout_key(dropout_key), len(self.convs)
-        h = self._drop(embedding, key, stream)
+        h = self._beside_features(self._drop(embedding, key, stream), graph_attr)
         if self.head is not None:
             h = self._drop(F.relu(self.head(h)), key, stream + 1)
         return self.predict(h)
@@ -237,7 +255,8 @@ class GraphNetwork(nn.Module):
     @property
     def embedding_channels(self) -> int:
         """Width of the representation of a graph."""
-        return self.predict.in_features if self.head is None else self.head.in_features
+        first = self.predict if self.head is None else self.head
+        return first.in_features - self.graph_dim
 
     @property
     def takes_shift(self) -> bool:
@@ -282,6 +301,20 @@ class GraphNetwork(nn.Module):
         if not self.training or self.dropout == 0:
             return None
         return torch.randint(2**63 - 1, ()) if given is None else given
+
+    def _beside_features(self, h: Tensor, graph_attr: Tensor | None) -> Tensor:
+        """What the head takes: the representations, then the features of the graphs."""
+        if (graph_attr is None) != (self.graph_dim == 0):
+            given = "needs graph_attr" if graph_attr is None else "takes no graph_attr"
+            raise ValueError(f"the network has graph_dim={self.graph_dim or None}: it {given}")
+        if graph_attr is None:
+            return h
+        # len() would make the number of graphs a constant for torch.export.
+        if graph_attr.dim() != 2 or graph_attr.size(0) != h.size(0) or graph_attr.size(1) != self.graph_dim:
+            raise ValueError(
+                f"graph_attr has shape {tuple(graph_attr.shape)}, expected ({h.size(0)}, graph_dim={self.graph_dim})"
+            )
+        return torch.cat([h, graph_attr.to(h.dtype)], dim=1)
 
     def _drop(self, x: Tensor, key: int | Tensor | None, stream: int) -> Tensor:
         return x if key is None else drop(x, self.dropout, key, stream)
@@ -352,6 +385,7 @@ class BankGCN(GraphNetwork):
         head: ``"linear"`` or ``"mlp"``; see :class:`GraphNetwork`.
         edge_dim: Number of features of each edge; see :class:`BankConv`.
         edges: How the features of the edges are used; see :class:`GraphNetwork`.
+        graph_dim: Number of features of each graph; see :class:`GraphNetwork`.
 
     Example:
         >>> net = BankGCN(in_channels=3, out_channels=2)
@@ -384,6 +418,7 @@ class BankGCN(GraphNetwork):
         head: Literal["linear", "mlp"] = "linear",
         edge_dim: int | None = None,
         edges: Literal["weights", "input", "both", "none"] = "weights",
+        graph_dim: int | None = None,
     ):
         super().__init__(
             in_channels,
@@ -410,6 +445,7 @@ class BankGCN(GraphNetwork):
             head=head,
             edge_dim=edge_dim,
             edges=edges,
+            graph_dim=graph_dim,
         )
 
 

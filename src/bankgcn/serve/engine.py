@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bankgcn.data.combine import without_weights
+from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import SCALE
 from bankgcn.data.graphs import GraphSet
@@ -44,6 +45,7 @@ class Item(NamedTuple):
     request: int
     position: int  # in the request
     content: Any
+    features: dict[str, Any] | None = None  # of a molecule, by name
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,9 @@ class Engine:
             skip_unreadable=True,
             symmetrise=reader.symmetrise if symmetrise is None else symmetrise,
             fill_missing=reader.fill_missing if fill_missing is None else fill_missing,
+            fill_features=reader.fill_features,
+            feature_columns=",".join(ensemble.needed_features) or None,
+            descriptors=",".join(ensemble.first.graph_spec.get("descriptors", ())) or None,
         )
         self.expected = dict(ensemble.feature_spec or {})
         self.forms = _forms(self.expected)
@@ -207,7 +212,13 @@ class Engine:
             name="the request",
             notes=(),
         )
-        return Readable(graphs, molecules.places, reasons)
+        names = self.ensemble.needed_features
+        if names:
+            given = [items[place].features or {} for place in molecules.places]
+            graphs = graphs.with_graph_features(
+                {name: [one.get(name) for one in given] for name in names}, fill=self.options.fill_features
+            )
+        return Readable(with_descriptors(graphs, self.options), molecules.places, reasons)
 
     def _parse(self, smiles: list[str]) -> Molecules:
         """The molecules, read a few at a time, as long as someone waits for them."""
@@ -297,11 +308,12 @@ def _calls(requests: Sequence[PredictRequest], form: str, refused: dict[int, Req
     for number, request in enumerate(requests):
         if request.form != form or number in refused:
             continue
-        for index, (content, size) in enumerate(zip(request.items, request.sizes, strict=True)):
+        features = request.features or [None] * len(request.items)
+        for index, (content, size, own) in enumerate(zip(request.items, request.sizes, features, strict=True)):
             if items and nodes + size > CALL_NODES:
                 yield items
                 items, nodes = [], 0
-            items.append(Item(number, index, content))
+            items.append(Item(number, index, content, own))
             nodes += size
     if items:
         yield items

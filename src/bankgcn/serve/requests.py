@@ -12,7 +12,7 @@ from bankgcn.serve.page import MAX_PICTURES
 
 FORMS = ("graphs", "smiles")
 """The lists that a request may have; it has one of them."""
-KEYS = (*FORMS, "embeddings", "pictures")
+KEYS = (*FORMS, "features", "embeddings", "pictures")
 CONTAINER = 16  # bytes of the largest body for each object or list: an empty one takes 3 there, and 70 in memory
 GRAPH_WORK = 8  # what a graph costs without its nodes, in nodes
 
@@ -27,6 +27,7 @@ class PredictRequest:
         sizes: Number of nodes and edges of each graph, or of the letters of a SMILES. Its atoms are not more.
         embeddings: Whether the client wants the vector of each graph.
         pictures: Whether the client wants a picture of each molecule.
+        features: Features of each molecule by name, such as a temperature; those of graphs are among their keys.
     """
 
     form: str
@@ -34,6 +35,7 @@ class PredictRequest:
     sizes: list[int]
     embeddings: bool = False
     pictures: bool = False
+    features: list[dict[str, Any]] | None = None
 
     @property
     def work(self) -> int:
@@ -81,7 +83,29 @@ def parse_request(body: bytes, limits: Limits) -> PredictRequest:
         raise RequestError(
             413, f"there are {len(items):,} molecules, and a request with pictures may have {MAX_PICTURES}"
         )
-    return PredictRequest(forms[0], items, sizes, content.get("embeddings", False), pictures)
+    features = _features(content, forms[0], len(items))
+    return PredictRequest(forms[0], items, sizes, content.get("embeddings", False), pictures, features)
+
+
+def _features(content: dict[str, Any], form: str, count: int) -> list[dict[str, Any]] | None:
+    """The features of molecules: an object with numbers and words for each, or ``None``."""
+    features = content.get("features")
+    if features is None:
+        return None
+    if form != "smiles":
+        raise RequestError(422, "'features' stands beside 'smiles': those of graphs are keys of 'graph'")
+    if not isinstance(features, list) or len(features) != count:
+        found = f"{len(features)} entries" if isinstance(features, list) else _kind(features)
+        raise RequestError(422, f"'features' has {found}, expected a list with an object for each of {count} molecules")
+    for index, one in enumerate(features):
+        if not isinstance(one, dict):
+            raise RequestError(422, f"features[{index}] is {_kind(one)}, expected an object with numbers and words")
+        for key, value in one.items():
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float | str)):
+                raise RequestError(
+                    422, f"{key[:40]!r} of features[{index}] is {_kind(value)}, expected a number or a word"
+                )
+    return features
 
 
 def _check_containers(body: bytes, limit: int) -> None:

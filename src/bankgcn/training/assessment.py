@@ -421,7 +421,8 @@ def score_held_out(run: PreparedRun) -> HeldOut:
     except ValueError as error:  # one huge number in the data must not cost the training
         return HeldOut(task, temperature, notes=(*notes, f"the test graphs have no score: {error}"))
     inference = Inference(run.net)  # gives the digits that predict gives later
-    of_each = torch.from_numpy(inference.outputs(inference.embeddings(test)))
+    features = test.graph_signals() if run.net.graph_dim else None
+    of_each = torch.from_numpy(inference.outputs(inference.embeddings(test), features))
     predictions = task.predictions(of_each.double() / temperature)
     constant = constant_prediction(task, graphs.y[split.train])
     names = name_columns(graphs, split.test.tolist())

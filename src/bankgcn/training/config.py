@@ -226,13 +226,16 @@ class ModelConfig:
             lacks = "{model} needs features of edges, and those of {name} have none"
             raise ValueError(Message(lacks, model=Option("model", self.conv, field="conv"), name=name))
 
-    def build(self, in_channels: int, out_channels: int, edge_dim: int | None = None) -> GraphNetwork:
+    def build(
+        self, in_channels: int, out_channels: int, *, edge_dim: int | None = None, graph_dim: int = 0
+    ) -> GraphNetwork:
         """A network of this kind, with fresh weights from torch's global generator.
 
         Args:
             in_channels: Width of the node signals.
             out_channels: Width of the output.
             edge_dim: Number of features of each edge, if the network uses them.
+            graph_dim: Number of features of each graph.
         """
         from bankgcn.nn import AtomEncoder, GraphNetwork
 
@@ -259,6 +262,7 @@ class ModelConfig:
             head=self.head,
             edge_dim=edge_dim,
             edges=resolved,
+            graph_dim=graph_dim or None,
         )
 
 

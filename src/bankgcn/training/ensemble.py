@@ -17,6 +17,8 @@ from torch import Tensor
 from bankgcn.data import GraphError
 from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import graph_hashes
+from bankgcn.data.features.descriptors import with_descriptors
+from bankgcn.data.features.graph_features import needed
 from bankgcn.data.features.spec import same_before_fit, widened
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
@@ -101,6 +103,11 @@ class Ensemble:
         first = self.first.feature_spec
         same = all(model.feature_spec == first for model in self.members.values())
         return first if first is None or same else dict(widened(first))
+
+    @property
+    def needed_features(self) -> list[str]:
+        """Names of the features of graphs that a user must give, for any of the models."""
+        return list(dict.fromkeys(name for model in self.members.values() for name in needed(model.graph_spec)))
 
     @property
     def spec(self) -> RunSpec | None:
@@ -274,6 +281,8 @@ def _difference(first: str, model: TrainedModel, other: TrainedModel) -> str:
         )
     if not same_before_fit(other.feature_spec or {}, model.feature_spec or {}):
         return f"was trained on graphs with other features than {first}"
+    if _before_fit(other.graph_spec) != _before_fit(model.graph_spec):
+        return f"was trained on other features of graphs than {first}"
     for name in ("ignore_weights", "target"):
         theirs, ours = (getattr(one.reader, name) for one in (other, model))
         if theirs != ours:
@@ -282,6 +291,11 @@ def _difference(first: str, model: TrainedModel, other: TrainedModel) -> str:
     if spec is not None and ours is not None and spec.dataset != ours.dataset:
         return f"was trained on {spec.dataset}, but {first} on {ours.dataset}"
     return ""
+
+
+def _before_fit(spec: Mapping[str, Any]) -> Any:
+    """What decides which features are read: a column may be constant in the training part of one fold alone."""
+    return spec.get("descriptors")
 
 
 def load_model(path: str | os.PathLike[str]) -> Predictor:
@@ -319,54 +333,68 @@ class Predictor:
         values = self.ensemble.first.metadata.get("classes")
         return np.array(values) if values is not None else class_values(self.task.names)
 
-    def predict(self, graphs: Any) -> NDArray:
+    def predict(self, graphs: Any, graph_features: Any = None) -> NDArray:
         """Class of each graph, shape ``(G,)``; its values, ``(G,)`` or ``(G, T)``; or its labels, 0 or 1, ``(G, T)``.
 
         The most probable class is predicted, or the one that the threshold of the model decides; see ``task``.
 
+        Args:
+            graphs: The graphs.
+            graph_features: Features of each graph, as in the training; by default those that the graphs carry.
+
         Raises:
             ValueError: The graphs do not have the features of the training graphs; the message names the graph.
         """
-        mean, _ = self._predictions(graphs)
+        mean, _ = self._predictions(graphs, graph_features)
         if self.task.kind == "values":
             return mean[:, 0] if mean.shape[1] == 1 else mean
         decided = self.task.decide(torch.from_numpy(mean)).numpy()
         return self.classes[decided] if self.task.kind == "classes" else decided
 
-    def predict_proba(self, graphs: Any) -> NDArray[np.float64]:
+    def predict_proba(self, graphs: Any, graph_features: Any = None) -> NDArray[np.float64]:
         """Probability of each class or label, shape ``(G, out_channels)``."""
         if self.task.kind == "values":
             raise ValueError("the model predicts values, which have no probabilities: use predict")
-        return self._predictions(graphs)[0]
+        return self._predictions(graphs, graph_features)[0]
 
-    def spread(self, graphs: Any) -> NDArray[np.float64]:
+    def spread(self, graphs: Any, graph_features: Any = None) -> NDArray[np.float64]:
         """Standard deviation of the predictions of several models, shape ``(G, out_channels)``.
 
         Raises:
             ValueError: There is one model only.
         """
-        deviation = self._predictions(graphs)[1]
+        deviation = self._predictions(graphs, graph_features)[1]
         if deviation is None:
             raise ValueError("there is one model, so there is no spread: load a folder of several runs")
         return deviation
 
     def embed(self, graphs: Any) -> NDArray[np.float32]:
-        """The vector by which the network represents each graph, before its last layer: shape ``(G, width)``."""
+        """The vector by which the network represents each graph, before its last layer: shape ``(G, width)``.
+
+        Features of each graph beside it are no part of the vector.
+        """
         return self.ensemble.embed(self.as_graph_set(graphs))
 
-    def as_graph_set(self, graphs: Any) -> GraphSet:
+    def as_graph_set(self, graphs: Any, graph_features: Any = None) -> GraphSet:
         """The graphs as a set, read as the training graphs were."""
         reader = self.ensemble.reader
         options = ReadOptions(symmetrise=reader.symmetrise)
+        if self.ensemble.first.graph_spec.get("descriptors"):
+            options = replace(options, descriptors=",".join(self.ensemble.first.graph_spec["descriptors"]))
         expected = Expected(features=self.ensemble.feature_spec or {}, has_target=False)
         try:
-            converted = as_graph_set(graphs, options, expected)
+            converted = as_graph_set(graphs, replace(options, descriptors=None), expected)
+            if graph_features is not None:
+                converted = converted.with_graph_features(graph_features, fill=reader.fill_features)
+            converted = with_descriptors(converted, options)
         except GraphError as error:  # the options of a trained model are fixed
             raise GraphError(spelled(message_of(error), WITHOUT_ADVICE)) from error
         return without_weights(converted) if reader.ignore_weights else converted
 
-    def _predictions(self, graphs: Any) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        predictions = self.ensemble.apply(self.as_graph_set(graphs))
+    def _predictions(
+        self, graphs: Any, graph_features: Any = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        predictions = self.ensemble.apply(self.as_graph_set(graphs, graph_features))
         return predictions.mean.numpy(), None if predictions.spread is None else predictions.spread.numpy()
 
 

@@ -22,7 +22,7 @@ from bankgcn.messages import Message, Option
 from bankgcn.nn.lowering import lower, run_embedding
 from bankgcn.nn.network import GraphNetwork
 from bankgcn.tasks import Task
-from bankgcn.training.stepper import collate_for, embedding_of, runs_on
+from bankgcn.training.stepper import collate_for, embedding_of, features_of, runs_on
 
 BATCH_SIZE = 512  # nothing is kept for a backward pass, so batches can be large
 CHUNK = 1 << 20  # numbers that a linear layer multiplies at once
@@ -56,11 +56,11 @@ class Inference:
 
     def logits(self, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
         """Outputs for all graphs, in their order: shape ``(num_graphs, out_channels)``."""
-        return self._apply(self.net.predict_from, graphs, batch_size, self.net.predict.out_features)
+        return self._apply(self._head, graphs, batch_size, self.net.predict.out_features)
 
     def representations(self, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
         r"""Representations :math:`h_{\mathcal G}` of all graphs, in their order: shape ``(num_graphs, width)``."""
-        return self._apply(lambda embedding: embedding, graphs, batch_size, self.net.embedding_channels)
+        return self._apply(lambda embedding, _: embedding, graphs, batch_size, self.net.embedding_channels)
 
     def embeddings(self, graphs: GraphSet) -> NDArray:
         """Representation of each graph, shape ``(num_graphs, width)``."""
@@ -72,18 +72,31 @@ class Inference:
         joined = np.concatenate(parts) if parts else np.empty((0, self.net.embedding_channels), np.float32)
         return np.ascontiguousarray(joined)
 
-    def outputs(self, embeddings: NDArray) -> NDArray:
-        """Outputs for graphs with these representations, shape ``(num_graphs, out_channels)``."""
+    def outputs(self, embeddings: NDArray, graph_features: NDArray | None = None) -> NDArray:
+        """Outputs for graphs with these representations, shape ``(num_graphs, out_channels)``.
+
+        Args:
+            embeddings: The representations.
+            graph_features: The features of the graphs, if the network takes any.
+        """
+        if graph_features is not None:
+            features = graph_features.astype(embeddings.dtype, copy=False)
+            embeddings = np.concatenate([embeddings, features], axis=1)
         hidden = embeddings if self.net.head is None else np.maximum(linear_by_row(embeddings, self.net.head), 0)
         return linear_by_row(hidden, self.net.predict)
 
-    def _apply(self, head: Callable[[Tensor], Tensor], graphs: GraphSet, batch_size: int, width: int) -> Tensor:
+    def _head(self, embedding: Tensor, batch: GraphBatch) -> Tensor:
+        return self.net.predict_from(embedding, graph_attr=features_of(self.net, batch))
+
+    def _apply(
+        self, head: Callable[[Tensor, GraphBatch], Tensor], graphs: GraphSet, batch_size: int, width: int
+    ) -> Tensor:
         """What the function makes of the representations of each batch, one below another: ``width`` columns."""
         weight = self.net.predict.weight
         with _evaluation_mode(self.net):
             by_program = self._by_program(graphs)
             batches = (batch.to(weight.device) for batch in graphs.batches(batch_size))
-            parts = [head(self._embedding(batch, by_program)) for batch in batches]
+            parts = [head(self._embedding(batch, by_program), batch) for batch in batches]
         return torch.cat(parts) if parts else weight.new_empty(0, width)
 
     def _by_program(self, graphs: GraphSet) -> bool:

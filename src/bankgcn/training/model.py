@@ -17,6 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bankgcn.data.features.graph_features import check_graph_spec, is_fitted, num_columns
+from bankgcn.data.features.graph_features import conform as conform_graph_features
 from bankgcn.data.features.spec import check_spec, conform, is_finite_number
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import ReadOptions
@@ -98,7 +100,8 @@ class TrainedModel:
         """
         conformed = self.conform(graphs)
         embeddings = self._inference.embeddings(conformed)
-        outputs = torch.from_numpy(self._inference.outputs(embeddings))
+        features = conformed.graph_signals() if self.graph_spec else None
+        outputs = torch.from_numpy(self._inference.outputs(embeddings, features))
         if check:
             check_finite(outputs, conformed)
         logits = outputs.double()
@@ -109,6 +112,11 @@ class TrainedModel:
         """How the features of the training graphs were made, if known; see :mod:`bankgcn.data.features.spec`."""
         return self.metadata.get("signals")
 
+    @property
+    def graph_spec(self) -> dict[str, Any]:
+        """The features of graphs that the head takes; see :mod:`bankgcn.data.features.graph_features`."""
+        return self.metadata.get("graph_features") or {}
+
     def conform(self, graphs: GraphSet) -> GraphSet:
         """The graphs with the features that the network was trained on.
 
@@ -117,12 +125,18 @@ class TrainedModel:
         """
         if self.feature_spec is not None:
             graphs = conform(graphs, self.feature_spec, graphs.name or "the set")
+        graphs = conform_graph_features(graphs, self.graph_spec, graphs.name or "the set")
         self.check(graphs)
         return graphs
 
     def check(self, graphs: GraphSet) -> None:
         """Raise unless the network can be applied to these graphs."""
         self.config.check(graphs)
+        if self.net.graph_dim != graphs.num_graph_features:
+            raise ValueError(
+                f"the graphs have {graphs.num_graph_features} features beside them, but the model takes "
+                f"{self.net.graph_dim}"
+            )
         if graphs.num_features != self.in_channels:
             raise ValueError(
                 f"the graphs have {graphs.num_features} features a node, but the model was trained on "
@@ -157,10 +171,10 @@ class TrainedModel:
         try:
             check_kind(values)
             config, task, in_channels = ModelConfig(**values["config"]), stored_task(values), values["in_channels"]
-            edge_dim = values.get("edge_dim")
-            check_weights_fit(config, in_channels, task.out_channels, tensors, edge_dim)
+            edge_dim, graph_dim = values.get("edge_dim"), stored_graph_dim(values["about"])
+            check_weights_fit(config, in_channels, task.out_channels, tensors, edge_dim, graph_dim)
             check_facts(values["about"], config, task, in_channels)
-            net = config.build(in_channels, task.out_channels, edge_dim)
+            net = config.build(in_channels, task.out_channels, edge_dim=edge_dim, graph_dim=graph_dim)
             net.load_state_dict(tensors)
         except UNREADABLE as error:
             raise FileError(f"holds no model of this version ({error})", path) from error
@@ -260,12 +274,28 @@ def stored_run(facts: Mapping[str, Any]) -> RunSpec | None:
     return spec_of(settings["source"], settings)
 
 
+def stored_graph_dim(facts: Mapping[str, Any]) -> int:
+    """Number of features of each graph that the head of a model takes.
+
+    Raises:
+        ValueError: The description of the features is wrong; the message names the entry.
+    """
+    spec = facts.get("graph_features")
+    if spec is None:
+        return 0
+    check_graph_spec(spec)
+    if not is_fitted(spec) or not num_columns(spec):
+        raise ValueError("its features of graphs are not those of a network")
+    return num_columns(spec)
+
+
 def check_weights_fit(
     config: ModelConfig,
     in_channels: int,
     out_channels: int,
     tensors: Mapping[str, Tensor],
     edge_dim: int | None = None,
+    graph_dim: int = 0,
 ) -> None:
     """Raise unless these are the weights of such a network, all of them finite.
 
@@ -278,7 +308,7 @@ def check_weights_fit(
     largest = max((SMALL, len(tensors), *(size for tensor in tensors.values() for size in tensor.shape)))
     if (edge_dim is not None and not config.edge_uses) or (edge_dim is None and config.edges not in ("auto", "none")):
         raise ValueError(f"its edge_dim is {edge_dim}, but its edges are {config.edges!r}")
-    for number in (in_channels, out_channels, edge_dim or 0, *_numbers(config.to_dict())):
+    for number in (in_channels, out_channels, edge_dim or 0, graph_dim, *_numbers(config.to_dict())):
         if number > largest:
             raise ValueError(
                 f"it claims a network with the size {number:,}, but its weights have at most {largest:,} rows"
@@ -287,7 +317,7 @@ def check_weights_fit(
     if (order + 1) ** 2 > max(SMALL**2, sum(tensor.numel() for tensor in tensors.values())):
         raise ValueError(f"order={order} is larger than its weights allow")
     with torch.device("meta"):  # shapes without memory
-        expected = config.build(in_channels, out_channels, edge_dim).state_dict()
+        expected = config.build(in_channels, out_channels, edge_dim=edge_dim, graph_dim=graph_dim).state_dict()
     for name in expected.keys() | tensors.keys():
         shapes = [tuple(each[name].shape) if name in each else None for each in (tensors, expected)]
         if shapes[0] != shapes[1]:

@@ -59,7 +59,13 @@ def objective(
 
 def logits_of(net: GraphNetwork, batch: GraphBatch, dropout_key: int | None = None) -> Tensor:
     """The network's logits for a batch."""
-    return net.predict_from(embedding_of(net, batch, dropout_key), dropout_key)
+    return net.predict_from(embedding_of(net, batch, dropout_key), dropout_key, features_of(net, batch))
+
+
+def features_of(net: GraphNetwork, batch: GraphBatch) -> Tensor | None:
+    """The features of the graphs of a batch, in the precision of the network; ``None`` if it takes none."""
+    features = batch.graph_attr if net.graph_dim else None
+    return None if features is None else features.to(net.predict.weight.dtype)
 
 
 def embedding_of(net: GraphNetwork, batch: GraphBatch, dropout_key: int | None = None) -> Tensor:
@@ -109,6 +115,8 @@ def runs_on(program: Program, net: GraphNetwork, graphs: GraphSet) -> bool:
     summed = (net.edge_dim or 0) if net.sums_edges else 0
     if graphs.num_features + summed != program.in_channels or graphs.num_edge_features < (net.edge_dim or 0):
         return False
+    if program.backward and graphs.num_graph_features != program.graph_features:
+        return False
     if graphs.edge_weight is not None and not net.takes_weights:  # autograd refuses them
         return False
     return graphs.labels is None or not program.embedding
@@ -126,7 +134,8 @@ def collate_for(program: Program, batch: GraphBatch, *, merged: bool = True) -> 
 
     # Equal nodes differ as soon as values of single nodes are dropped at random.
     merged, by_kinds = merged and not program.drops_nodes, bool(program.kinds_forward)
-    graphs = batch.collate(program.operator, merged=merged, by_kinds=by_kinds)
+    features = bool(program.graph_features and program.backward)  # the head is not part of a program without a loss
+    graphs = batch.collate(program.operator, merged=merged, by_kinds=by_kinds, features=features)
     return look_up_attributes(graphs, program.embedding) if program.embedding else graphs
 
 

@@ -62,6 +62,16 @@ class Case:
     by_kinds: bool = False
 
     @property
+    def graph_attr(self) -> torch.Tensor | None:
+        """Features of the graphs, many of them 0, in double precision."""
+        if not self.net.graph_dim:
+            return None
+        random = np.random.default_rng(self.seed + 1)
+        features = random.normal(size=(self.batch.num_graphs, self.net.graph_dim)).astype(np.float32)
+        features[random.random(features.shape) < 0.4] = 0
+        return torch.from_numpy(features).double()
+
+    @property
     def targets(self) -> torch.Tensor:
         if self.loss == "cross_entropy":
             return self.batch.y
@@ -81,7 +91,10 @@ class Case:
         with use_kernels(False):
             options = {"batch_size": self.batch.num_graphs, "dropout_key": KEY}
             options["edge_attr"] = None if features is None else features.to(dtype)
-            outputs = net(self.batch.x.to(dtype), *arguments, **options)
+            attr = self.graph_attr
+            outputs = net(
+                self.batch.x.to(dtype), *arguments, **options, graph_attr=attr if attr is None else attr.to(dtype)
+            )
             targets = self.targets if self.loss == "cross_entropy" else self.targets.to(dtype)
             loss = LOSSES[self.loss](outputs, targets)
             loss.backward()
@@ -129,6 +142,8 @@ class Case:
             kinds = number_kinds(graphs)
             assert kinds is not None
             graphs = graphs._replace(kinds=kinds)
+        if self.graph_attr is not None and program.backward:
+            graphs = graphs._replace(graph_features=self.graph_attr.numpy().astype(DTYPES[dtype]))
         return look_up_attributes(graphs, program.embedding) if program.embedding else graphs
 
     def lowered(self, net: GraphNetwork) -> Program:
@@ -310,6 +325,48 @@ def test_features_of_edges_agree_in_modules_interpreter_and_compiled_code(
     )
     assume(case.well_conditioned)
     case.check(merged)
+
+
+@pytest.mark.parametrize("conv", ["bank", "gcn"])
+@settings(max_examples=settings().max_examples // 3)
+@given(
+    graphs=graph_sets(min_graphs=1, max_graphs=5),
+    options=NETWORK_OPTIONS,
+    loss=st.sampled_from(list(LOSSES)),
+    merged=st.booleans(),
+    graph_dim=st.sampled_from([1, 3, 16, 37]),
+    seed=st.integers(0, 9),
+)
+def test_features_of_graphs_agree_in_modules_interpreter_and_compiled_code(
+    conv: str, graphs: RandomSet, options: dict, loss: str, merged: bool, graph_dim: int, seed: int
+) -> None:
+    case = random_case(conv, graphs, options | {"graph_dim": graph_dim}, loss, seed)
+    assume(case.well_conditioned)
+    case.check(merged)
+
+
+@pytest.mark.parametrize("head", ["linear", "mlp"])
+def test_features_of_graphs_give_the_same_bits_on_any_number_of_threads(head: str) -> None:
+    torch.manual_seed(0)
+    net = perturbed(BankGCN(1, 2, hidden_channels=16, num_layers=2, head=head, graph_dim=5))
+    case = Case(net, smooth_or_alternating(300).batch())
+    one, three = case.by_program(torch.float32), case.by_program(torch.float32, threads=3)
+    for name, value in vars(one).items():
+        assert torch.equal(value, getattr(three, name)), name
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (3, 4), (0, 0)])
+def test_features_of_graphs_of_another_shape_are_refused(shape: tuple[int, int]) -> None:
+    net = BankGCN(1, 2, hidden_channels=16, num_layers=2, graph_dim=5).float()
+    program, batch = lower(net, "cross_entropy"), smooth_or_alternating(3).batch()
+    graphs = batch.collate(program.operator, merged=False)
+    graphs = graphs._replace(graph_features=np.zeros(shape, np.float32))
+    theta = parameters(net)
+    before = theta.copy()
+    targets = targets_of(batch.y.numpy())
+    with pytest.raises(IndexError, match=rf"\({shape[0]}, {shape[1]}\).*\(3, 5\)"):
+        train(graphs, np.array([0, batch.num_graphs]), program, theta, targets, np.zeros_like(theta))
+    np.testing.assert_array_equal(theta, before)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

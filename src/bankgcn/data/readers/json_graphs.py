@@ -7,6 +7,7 @@ become such documents use :func:`graph_set`, too.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
 from bankgcn.data.edges import edge_note
+from bankgcn.data.features.graph_features import Columns, value_columns
 from bankgcn.data.features.node_schema import MissingEntry, NodeSchema
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
@@ -33,7 +35,7 @@ from bankgcn.data.readers.node_link import (
     json_files,
 )
 from bankgcn.data.target_values import TargetError, Targets, encode_targets, is_unknown, scalar
-from bankgcn.data.targets import READ_NO_TARGETS
+from bankgcn.data.targets import READ_NO_TARGETS, missing_feature, target_names
 from bankgcn.files.archives import plain_stem
 from bankgcn.files.checked import FileError, atomic_write
 from bankgcn.messages import Message, Option, advise, message_of
@@ -42,6 +44,8 @@ Entries = Callable[[Path], Sequence[Entry]]
 
 OPTIONS = (
     "target",
+    "feature_columns",
+    "fill_features",
     "skip_unreadable",
     "skip_missing",
     "missing_words",
@@ -95,7 +99,8 @@ def graph_set(
     numbers, words = zip(*parts, strict=True)
     columns = schema.signals(_joined(numbers), _joined(words))
     named = any(one.graph.name is not None for one in graphs)
-    return GraphSet.from_edges(
+    beside = _features(graphs, options)
+    result = GraphSet.from_edges(
         **_edges([one.graph for one in graphs]),
         **{**columns, "notes": (*notes, *columns.get("notes", ()), *_edge_note(graphs))},
         **targets._asdict(),
@@ -104,6 +109,26 @@ def graph_set(
         symmetrise=options.symmetrise,
         skipped=sorted(skipped.items()),
     )
+    return result if beside is None else replace(result, graph_features=beside.values, graph_spec=beside.spec)
+
+
+def _features(graphs: Sequence[PlacedGraph], options: ReadOptions) -> Columns | None:
+    """The features of the graphs: numbers or words under keys of ``graph``, or of the document itself."""
+    if options.feature_columns is None:
+        return None
+    available = {key for one in graphs for key in one.graph.entries}
+    cells: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(target_names(options.feature_columns, available)):
+        cells[name] = []
+        for one in graphs:
+            value = one.graph.entries.get(name)
+            if isinstance(value, list | Mapping):
+                raise one.entry.error(f"{name!r} is {type(value).__name__}, expected a number or a word")
+            infinite = isinstance(value, float) and not math.isfinite(value)
+            if infinite or (value is None and not options.fill_features):
+                raise one.entry.error(missing_feature(name, infinite))
+            cells[name].append(value)
+    return value_columns(cells, options.fill_features)
 
 
 def parse_entries(

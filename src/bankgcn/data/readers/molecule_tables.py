@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bankgcn.data import GraphError
+from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import Reader
@@ -38,9 +39,11 @@ from bankgcn.data.targets import (
     GraphTable,
     clean_targets,
     encode_columns,
+    feature_columns,
     fill_targets,
     id_column,
     rows_with_target,
+    table_features,
     target_note,
 )
 from bankgcn.extras import require
@@ -58,6 +61,9 @@ END = "$$$$"  # the line after each molecule of an SD file
 NAME = "name"  # the column of the first lines of the molecules of an SD file
 OPTIONS = (
     "target",
+    "feature_columns",
+    "descriptors",
+    "fill_features",
     "id",
     "features",
     "skip_unreadable",
@@ -87,6 +93,7 @@ class MoleculeTable(GraphTable):
         Raises:
             FileError: The message names the line.
         """
+        features = feature_columns(self.table, options, self.smiles)
         targets = self.targets(options) if expected.has_target else []
         ids = id_column(self.table, options.id, targets)
         table = clean_targets(self.table, targets, expected.task, options)
@@ -98,12 +105,16 @@ class MoleculeTable(GraphTable):
         notes = (*table.notes, *notes, *target_note(targets, options.target is None))
         notes += self._left_out(molecules, rows, options, expected)
         readable = table.take([rows[place] for place in molecules.places])
+        beside = table_features(readable, features, options.fill_features) if features else None
         encoded = encode_columns(readable, targets, expected) if targets else Targets()
         skipped = sorted([*without, *((rows[one.place], one.reason) for one in molecules.unreadable)])
         kind = atom_kind(options, expected)
         graphs = molecule_graphs(molecules, encoded, features=kind, name=plain_stem(table.path), notes=notes)
         names = None if ids is None else tuple(readable.column(ids))
-        return replace(graphs, skipped=tuple(skipped), ids=names)
+        graphs = replace(graphs, skipped=tuple(skipped), ids=names)
+        if beside is not None:
+            graphs = replace(graphs, graph_features=beside.values, graph_spec=beside.spec)
+        return with_descriptors(graphs, options)
 
     def _left_out(
         self, molecules: Molecules, rows: Sequence[int], options: ReadOptions, expected: Expected

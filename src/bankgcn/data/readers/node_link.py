@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -53,6 +53,7 @@ class NodeLinkGraph:
     name: str | None
     metadata: Mapping[str, Any]  # "graph" of the document
     edge_keys: frozenset[str] = frozenset()  # what edges carry besides weights
+    entries: Mapping[str, Any] = field(default_factory=dict)  # of the document and its "graph", but nodes and edges
 
 
 def parse_node_link(
@@ -97,6 +98,7 @@ def parse_node_link(
         target=_checked_target(target_of_document(document, metadata, target)) if has_target else None,
         name=_name(document, metadata),
         metadata=metadata,
+        entries={key: value for key, value in document.items() if not isinstance(value, list | dict)} | metadata,
         edge_keys=frozenset(key for link in links for key in link if key not in _EDGE_KEYS),
     )
 

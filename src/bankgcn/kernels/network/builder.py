@@ -31,6 +31,7 @@ from bankgcn.kernels.ops.edge_filter import (
     edge_shifts,
     edge_shifts_adjoint,
 )
+from bankgcn.kernels.ops.graph_features import add_graph_features, graph_features_gradient
 from bankgcn.kernels.ops.input_rows import add_label_rows, label_rows_gradient, load_attributes
 from bankgcn.kernels.ops.linear import add_multiple, bias_gradient, dropout, linear, relu, relu_adjoint, weight_gradient
 from bankgcn.kernels.ops.losses import LOSSES
@@ -358,6 +359,7 @@ class Builder(Steps):
         self._in_channels: int | None = None
         self._embedding: tuple[int, ...] = ()
         self._readout: tuple[Buffer, list[tuple[str, Signal]]] | None = None
+        self._graph_features = 0
 
     def input(self) -> InputSignal:
         """The signals of the nodes."""
@@ -389,9 +391,14 @@ class Builder(Steps):
         *,
         columns: NDArray[np.int64] | None = None,
         padding: Padding = "wide",
+        graph_features: int = 0,
     ) -> Signal:
-        """``x weight^T + bias``; ``columns`` says where each column of the result is in its buffer."""
+        """``x weight^T + bias``; ``columns`` says where each column of the result is in its buffer.
+
+        With ``graph_features``, the last so many columns of the weight multiply the features of each graph.
+        """
         out_channels, in_channels = self._slots.weights(weight).shape
+        in_channels -= graph_features
         x = x if isinstance(x, InputSignal) else self._levels.rows(x)
         space: Space = "label" if isinstance(x, InputSignal) else x.space
         out = Signal(
@@ -407,8 +414,9 @@ class Builder(Steps):
             raise Unsupported(f"a weight for {in_channels} columns, but the signal has {len(x.columns)}")
         inner, width, rows = int(x.columns.max()) + 1, int(out.columns.max()) + 1, ROW_COUNT[space]
         slot, transposed = self._slots.new(inner, width, padding=padding), self._slots.new(width, inner, learned=False)
-        self._slots.place(weight, slot, x.columns * slot.stride + out.columns[:, None])
-        self._slots.place(weight, transposed, out.columns[:, None] * transposed.stride + x.columns)
+        own = slice(in_channels)
+        self._slots.place(weight, slot, x.columns * slot.stride + out.columns[:, None], own)
+        self._slots.place(weight, transposed, out.columns[:, None] * transposed.stride + x.columns, own)
         self._tape.emit(
             linear, x=x.buffer, inner=inner, weight=slot, bias=bias_slot, plus=None, out=out.buffer, rows=rows
         )
@@ -421,6 +429,26 @@ class Builder(Steps):
             self._tape.emit_back(weight_gradient, x=x.buffer, inner=inner, grad=weighted, weight=slot, rows=rows)
             if bias is not None:
                 self._tape.emit_back(bias_gradient, grad=weighted, bias=bias_slot, rows=rows)
+
+        self._tape.steps.append(backward)
+        return self._add_graph_features(out, weight, graph_features) if graph_features else out
+
+    def _add_graph_features(self, x: Signal, weight: Hashable, count: int) -> Signal:
+        """``x +`` the product of the features of the graphs and the last ``count`` columns of a weight."""
+        self._graph_features = count
+        slot = self._slots.new(count, int(x.columns.max()) + 1, padding=x.buffer.padding)
+        in_channels = self._slots.weights(weight).shape[1]
+        where = np.arange(count) * slot.stride + x.columns[:, None]
+        self._slots.place(weight, slot, where, slice(in_channels - count, None))
+        if self.loss is None:  # the program ends with the readouts, and the graphs need no features
+            return x
+        out = Signal(Buffer(x.space, x.buffer.columns, padding=x.buffer.padding), x.columns)
+        self._tape.emit(add_graph_features, plus=x.buffer, weight=slot, out=out.buffer)
+
+        def backward() -> None:
+            grad = self._tape.gradients.pop(out)
+            self._tape.emit_back(graph_features_gradient, grad=grad, weight=slot)
+            self._tape.pass_on(x, grad)
 
         self._tape.steps.append(backward)
         return out
@@ -496,4 +524,5 @@ class Builder(Steps):
             parameter_size=parameter_size,
             kind_columns=self._levels.kind_columns,
             drops_nodes=self._drops_nodes,
+            graph_features=self._graph_features,
         )

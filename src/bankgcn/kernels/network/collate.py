@@ -45,6 +45,7 @@ class CollatedGraphs(NamedTuple):
     kinds: NDArray[np.int64] = NO_KINDS  # (N,): see bankgcn.kernels.network.kinds; empty if they are not used
     edge_kind: NDArray[np.int64] = NO_KINDS  # (E,): row of the features of each edge; empty if they are not used
     edge_features: NDArray[np.floating] = NO_FEATURES  # (F, edge features)
+    graph_features: NDArray[np.floating] = NO_FEATURES  # (G, graph features); empty if they are not used
 
 
 def collate(

@@ -90,7 +90,7 @@ def train(
         threads: Number of threads; the result does not depend on it.
 
     Raises:
-        IndexError: A class is out of range; nothing was changed.
+        IndexError: A class is out of range, or the graphs lack features; nothing was changed.
     """
     _check_targets(targets, program, len(graphs.node_ptr) - 1)
     call = _Call(graphs, batch_ptr, program, theta, targets, gradient, adam, gamma)
@@ -121,6 +121,7 @@ class _Call:
         gamma: float = 0.0,
     ):
         self.graphs, self.batch_ptr, self.program = graphs, batch_ptr, program
+        _check_graph_features(graphs, program, required=targets is not None)
         self.chunks: Chunks = divide(graphs.node_ptr, graphs.rowptr, batch_ptr)
         size = BlockSize(self.chunks.nodes, self.chunks.graphs, self.chunks.edges, graphs.attributes.shape[1])
         self.linked: LinkedProgram = link(program, size, update=adam is not None)
@@ -142,6 +143,7 @@ class _Call:
             entry.MULTIPLICITY: graphs.multiplicity,
             entry.EDGE_KIND: graphs.edge_kind,
             entry.EDGE_FEATURES: graphs.edge_features,
+            entry.GRAPH_FEATURES: graphs.graph_features,
             entry.CLASSES: self.targets.classes,
             entry.TARGETS: self.targets.values,
             entry.SHARE: _share(self.targets),
@@ -167,6 +169,7 @@ class _Call:
         self.table[entry.NUM_ATTRIBUTES] = graphs.attributes.shape[1]
         self.table[entry.NUM_LABELS] = graphs.labels.shape[1]
         self.table[entry.NUM_EDGE_FEATURES] = graphs.edge_features.shape[1]
+        self.table[entry.NUM_GRAPH_FEATURES] = graphs.graph_features.shape[1]
         self.table[entry.NUM_PARAMETERS] = program.num_parameters
         self.table[entry.ADAM_STEP] = 0 if adam is None else adam.step
         self.table[entry.KIND_COLUMNS] = program.kind_columns
@@ -266,6 +269,13 @@ def _check_targets(targets: Targets, program: Program, graphs: int) -> None:
         raise IndexError(f"there are targets of {len(targets.share)} graphs, expected {graphs} with {outputs} outputs")
     if targets.share.shape not in ((graphs,), targets.values.shape):
         raise IndexError(f"the weights have shape {targets.share.shape}, expected ({graphs},) or that of the values")
+
+
+def _check_graph_features(graphs: CollatedGraphs, program: Program, required: bool) -> None:
+    expected = (len(graphs.node_ptr) - 1, program.graph_features)
+    columns = graphs.graph_features.shape[1]
+    if (columns or (required and program.graph_features)) and graphs.graph_features.shape != expected:
+        raise IndexError(f"the features of the graphs have shape {graphs.graph_features.shape}, expected {expected}")
 
 
 def _share(targets: Targets) -> NDArray[np.float64]:

@@ -120,6 +120,7 @@ class Program:
         parameter_size: Number of padded values.
         kind_columns: Number of values that nodes read of their kind.
         drops_nodes: Whether values of single nodes are dropped at random, so that equal nodes differ.
+        graph_features: Number of features of each graph that the head takes. Readouts do not depend on them.
     """
 
     dtype: np.dtype
@@ -144,6 +145,7 @@ class Program:
     parameter_size: int
     kind_columns: int
     drops_nodes: bool = False
+    graph_features: int = 0
 
 
 def stride_of(columns: int, padding: Padding, dtype: np.dtype) -> int:

@@ -135,7 +135,7 @@ class Slots:
             self._weights[key] = Weights(self.num_parameters, shape)
             self.num_parameters += math.prod(shape)
         self._slots: list[Slot] = []
-        self._places: list[tuple[Weights, Slot, NDArray[np.int64]]] = []
+        self._places: list[tuple[NDArray[np.int64], Slot, NDArray[np.int64]]] = []
         self._uses = np.zeros(self.num_parameters, np.int64)
         self.zero = self.new(1, 1, learned=False)  # a row of zeros, for what has no bias
 
@@ -157,14 +157,22 @@ class Slots:
         self.place(key, slot, columns)
         return slot
 
-    def place(self, key: Hashable, slot: Slot, where: NDArray[np.int64]) -> None:
-        """Give each value of a parameter a place in a slot; a slot without gradient holds a copy."""
+    def place(self, key: Hashable, slot: Slot, where: NDArray[np.int64], columns: slice = slice(None)) -> None:
+        """Give each value of a parameter a place in a slot; a slot without gradient holds a copy.
+
+        Args:
+            key: The parameter.
+            slot: The slot.
+            where: Where the values are in the slot, in the order of the parameter.
+            columns: The columns of the parameter that the slot takes.
+        """
         weights = self.weights(key)
-        if math.prod(weights.shape) != where.size:
+        numbers = np.arange(math.prod(weights.shape)).reshape(weights.shape)[..., columns].reshape(-1)
+        if len(numbers) != where.size:
             raise Unsupported(f"a parameter of shape {weights.shape} for {where.size} places")
         if slot.learned:
-            self.use(key)
-        self._places.append((weights, slot, where.reshape(-1)))
+            self._uses[weights.start + numbers] += 1
+        self._places.append((weights.start + numbers, slot, where.reshape(-1)))
 
     def use(self, key: Hashable) -> None:
         """Count a use of a parameter."""
@@ -190,6 +198,6 @@ class Slots:
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Place of each parameter, and of its transposed copy, after :meth:`lay_out`; -1: none."""
         places, copies = np.full((2, self.num_parameters), -1)
-        for weights, slot, where in self._places:
-            (places if slot.learned else copies)[weights.start : weights.start + len(where)] = slot.offset + where
+        for numbers, slot, where in self._places:
+            (places if slot.learned else copies)[numbers] = slot.offset + where
         return places, copies

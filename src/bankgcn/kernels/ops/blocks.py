@@ -67,7 +67,11 @@ EDGE_KIND = 41  # int64 (E,): row of the features of each edge
 EDGE_FEATURES = 42  # float (F, edge features)
 NUM_EDGE_FEATURES = 43  # columns of the features
 
-SIZE = 44
+# Features of the graphs.
+GRAPH_FEATURES = 44  # float (G, graph features)
+NUM_GRAPH_FEATURES = 45  # columns of the features
+
+SIZE = 46
 
 
 GAP_BYTES = 192  # an odd number of cache lines, and as much as a vector may reach beyond the last column
