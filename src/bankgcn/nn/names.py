@@ -11,7 +11,7 @@ REDUCTION_NAMES = ("sum", "mean")
 EDGE_USES = {"weights": ("weights",), "input": ("input",), "both": ("weights", "input"), "none": ()}
 HEADS = ("linear", "mlp")
 PROJECTIONS = ("linear", "mlp")
-INITIAL_ALPHA_NAMES = ("xavier", "zeros")
+INITIAL_ALPHA_NAMES = ("xavier", "zeros", "lowpass")
 BASIS_NAMES = ("chebyshev", "monomial", "legendre", "jacobi", "bernstein", "interpolation", "pulses")
 READOUT_PART_NAMES = ("mean", "max", "sum")
 
