@@ -31,13 +31,11 @@ def load_citations(name: str) -> Data:
 
 
 def make_layer(model: str, in_channels: int, out_channels: int, subspaces: int) -> nn.Module:
-    """A layer. The low-pass filter is (1 - lam/2)^2 = 3/8 - 1/2 T_1 + 1/8 T_2, of which the shortcut adds 1."""
+    """A layer by the name of its model."""
     if model == "GCN":
         return GCNConv(in_channels, out_channels)
-    conv = BankConv(in_channels, out_channels, num_subspaces=subspaces)
-    if model == "BankConv, low-pass start":
-        conv.alpha.data[:] = torch.tensor([3 / 8 - 1, -1 / 2, 1 / 8])
-    return conv
+    start = "lowpass" if model == "BankConv, low-pass start" else "xavier"
+    return BankConv(in_channels, out_channels, num_subspaces=subspaces, initial_alpha=start)
 
 
 def drop_entries(words: Tensor, dropout: float) -> Tensor:

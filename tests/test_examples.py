@@ -16,6 +16,7 @@ from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.data.splits import stratified_split
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+LINE = torch.stack([torch.arange(31, 39), torch.arange(32, 40)])
 
 
 def example(name: str) -> ModuleType:
@@ -57,7 +58,11 @@ def test_gnn_explainer_runs_beside_the_exact_contributions(
     torch.set_default_dtype(torch.float32)
     monkeypatch.setattr("sys.argv", ["pyg_explainer.py", "--epochs", "1", "--graph", "3"])
     example("pyg_explainer").main()
-    title, _, *atoms = capsys.readouterr().out.splitlines()
+    of_nodes, of_edges = capsys.readouterr().out.split("\n\n")
+    title, _, *atoms = of_nodes.splitlines()
+    masks = [float(line.split()[-1]) for line in of_edges.splitlines()[1:]]
+    assert len(masks) == 5
+    assert masks == sorted(masks, reverse=True)
     assert "molecule 3" in title
     assert len(atoms) == 19
     exact = [abs(float(line.split()[2])) for line in atoms]
@@ -113,7 +118,27 @@ def test_the_low_pass_start_is_a_low_pass_filter(monkeypatch: pytest.MonkeyPatch
     citations = comparison("citations", monkeypatch)
     lam = torch.linspace(0, 2, 9)
     conv = citations.make_layer("BankConv, low-pass start", 4, 8, 8)
-    assert torch.allclose(conv.response(lam, shortcut=True), ((1 - lam / 2) ** 2).expand(8, 9), atol=1e-6)
+    assert torch.allclose(conv.response(lam, shortcut=True), (1 - lam / 2).expand(8, 9), atol=1e-6)
+
+
+def test_sampled_neighbourhoods_are_undirected_and_no_wider_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = comparison("neighbor_sampling", monkeypatch)
+    edges = torch.cat([torch.stack([torch.zeros(30, dtype=torch.long), torch.arange(1, 31)]), LINE], dim=1)
+    data = module.Data(x=torch.arange(40.0)[:, None], y=torch.arange(40), edge_index=module.to_undirected(edges))
+    batch = module.sample(data, torch.tensor([0, 35]))
+    assert batch.y[:2].tolist() == [0, 35]
+    assert batch.x.flatten().tolist() == batch.y.tolist()
+    assert torch.equal(batch.edge_index, module.to_undirected(batch.edge_index))
+    assert (batch.edge_index[1] == 0).sum() == module.FAN_OUT[0]
+    assert {31, 32, 33, 34, 36, 37, 38, 39} <= set(batch.y.tolist())
+
+
+@pytest.mark.datasets("planetoid/ind.cora.x")
+@pytest.mark.slow
+def test_neighbourhoods_train_a_network(data_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = comparison("neighbor_sampling", monkeypatch)
+    valid, _ = module.train(module.load_citations("cora"), epochs=8, batch_size=32)
+    assert valid > 0.7
 
 
 def test_missing_citations_name_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,3 +221,66 @@ def test_divergence_after_a_good_epoch_is_the_same_verdict_in_train_and_in_a_swe
     assert theirs.test_score is not None
     for name in ("status", "epochs", "best_epoch", "valid_score", "valid_loss", "test_score", "test_loss"):
         assert getattr(theirs, name) == ours[name], name
+
+
+def test_a_run_has_features_and_network_of_the_one_that_it_starts_from(command: Command, folder: Path) -> None:
+    assert command("train", *QUICK, "--order", 3, "--out", "parent")[0] == 0
+    code, out, err = command("train", "--init-from", "parent", "--freeze", 1, "--epochs", 2, "--out", "child")
+    assert code == 0, err
+    assert "starts with the weights of the run" in out + err
+    config = (folder / "child" / "config.toml").read_text()
+    for line in ("hidden = 16", "order = 3", f'init_from = "{folder / "parent"}"', "freeze = 1"):
+        assert f"{line}\n" in config
+    record = json.loads((folder / "child" / "record.json").read_text())
+    assert record["parent"] == RunFolder(folder / "parent").read_record().config.key
+    (folder / "parent").rename(folder / "elsewhere")
+    assert command("train", "--out", "child")[0] == 0  # it is finished and needs its parent no more
+    assert command("predict", "child", "MUTAG", "--out", "p.csv")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--hidden", 32), "--hidden 32, but {parent} was trained with --hidden 16: "),
+        (("--model", "gcn"), "--model gcn, but {parent} was trained with --model bank: "),
+        (("--freeze", 3), "--freeze 3 is more than --layers 2"),
+    ],
+)
+def test_what_differs_from_the_run_that_one_starts_from_is_named(
+    command: Command, folder: Path, flags: tuple[object, ...], message: str
+) -> None:
+    assert command("train", *QUICK, "--out", "parent")[0] == 0
+    code, _, err = command("train", "--init-from", "parent", *flags, "--out", "child")
+    assert code == 1
+    assert message.format(parent=folder / "parent") in " ".join(err.split())
+    assert not (folder / "child").exists()
+
+
+def test_a_run_with_frozen_layers_ends_after_an_interrupt_as_without_one(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command("train", *QUICK, "--out", "parent")[0] == 0
+    flags = ("--init-from", "parent", "--freeze", 1, "--epochs", 4, "--weight-decay", 0.01, "--seed", 1)
+    assert command("train", *flags, "--out", "whole")[0] == 0
+    run_epoch = Training.run_epoch
+
+    def interrupted(training: Training) -> object:
+        if len(training.epochs) == 2:
+            raise KeyboardInterrupt
+        return run_epoch(training)
+
+    monkeypatch.setattr(Training, "run_epoch", interrupted)
+    assert command("train", *flags, "--out", "broken")[0] == 130
+    monkeypatch.setattr(Training, "run_epoch", run_epoch)
+    code, _, err = command("train", "--out", "broken")
+    assert code == 0, err
+    assert files(folder / "broken") == files(folder / "whole")
+
+
+def test_layers_are_frozen_only_with_a_run_to_start_from(command: Command) -> None:
+    code, _, err = command("train", *QUICK, "--freeze", 1, "--out", "r")
+    assert code == 1
+    assert "--freeze 1 keeps the weights of a trained run: name its folder by --init-from" in " ".join(err.split())
+    code, _, err = command("train", "--init-from", "nothing", "--out", "r")
+    assert code == 1
+    assert "nothing: has no trained model" in " ".join(err.split())

@@ -533,3 +533,35 @@ def test_a_rare_class_is_decided_by_a_threshold_of_the_validation_graphs(thresho
     limit = classifier.model_.task.thresholds[0] if chosen else 0.5
     np.testing.assert_array_equal(classifier.predict(graphs) == "rare", rare >= limit)
     assert classifier.get_params()["threshold"] == threshold
+
+
+def test_an_estimator_starts_with_the_weights_of_another(trained: BankGCNClassifier, tmp_path: Path) -> None:
+    graphs, kinds = rings_and_paths()
+    trained.save(tmp_path / "parent")
+    child = BankGCNClassifier(**QUICK, init_from=tmp_path / "parent", freeze=2).fit(graphs, kinds)
+    assert child.record_.parent == trained.record_.config.key
+    one, other = trained.model_.net.convs.state_dict(), child.model_.net.convs.state_dict()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    sizes = BankGCNRegressor(**QUICK, init_from=str(tmp_path / "parent")).fit(graphs, [len(graph) for graph in graphs])
+    assert sizes.model_.feature_spec == trained.model_.feature_spec
+    for graph in graphs:
+        nx.set_node_attributes(graph, "C", "element")
+    carbon = BankGCNClassifier(**QUICK, init_from=str(tmp_path / "parent")).fit(graphs, kinds)
+    assert carbon.model_.feature_spec == trained.model_.feature_spec
+    child.save(tmp_path / "child")
+    loaded = BankGCNClassifier.load(tmp_path / "child")
+    assert loaded.get_params()["freeze"] == 2
+    np.testing.assert_array_equal(loaded.predict_proba(graphs), child.predict_proba(graphs))
+
+
+def test_an_estimator_names_what_differs_from_the_run_that_it_starts_from(
+    trained: BankGCNClassifier, tmp_path: Path
+) -> None:
+    trained.save(tmp_path / "parent")
+    wider = BankGCNClassifier(**{**QUICK, "hidden": 16}, init_from=tmp_path / "parent")
+    with pytest.raises(ValueError, match=f"hidden=16, but {tmp_path / 'parent'} was trained with hidden=8: "):
+        wider.fit(*rings_and_paths())
+    with pytest.raises(ValueError, match="freeze=1 keeps the weights of a trained run: name its folder by init_from="):
+        BankGCNClassifier(**QUICK, freeze=1).fit(*rings_and_paths())
+    with pytest.raises(FileError, match="has no trained model"):
+        BankGCNClassifier(**QUICK, init_from=tmp_path / "nothing").fit(*rings_and_paths())

@@ -12,6 +12,7 @@ from torch_geometric.nn import ChebConv
 
 import oracles
 from bankgcn import BankConv
+from bankgcn.nn import mutual_coherence
 from bankgcn.spectral import BASES, GraphShift, Jacobi, RectangularPulses, Spectrum
 from refusals import refused
 from strategies import RandomGraph, disjoint_union, graphs, ring, signals
@@ -181,6 +182,56 @@ def test_reset_reinitialises_everything_reproducibly() -> None:
 def test_a_layer_with_zero_filters_is_its_shortcut() -> None:
     conv, x = BankConv(3, 8, initial_alpha="zeros"), signals(6, 3)
     assert torch.equal(conv(x, ring(6)), conv.project(x))
+
+
+@pytest.mark.parametrize("shortcut", [True, False])
+@pytest.mark.parametrize("basis", BASES)
+def test_a_low_pass_start_is_one_in_every_basis(basis: str, shortcut: bool) -> None:
+    lam = torch.linspace(0, 2, 9)
+    for order in (1, 2, 5):
+        conv = BankConv(3, 8, order=order, basis=basis, shortcut=shortcut, initial_alpha="lowpass")
+        expected = (1 - lam / 2).expand(8, 9)
+        if basis == "pulses":  # steps of height 1 / (order + 1), rounded off by their degree
+            assert (conv.response(lam, shortcut) - expected).abs().max() < 1 / (order + 1)
+        else:
+            torch.testing.assert_close(conv.response(lam, shortcut), expected)
+
+
+def test_a_low_pass_start_is_the_nearest_filter_where_the_basis_has_none() -> None:
+    conv = BankConv(3, 8, order=0, initial_alpha="lowpass")
+    torch.testing.assert_close(conv.alpha.detach(), torch.full((8, 1), -0.5))  # with the shortcut, the mean gain 1/2
+    pulses = BankConv(3, 8, order=3, basis="pulses", initial_alpha="lowpass", shortcut=False)
+    nodes = torch.cos((torch.arange(4000) + 0.5) * torch.pi / 4000)  # equal weights under 1 / sqrt(1 - x^2)
+    series = torch.special.chebyshev_polynomial_t(nodes, torch.arange(17)[:, None])
+    values = pulses.basis.to_chebyshev(3) @ series
+    nearest = torch.linalg.lstsq(values.T, (0.5 - nodes / 2)[:, None]).solution.T
+    torch.testing.assert_close(pulses.alpha.detach(), nearest.expand(8, 4), rtol=1e-6, atol=1e-6)
+
+
+def test_a_low_pass_start_holds_for_lazy_layers_and_after_a_reset() -> None:
+    lam, conv = torch.linspace(0, 2, 5), BankConv(-1, 8, initial_alpha="lowpass")
+    conv(signals(6, 3), ring(6))
+    torch.testing.assert_close(conv.response(lam, shortcut=True), (1 - lam / 2).expand(8, 5))
+    with torch.no_grad():
+        conv.alpha.add_(1)
+    conv.reset_parameters()
+    torch.testing.assert_close(conv.response(lam, shortcut=True), (1 - lam / 2).expand(8, 5))
+
+
+def test_filters_that_start_alike_become_different() -> None:
+    torch.manual_seed(0)
+    conv = BankConv(3, 8, initial_alpha="lowpass")
+    optimizer = torch.optim.Adam(conv.parameters(), lr=0.05)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (conv(signals(6, 3), ring(6)).square().sum() + mutual_coherence(conv.alpha)).backward()
+        optimizer.step()
+    assert len(conv.alpha.detach().unique(dim=0)) == 8
+
+
+def test_a_pair_of_signals_is_refused_with_the_reason() -> None:
+    with pytest.raises(ValueError, match=r"x is a pair \(x_src, x_dst\).*HeteroData.to_homogeneous\(\)"):
+        BankConv(3, 8)((signals(6, 3), signals(4, 3)), ring(6))
 
 
 def test_a_layer_made_in_single_precision_is_exact_after_double() -> None:

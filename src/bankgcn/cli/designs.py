@@ -257,8 +257,8 @@ FILE = "comparison.toml"
 VARIED = ("model", "weight_decay", "gamma", "seed", "folds", "fold")
 """Settings of a run that a comparison varies by itself."""
 
-OFFERED = {name: place for name, place in RUN_SETTINGS.items() if name not in VARIED}
-"""Settings that all runs of a comparison share."""
+OFFERED = {name: place for name, place in RUN_SETTINGS.items() if name not in (*VARIED, "init_from", "freeze")}
+"""Settings that all runs of a comparison share. Its models are different networks, which no run has all weights of."""
 
 GRAPHS = "graphs"
 PROTOCOL: dict[str, Plain] = {

@@ -40,6 +40,7 @@ from bankgcn.training.spec import (
     given_settings,
     protocol,
     spec_of,
+    unused_settings,
 )
 
 MAX_NAME = 200  # bytes; file systems end at 255
@@ -73,6 +74,9 @@ class Settings:
         given[SOURCE] = _canonical_source(str(given.get(SOURCE, DEFAULTS[SOURCE])))
         if given.get("test"):
             given["test"] = _canonical_source(str(given["test"]))
+        if given.get("init_from"):
+            given["init_from"] = full_path(str(given["init_from"]))
+            given = _with_shared_settings(given)
         if given.get(DATA_ROOT):
             given[DATA_ROOT] = full_path(str(given[DATA_ROOT]))
         with named_in_file(file, given):
@@ -103,9 +107,26 @@ class Settings:
         """A name for the run: its data, model and seed, and what differs from the defaults."""
         usual = Settings.resolve({key: self[key] for key in (SOURCE, "model", "seed")})
         parts = [Path(self[SOURCE]).stem, self["model"], str(self["seed"])]
-        parts += [f"{key}={self[key]}" for key in self.differing(usual)]
+        values = {**self.values, "init_from": Path(self["init_from"]).name}
+        parts += [f"{key}={values[key]}" for key in self.differing(usual)]
         name = re.sub(r"[^\w.=-]+", "_", "-".join(parts))
         return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")  # letters may have several bytes
+
+
+def _with_shared_settings(given: dict[str, Plain]) -> dict[str, Plain]:
+    """What is given, and the settings that a run has from the one that it starts from, where nothing else is given."""
+    from bankgcn.training.warm_start import SHARED, Parent
+
+    known = "model" in given and not set(SHARED) - set(given) - unused_settings(str(given["model"]))
+    if known:  # a file of settings has them all; the run that it started from need not be there any more
+        return given
+    shared = Parent.load(str(given["init_from"])).shared
+    others = given.get("model", shared["model"]) != shared["model"]  # which is refused, but not by its options
+    return {name: value for name, value in shared.items() if not (others and _is_of_convolution(name))} | given
+
+
+def _is_of_convolution(name: str) -> bool:
+    return RUN_SETTINGS[name].part == "conv_options"
 
 
 @contextmanager

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bankgcn.experiments.tuning.trial import Trials
 
 TUNING = Path("tuning")
-OFFERED = {name: place for name, place in RUN_SETTINGS.items() if name not in ("folds", "fold")}
+OFFERED = {name: place for name, place in RUN_SETTINGS.items() if name not in ("folds", "fold", "init_from", "freeze")}
 NO_PICTURE = "none"
 GRAPHS, TRIALS = "graphs", "trials"
 """Fingerprint of the graphs, and number of trials, in the file of the settings."""

@@ -49,6 +49,9 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         patience: Epochs without improvement on the validation graphs after which training stops.
         batch_size, learning_rate, weight_decay, gamma, coherence, select, metric, loss, decay_patience, decay_factor,
             min_learning_rate: As in :class:`~bankgcn.training.TrainConfig`.
+        init_from: Folder of a saved estimator or a run of the command line whose features and weights this one starts
+            with. Its network must be the same, apart from its head.
+        freeze: Number of the first layers that keep these weights.
         class_weight: ``"balanced"`` gives every class, or both answers of each label, the same weight in the loss; a
             dictionary gives the weight of each class, 1 by default. The record of a run does not hold the dictionary.
         threshold: How a class of two, or a label, is decided. ``"validation"``: by the threshold of its probability

@@ -52,6 +52,7 @@ from bankgcn.training.spec import (
     settings_of_run,
     spec_of,
 )
+from bankgcn.training.warm_start import Parent
 
 LARGEST_SEED = 2**31 - 1
 NO_SETTINGS = ("attributes", "categories", "validation_fraction", "threshold")
@@ -100,6 +101,8 @@ class RunParameters(BaseEstimator):
         decay_patience: int | None = None,
         decay_factor: float = 0.1,
         min_learning_rate: float = 1e-5,
+        init_from: str | os.PathLike[str] | None = None,
+        freeze: int = 0,
         features: str | None = None,
         scale: str | None = None,
         attributes: Sequence[str] | None = None,
@@ -146,6 +149,8 @@ class RunParameters(BaseEstimator):
         self.decay_patience = decay_patience
         self.decay_factor = decay_factor
         self.min_learning_rate = min_learning_rate
+        self.init_from = init_from
+        self.freeze = freeze
         self.features = features
         self.scale = scale
         self.attributes = attributes
@@ -173,6 +178,8 @@ class RunParameters(BaseEstimator):
             if task != "classes":
                 raise ValueError(f"class_weight={self.class_weight} needs classes, but the task is {task}")
             values["class_weight"] = None  # the classifier makes weights of graphs of it
+        if self.init_from is not None:
+            values["init_from"] = str(Path(self.init_from).expanduser().absolute())
         if self.threshold == AUTO:
             values["threshold"] = None  # the classifier chooses by its targets
         if self.edges == AUTO and not edge_features:
@@ -328,14 +335,19 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         duplicates = None if self.duplicates == "keep" else Duplicates.of(learned)
         among_weighted = validation_split(learned, self.validation_fraction, spec.seeds.split, duplicates)
         split = Split(*(weighted[getattr(among_weighted, part)] for part in PARTS))
-        fitted = fit_graph_features(refit(graphs, split.train), split.train)
-        if spec.reader.scale is not None:
-            fitted = scale_numbers(fitted, split.train, spec.reader.scale)
+        with _spelled_as_parameters(self):
+            parent = Parent.of(spec)
+        if parent is not None:
+            fitted = parent.model.conform(graphs)
+        else:
+            fitted = fit_graph_features(refit(graphs, split.train), split.train)
+            if spec.reader.scale is not None:
+                fitted = scale_numbers(fitted, split.train, spec.reader.scale)
         share = f"the seed: {len(split.valid):,} of {len(weighted):,} graphs for validation, none for test"
         with _spelled_as_parameters(self):
             if learned is not graphs:  # graphs of weight 0 must not count as graphs of a class
                 check_run(fitted[weighted], among_weighted, spec.model, spec.train, spec.task)
-            run = prepare_graphs(spec, fitted, split, split_from=share, weights=weights)
+            run = prepare_graphs(spec, fitted, split, split_from=share, weights=weights, parent=parent)
             if self.threshold == AUTO:
                 chosen = settings_for_skew(learned, run.task).get("threshold")
                 run = replace(run, spec=spec.with_(threshold=chosen))
@@ -375,8 +387,10 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
     def _read(self, X: Any, y: Any, graph_features: Any = None) -> GraphSet:
         """The graphs; with their own targets and features if none are given."""
         options = self._read_options()
+        features = None if self.init_from is None else Parent.load(self.init_from).model.feature_spec
         with _spelled_as_parameters(self):
-            graphs = as_graph_set(X, replace(options, descriptors=None), Expected(has_target=y is None))
+            expected = Expected(features=features or {}, has_target=y is None)
+            graphs = as_graph_set(X, replace(options, descriptors=None), expected)
             if graph_features is not None:
                 graphs = graphs.with_graph_features(graph_features, fill=options.fill_features)
             return with_descriptors(graphs, options)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from bankgcn.nn.budget import layer_parameters, width_for_budget
     from bankgcn.nn.convs import CONVS, PLAIN_CONVS, ConvSpec
     from bankgcn.nn.layers import AtomEncoder
+    from bankgcn.nn.message_passing import MessageBankConv, explainable
     from bankgcn.nn.names import READOUTS
     from bankgcn.nn.network import BankGCN, GraphNetwork, check_available
     from bankgcn.nn.readout import POOLINGS, READOUT_PARTS
@@ -27,7 +28,9 @@ __all__ = [
     "ConvSpec",
     "GraphNetwork",
     "GraphNorm",
+    "MessageBankConv",
     "check_available",
+    "explainable",
     "layer_parameters",
     "mutual_coherence",
     "width_for_budget",
@@ -41,6 +44,7 @@ __getattr__ = lazy_names(
         "budget": ("layer_parameters", "width_for_budget"),
         "convs": ("CONVS", "PLAIN_CONVS", "ConvSpec"),
         "layers": ("AtomEncoder",),
+        "message_passing": ("MessageBankConv", "explainable"),
         "names": ("READOUTS",),
         "network": ("BankGCN", "GraphNetwork", "check_available"),
         "readout": ("POOLINGS", "READOUT_PARTS"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -16,11 +17,12 @@ from bankgcn.nn.layers import reset_parameters
 from bankgcn.nn.names import EDGE_USES
 from bankgcn.settings import pick
 from bankgcn.spectral import chebyshev
-from bankgcn.spectral.basis import Basis, Chebyshev, basis_named
+from bankgcn.spectral.basis import Basis, Chebyshev, basis_named, nearest_filter
 from bankgcn.spectral.featured_edges import FeaturedEdges, SubspaceShifts
 from bankgcn.spectral.shift import GraphShift
 
-INITIAL_ALPHA = {"xavier": nn.init.xavier_uniform_, "zeros": nn.init.zeros_}
+LOWPASS = (1 / 2, -1 / 2)
+"""Chebyshev coefficients of the low-pass filter 1 - lambda / 2 = 1/2 - T_1(lambda - 1) / 2."""
 
 
 class BankConv(nn.Module):
@@ -62,8 +64,10 @@ class BankConv(nn.Module):
             ``(num_nodes, in_channels)`` to ``(num_nodes, out_channels)``. A given module keeps its weights.
         shortcut: Whether to add the projected signal to the filtered one.
         bias: Whether the projection learns a bias.
-        initial_alpha: Initial coefficients of the filters: ``"xavier"``, or ``"zeros"``: the layer then starts as its
-            shortcut.
+        initial_alpha: Initial coefficients of the filters: ``"xavier"`` draws them at random. With ``"zeros"``, the
+            layer starts as its shortcut. With ``"lowpass"``, each filter, with its shortcut, starts as the low-pass
+            filter :math:`1 - \lambda / 2`, or as near to it as the basis and the order allow: the start to take where
+            neighbours are alike, as in place of a ``GCNConv``.
         edge_dim: Number of features of each edge; ``None`` if edges have none.
         edges: How the features of the edges are used: as ``"weights"`` of the edges in each subspace; as ``"input"``:
             the sum of the features of a node's edges, each times its weight, joins the signal of the node; as
@@ -94,7 +98,7 @@ class BankConv(nn.Module):
         projection: Literal["linear", "mlp"] | nn.Module = "linear",
         shortcut: bool = True,
         bias: bool = True,
-        initial_alpha: Literal["xavier", "zeros"] = "xavier",
+        initial_alpha: Literal["xavier", "zeros", "lowpass"] = "xavier",
         edge_dim: int | None = None,
         edges: Literal["weights", "input", "both", "none"] = "weights",
     ):
@@ -144,7 +148,7 @@ class BankConv(nn.Module):
 
     def _reset_filters(self) -> None:
         if not is_lazy(self.alpha):
-            self._draw_alpha(self.alpha)
+            self._draw_alpha(self)
         if self.weigh_edges is not None:  # sigmoid(0) = 1/2: each edge has its own weight in all subspaces
             nn.init.zeros_(self.weigh_edges.weight)
             nn.init.zeros_(self.weigh_edges.bias)
@@ -242,7 +246,14 @@ class BankConv(nn.Module):
         identity[0] = 1  # T_0 = 1
         return bank + identity
 
-    def _check_signal(self, x: Tensor) -> None:
+    def _check_signal(self, x: Any) -> None:
+        if isinstance(x, tuple | list):
+            raise ValueError(
+                "x is a pair (x_src, x_dst), as PyG passes for a relation from nodes to other nodes; BankConv filters "
+                "the signal of one set of nodes by edges in both directions. Pass one tensor for the graph of both "
+                "sets (HeteroData.to_homogeneous() and torch_geometric.utils.to_undirected make it), or take another "
+                "layer for this relation"
+            )
         if not x.is_floating_point():
             raise ValueError(f"x has dtype {x.dtype}, expected floating point: x.float() converts it")
         if x.dim() != 2:
@@ -268,13 +279,31 @@ class BankConv(nn.Module):
         if isinstance(self.alpha, UninitializedParameter):  # else a loaded state has created it
             self.num_subspaces = self.out_channels if in_channels == 1 else self.num_subspaces
             self.alpha.materialize((self.num_subspaces, self.order + 1))
-            self._draw_alpha(self.alpha)
+            self._draw_alpha(self)
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, order={self.order}, "
             f"num_subspaces={self.num_subspaces}, basis={self.basis})"
         )
+
+
+def _xavier(conv: BankConv) -> None:
+    nn.init.xavier_uniform_(conv.alpha)
+
+
+def _zeros(conv: BankConv) -> None:
+    nn.init.zeros_(conv.alpha)
+
+
+@torch.no_grad()
+def _lowpass(conv: BankConv) -> None:
+    wanted = torch.tensor(LOWPASS, dtype=torch.float64, device="cpu")
+    wanted[0] -= int(conv.shortcut)  # which adds T_0 = 1
+    conv.alpha.copy_(nearest_filter(conv.chebyshev_coefficients, wanted).expand(conv.alpha.shape))
+
+
+INITIAL_ALPHA: dict[str, Callable[[BankConv], None]] = {"xavier": _xavier, "zeros": _zeros, "lowpass": _lowpass}
 
 
 def edge_uses(edge_dim: int | None, edges: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ EDGE_USES: dict[Literal["weights", "input", "both", "none"], tuple[str, ...]] = 
 }
 HEADS = ("linear", "mlp")
 PROJECTIONS = ("linear", "mlp")
-INITIAL_ALPHA_NAMES = ("xavier", "zeros")
+INITIAL_ALPHA_NAMES = ("xavier", "zeros", "lowpass")
 BASIS_NAMES = ("chebyshev", "monomial", "legendre", "jacobi", "bernstein", "interpolation", "pulses")
 READOUT_PART_NAMES = ("mean", "max", "sum")
 

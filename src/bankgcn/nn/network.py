@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -224,6 +224,8 @@ class GraphNetwork(nn.Module):
                 featured = FeaturedEdges.of(
                     edge_index, edge_weight, edge_attr, num_nodes=len(x), edge_dim=self.edge_dim or 0, dtype=x.dtype
                 )
+            elif edge_attr is not None and not featured.features.size(1):  # edges with a mask, one for each given edge
+                featured = replace(featured, features=edge_attr.to(x.dtype).reshape(len(edge_attr), -1))
             x = torch.cat([featured.sums(), x], dim=1)
         key = self._dropout_key(dropout_key)
 
@@ -251,6 +253,17 @@ class GraphNetwork(nn.Module):
         if self.head is not None:
             h = self._drop(F.relu(self.head(h)), key, stream + 1)
         return self.predict(h)
+
+    def first_layers(self, count: int) -> list[nn.Module]:
+        """All modules that the output of the first layers depends on: those that ``freeze`` leaves as they are.
+
+        Raises:
+            ValueError: There are fewer layers.
+        """
+        if not 0 <= count <= len(self.convs):
+            raise ValueError(f"freeze={count}: the network has num_layers={len(self.convs)}")
+        before = [module for module in (self.encoder, self.residual) if module is not None and count]
+        return [*before, *self.convs[:count], *self.norms[:count], *self.pools[:count]]
 
     @property
     def embedding_channels(self) -> int:
@@ -407,7 +420,7 @@ class BankGCN(GraphNetwork):
         projection: Literal["linear", "mlp"] = "linear",
         shortcut: bool = True,
         bias: bool = True,
-        initial_alpha: Literal["xavier", "zeros"] = "xavier",
+        initial_alpha: Literal["xavier", "zeros", "lowpass"] = "xavier",
         normalize: Literal["before", "after", "none"] = "before",
         norm: Literal["l2", "layer", "graph", "batch", "none"] = "l2",
         readout: str | Sequence[str] = "mean_max",

@@ -176,6 +176,28 @@ def basis_named(basis: str | Basis) -> Basis:
     return basis if isinstance(basis, Basis) else pick(BASES, basis, "basis")
 
 
+def nearest_filter(to_chebyshev: Tensor, wanted: Tensor) -> Tensor:
+    r"""Coefficients of the filter in a basis that is nearest to a Chebyshev series: the series, if the basis has it.
+
+    It minimises the squared difference of the responses over :math:`\lambda`, under the weight
+    :math:`1 / \sqrt{1 - (\lambda - 1)^2}`: Chebyshev polynomials are orthogonal there, :math:`T_0` with twice the
+    square of the others.
+
+    Args:
+        to_chebyshev: Chebyshev coefficients of each function of the basis, shape ``(order + 1, degree + 1)``.
+        wanted: The series, shape ``(num_terms,)``.
+
+    Returns:
+        Shape ``(order + 1,)``.
+    """
+    terms = max(to_chebyshev.size(1), len(wanted))
+    length = torch.ones(terms, dtype=wanted.dtype, device=wanted.device)
+    length[0] = math.sqrt(2)
+    basis = torch.nn.functional.pad(to_chebyshev, (0, terms - to_chebyshev.size(1))) * length
+    target = torch.nn.functional.pad(wanted, (0, terms - len(wanted))) * length
+    return torch.linalg.lstsq(basis.T, target.unsqueeze(-1)).solution.squeeze(-1)
+
+
 def chebyshev_nodes(count: int) -> Tensor:
     """Zeros of the Chebyshev polynomial of degree ``count``, ascending: shape ``(count,)``, float64, on the CPU."""
     return -((torch.arange(count, dtype=torch.float64, device="cpu") + 0.5) * (math.pi / count)).cos()

@@ -148,7 +148,7 @@ class FeaturedEdges:
             return self
         return replace(self, weight=self.weight.to(dtype), features=self.features.to(dtype))
 
-    def shift(self) -> GraphShift:
+    def shift(self) -> GraphShift | SubspaceShifts:
         """The shift without regard to the features."""
         edges = torch.stack([self.row, self.col])
         return GraphShift.from_edges(edges, self.weight, num_nodes=self.num_nodes, dtype=self.weight.dtype)
@@ -163,6 +163,38 @@ class FeaturedEdges:
         """The sum of the features of each node's edges, each times its weight, shape ``(num_nodes, edge_dim)``."""
         terms = self.weight.unsqueeze(-1) * self.features
         return terms.new_zeros(self.num_nodes, terms.size(1)).index_add(0, self.row, terms)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedEdges(FeaturedEdges):
+    """Edges with a factor for what passes along each of them, which the degrees do not see; as given, without merging.
+
+    The factors of the two directions of an edge may differ: the shifts are then not symmetric, and gradients go through
+    each of their entries.
+
+    Args:
+        mask: The factors, shape ``(num_edges,)``.
+    """
+
+    mask: Tensor
+
+    def shift(self) -> SubspaceShifts:
+        """The shift without regard to the features, as that of a single subspace."""
+        return self.shifts(self.weight.new_ones(len(self.weight), 1))
+
+    def shifts(self, weights: Tensor) -> SubspaceShifts:
+        """The shift of each subspace: that of the edges without their mask, times the mask."""
+        shifts = super().shifts(weights)
+        return replace(shifts, weight=shifts.weight * self.mask.unsqueeze(-1))
+
+    def sums(self) -> Tensor:
+        """The sum of the features of each node's edges, each times its weight and its factor."""
+        return replace(self.unmasked, weight=self.weight * self.mask).sums()
+
+    @property
+    def unmasked(self) -> FeaturedEdges:
+        """The same edges without their mask."""
+        return FeaturedEdges(self.row, self.col, self.weight, self.features, self.num_nodes)
 
 
 def check_finite(features: Tensor, row: Tensor, col: Tensor) -> None:

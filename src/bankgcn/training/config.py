@@ -54,6 +54,8 @@ class TrainConfig:
             ``None`` keeps it.
         decay_factor: What it is multiplied by then.
         min_learning_rate: Where it stops falling.
+        freeze: Number of the first layers whose weights training leaves as they are, normalisation and encoder
+            included. A run has such layers only if it starts with the weights of another one.
     """
 
     max_epochs: int = _training(500, "Most passes over the training graphs.", name="epochs", at_least=1)
@@ -92,6 +94,10 @@ class TrainConfig:
     )
     decay_factor: float = _training(0.1, "Factor by which it falls.", at_least=0, below=1, advanced=True)
     min_learning_rate: float = _training(1e-5, "Where it stops falling.", at_least=0, advanced=True)
+
+    freeze: int = _training(
+        0, "First layers that keep their weights, in a run that starts with those of another.", at_least=0
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -165,6 +165,7 @@ def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, processes: int
         temperature=tested.temperature,
         seconds=seconds,
         error=diverged,
+        parent=run.parent,
     )
 
 

@@ -117,6 +117,11 @@ class Training:
         self.net, self.train, self.valid, self.context = net, train, valid, context
         if any(map(is_lazy, net.parameters())):
             predict_logits(net, train[:1])  # gives every parameter its shape
+        self.frozen = net.first_layers(context.config.freeze)
+        parameters = (parameter for module in self.frozen for parameter in module.parameters())
+        self.frozen_parameters = [parameter for parameter in parameters if parameter.requires_grad]
+        for parameter in self.frozen_parameters:
+            parameter.requires_grad_(False)
         self.stepper, self.inference = make_stepper(net, train, context), Inference(net)
         self.device = self.stepper.parameters.vector.device
         self.optimizer = self.stepper.optimizer
@@ -174,6 +179,8 @@ class Training:
         """The outcome, with the best weights restored."""
         self.net.load_state_dict(self.best_weights)
         self.stepper.parameters.release()
+        for parameter in self.frozen_parameters:
+            parameter.requires_grad_(True)
         ended = self.ended
         assert ended is not None
         return FitResult(self.best, tuple(self.epochs), ended, self.stepper.path, self.earlier_seconds)
@@ -181,6 +188,8 @@ class Training:
     def steps(self) -> Iterator[Tensor | float]:
         """Take one step for every batch, and yield this process's part of the sum of its task losses."""
         self.net.train()
+        for module in self.frozen:
+            module.eval()  # a batch normalisation would go on to learn means and variances
         group, generator, size = self.context.group, self.context.generator, self.context.config.batch_size
         if group.size == 1:
             several = size * self.stepper.batches_per_call

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +37,7 @@ from bankgcn.tasks import Task
 from bankgcn.training.checks import LossWeights, check_run
 from bankgcn.training.config import SplitOptions
 from bankgcn.training.spec import RunSpec
+from bankgcn.training.warm_start import Parent
 
 Read = Callable[[Source, ReadOptions, Expected], GraphSet]
 
@@ -53,19 +54,24 @@ class Loader:
         self.folders, self._read = folders, read or Source.load
         self._last: tuple[Any, Source, GraphSet] | None = None
 
-    def __call__(self, spec: RunSpec) -> tuple[Source, GraphSet]:
-        """The graphs of a run, before anything is fitted to a part of them, and where they come from."""
+    def __call__(self, spec: RunSpec, features: Mapping[str, Any] | None = None) -> tuple[Source, GraphSet]:
+        """The graphs of a run, before anything is fitted to a part of them, and where they come from.
+
+        Args:
+            spec: The run.
+            features: Description of the features that the graphs get; by default their own.
+        """
         merge = spec.split.duplicates == "merge"
-        wanted = (spec.dataset, spec.reader, spec.task, merge)
+        wanted = (spec.dataset, spec.reader, spec.task, merge, features)
         if self._last is None or self._last[0] != wanted:
             source = find_source(spec.dataset, self.folders)
-            graphs = with_features(self._read(source, spec.reader, Expected(task=spec.task)))
+            graphs = with_features(self._read(source, spec.reader, Expected(features=features or {}, task=spec.task)))
             self._last = (wanted, source, merge_duplicates(graphs) if merge else graphs)
         return self._last[1:]
 
-    def with_test_graphs(self, spec: RunSpec) -> GraphSet:
+    def with_test_graphs(self, spec: RunSpec, features: Mapping[str, Any] | None = None) -> GraphSet:
         """The graphs of a run, and after them those of the source of its test graphs, if it has one."""
-        _, graphs = self(spec)
+        _, graphs = self(spec, features)
         return graphs if spec.split.test is None else concatenate(graphs, self._test_graphs(spec, graphs))
 
     def _test_graphs(self, spec: RunSpec, graphs: GraphSet) -> GraphSet:
@@ -90,6 +96,7 @@ class PreparedRun:
         task: What the network learns.
         net: The network before training.
         weights: Weight of each graph in the loss, apart from that of its class; all graphs count equally by default.
+        parent: Key of the run whose weights the network has; empty if it has fresh ones.
     """
 
     spec: RunSpec
@@ -100,6 +107,7 @@ class PreparedRun:
     task: Task
     net: GraphNetwork
     weights: NDArray[np.float64] | None = None
+    parent: str = ""
 
     @cached_property
     def class_weights(self) -> LossWeights:
@@ -126,12 +134,14 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
     """
     check_available(spec.model.conv, spec.model.pooling)
     load = load or Loader()
-    source, as_read = load(spec)
+    parent = Parent.of(spec)
+    features = None if parent is None else parent.model.feature_spec
+    source, as_read = load(spec, features)
     split, split_from, policy, notes = _draw_split(spec, source, as_read)
     if spec.split.test is not None:
         _check_no_test_graphs(split, as_read.name)
         first = len(as_read)
-        as_read = load.with_test_graphs(spec)
+        as_read = load.with_test_graphs(spec, features)
         split = replace(split, test=np.arange(first, len(as_read)))
         split_from = f"{split_from}; test graphs: {Path(spec.split.test).name}"
         split, more = _without_seen_tests(as_read, split, policy, Path(spec.split.test).name)
@@ -143,14 +153,24 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
                 Message("{given} needs classes, which {name} does not have", given=given, name=source.name)
             )
         split = limit_training(split, as_read.y, spec.train_per_class, spec.seeds.subset)
-    graphs = source.fitted(as_read, split.train, spec.reader.scale)
+    if parent is None:
+        graphs = source.fitted(as_read, split.train, spec.reader.scale)
+    else:
+        graphs = parent.model.conform(as_read)
+        notes += parent.seen_note(graphs, split)
     graphs = replace(graphs, notes=(*graphs.notes, *notes))
-    run = prepare_graphs(spec, graphs, split, split_from=split_from)
+    run = prepare_graphs(spec, graphs, split, split_from=split_from, parent=parent)
     return replace(run, fingerprint=as_read.fingerprint)
 
 
 def prepare_graphs(
-    spec: RunSpec, graphs: GraphSet, split: Split, *, split_from: str = "", weights: NDArray[np.float64] | None = None
+    spec: RunSpec,
+    graphs: GraphSet,
+    split: Split,
+    *,
+    split_from: str = "",
+    weights: NDArray[np.float64] | None = None,
+    parent: Parent | None = None,
 ) -> PreparedRun:
     """The same for graphs that are read and split, with features that are fitted to the training graphs.
 
@@ -160,6 +180,7 @@ def prepare_graphs(
         split: Which of them train, validate and test.
         split_from: Where the split comes from, in words.
         weights: Weight of each graph in the loss.
+        parent: The run whose weights the network starts with, and whose features the graphs have.
 
     Raises:
         ValueError: A network of this kind cannot be trained on them in this way.
@@ -173,6 +194,8 @@ def prepare_graphs(
             edge_dim=spec.model.edge_dim(graphs),
             graph_dim=graphs.num_graph_features,
         )
+    if parent is not None:
+        graphs = replace(graphs, notes=(*graphs.notes, parent.start(net, task)))
     return PreparedRun(
         spec=spec,
         graphs=graphs,
@@ -182,6 +205,7 @@ def prepare_graphs(
         task=task,
         net=net,
         weights=weights,
+        parent="" if parent is None else parent.key,
     )
 
 

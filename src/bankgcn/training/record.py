@@ -61,6 +61,7 @@ class RunRecord:
             :mod:`bankgcn.training.assessment`.
         seconds: How long it took.
         error: Why it did not finish; empty if it did.
+        parent: Key of the run whose weights it started with; empty if it started with weights of its own.
     """
 
     config: RunSpec
@@ -92,6 +93,7 @@ class RunRecord:
     temperature: float = 1.0
     seconds: float = 0.0
     error: str = ""
+    parent: str = ""
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -110,10 +112,14 @@ class RunRecord:
         return cls(config=config, status="failed", metric=config.train.metric, error=error)
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as plain values, as JSON holds them. Earlier versions can read it if there are no warnings."""
+        """The record as plain values, as JSON holds them.
+
+        Earlier versions can read it if it has neither warnings nor a parent.
+        """
         plain = {item.name: _as_json(getattr(self, item.name)) for item in fields(self)}
-        if not self.warnings:
-            del plain["warnings"]
+        for name in ("warnings", "parent"):
+            if not getattr(self, name):
+                del plain[name]
         return plain | {"format": FORMAT, "config": self.config.to_dict()}
 
     @classmethod

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bankgcn.files.checked import (
     CURE,
@@ -30,10 +30,12 @@ from bankgcn.files.locks import LOCK, lock_folder
 from bankgcn.files.tables import Columns, read_table, write_csv
 from bankgcn.files.tensors import UNREADABLE, load_tensors
 from bankgcn.messages import Message, Option
-from bankgcn.training.execute import RunResult
 from bankgcn.training.fitting import Epoch
 from bankgcn.training.record import OtherVersion, RunRecord
 from bankgcn.training.spec import spec_of
+
+if TYPE_CHECKING:  # which prepares runs, and a run may start with the model in the folder of another
+    from bankgcn.training.execute import RunResult
 
 SMALLER_STEPS = Message("a smaller {option} may help", option=Option("learning_rate"))
 """What to do about a training that diverged."""

@@ -46,6 +46,8 @@ class RunSpec:
         seed: Number of the run. Split, weights, order of the batches and dropout follow from it independently; see
             :class:`Seeds`. Runs with one seed share their split, whatever the model.
         train_per_class: Number of training graphs to keep of each class; all of them if not given.
+        init_from: Folder of a finished run whose features and weights this one starts with; see
+            :mod:`bankgcn.training.warm_start`.
     """
 
     dataset: str
@@ -62,10 +64,14 @@ class RunSpec:
     )
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
+    init_from: str | None = setting(
+        None, "Start with the features and the weights of this run, which has the same network.", panel=RUN, none=""
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dataset", catalog_name(self.dataset) or self.dataset)
         check_settings(self)
+        self._check_freeze()
         if self.model.conv != "bank":
             plain = replace(self.train, gamma=0.0, coherence="sum")  # not the default, which may change: keys must not
             object.__setattr__(self, "train", plain)
@@ -74,6 +80,16 @@ class RunSpec:
             object.__setattr__(self, "train", replace(self.train, metric=metric))
         if self.reader.features == "embedded":
             object.__setattr__(self, "model", replace(self.model, embedding=ATOM_FEATURE_WIDTHS))
+
+    def _check_freeze(self) -> None:
+        """Raise if layers are to keep weights that nobody has trained, or if there are fewer layers."""
+        freeze, layers = Option("freeze", self.train.freeze), self.model.num_layers
+        if self.train.freeze and self.init_from is None:
+            needs = "{freeze} keeps the weights of a trained run: name its folder by {init}"
+            raise ValueError(Message(needs, freeze=freeze, init=Option("init_from")))
+        if self.train.freeze > layers:
+            number = Option("layers", layers, field="num_layers")
+            raise ValueError(Message("{freeze} is more than {layers}", freeze=freeze, layers=number))
 
     @cached_property
     def key(self) -> str:

@@ -139,12 +139,17 @@ def collate_for(program: Program, batch: GraphBatch, *, merged: bool = True) -> 
     return look_up_attributes(graphs, program.embedding) if program.embedding else graphs
 
 
+def frozen_parameters(net: GraphNetwork, config: TrainConfig) -> set[int]:
+    """Identities of the parameters of the layers that the protocol freezes."""
+    return {id(parameter) for module in net.first_layers(config.freeze) for parameter in module.parameters()}
+
+
 class FlatParameters:
     """Parameters of a network that share memory with one vector, and their gradients with another.
 
     Args:
         parameters: The parameters, of one type and on one device. Their gradients are set to 0; backward passes add to
-            them in place.
+            them in place. Those that require no gradient have none, but zeros in the vector.
     """
 
     def __init__(self, parameters: Iterable[nn.Parameter]):
@@ -156,7 +161,7 @@ class FlatParameters:
         values, gradients = self.vector.detach().split(sizes), self.gradient.split(sizes)
         for tensor, value, gradient in zip(self.tensors, values, gradients, strict=True):
             tensor.data = value.view_as(tensor)
-            tensor.grad = gradient.view_as(tensor)
+            tensor.grad = gradient.view_as(tensor) if tensor.requires_grad else None
 
     def release(self) -> None:
         """Give each parameter its own memory again, with its present value and no gradient."""
@@ -177,9 +182,31 @@ class Stepper:
 
     def __init__(self, net: GraphNetwork, context: Context):
         self.net, self.context = net, context
-        self.parameters = FlatParameters(parameter for parameter in net.parameters() if parameter.requires_grad)
+        frozen = frozen_parameters(net, context.config)
+        self.parameters = FlatParameters(
+            parameter for parameter in net.parameters() if parameter.requires_grad or id(parameter) in frozen
+        )
+        numels = [(id(tensor) in frozen, tensor.numel()) for tensor in self.parameters.tensors]
+        is_frozen = torch.cat([torch.full((numel,), kept) for kept, numel in numels])
+        self._frozen = is_frozen.nonzero().flatten().to(self.parameters.vector.device)
+        self._kept = self.parameters.vector.detach()[self._frozen]
         rate, decay = context.config.learning_rate, context.config.weight_decay
         self.optimizer = torch.optim.Adam([self.parameters.vector], lr=rate, weight_decay=decay, fused=True)
+        if len(self._frozen):
+            self.optimizer.register_step_pre_hook(lambda *_: self._keep_frozen())
+            self.optimizer.register_step_post_hook(lambda *_: self._restore_frozen())
+
+    def _keep_frozen(self) -> None:
+        """Remember the weights of the frozen layers. Not once for all: a checkpoint may have replaced them."""
+        self._kept = self.parameters.vector.detach()[self._frozen]
+
+    def _restore_frozen(self) -> None:
+        """Undo what a step did to the frozen layers, such as the decay of their weights."""
+        state = self.optimizer.state[self.parameters.vector]
+        with torch.no_grad():
+            self.parameters.vector[self._frozen] = self._kept
+            for values in (state["exp_avg"], state["exp_avg_sq"], self.parameters.gradient):
+                values[self._frozen] = 0
 
     @property
     def path(self) -> Literal["whole network", "fused layers", "plain"]:
@@ -232,7 +259,8 @@ class ProgramStepper(Stepper):
     def __init__(self, net: GraphNetwork, context: Context, program: Program, batch_nodes: float):
         super().__init__(net, context)
         self.program = program
-        self.batches_per_call = max(1, int(MAX_CALL_NODES / max(batch_nodes, 1)))
+        # The executor updates all parameters, so frozen layers are restored before the next batch.
+        self.batches_per_call = 1 if len(self._frozen) else max(1, int(MAX_CALL_NODES / max(batch_nodes, 1)))
         # Omega is a sum over the layers, or their mean.
         self._gamma = context.config.gamma / (len(net.convs) if context.config.coherence == "mean" else 1)
 
@@ -244,13 +272,17 @@ class ProgramStepper(Stepper):
     def step(self, graphs: GraphBatch) -> list[Tensor | float]:
         """Take a step for each ``batch_size`` graphs; return the sum of the task losses of each batch."""
         batch_ptr = np.append(np.arange(0, graphs.num_graphs, self.context.config.batch_size), graphs.num_graphs)
+        self._keep_frozen()
         losses = self._run(graphs, batch_ptr, self._adam())
         self.optimizer.state[self.parameters.vector]["step"] += len(losses)
+        if len(self._frozen):
+            self._restore_frozen()
         return (losses * np.diff(batch_ptr)).tolist()
 
     def add_gradient(self, batch: GraphBatch, share: float = 1.0) -> float:
         """Add the gradient of a batch's objective, times its share; return the task loss, times the share."""
         (loss,) = self._run(batch, np.array([0, batch.num_graphs]), None, share)
+        self.parameters.gradient[self._frozen] = 0
         return float(loss)
 
     def _run(
@@ -314,8 +346,8 @@ class ProgramStepper(Stepper):
 
 def make_stepper(net: GraphNetwork, graphs: GraphSet, context: Context) -> Stepper:
     """The fastest stepper for a network on these training graphs: by program where the executor supports both."""
-    program = program_for(net, graphs, context.task.loss)
-    if program is None or not all(parameter.requires_grad for parameter in net.parameters()):
+    program, frozen = program_for(net, graphs, context.task.loss), frozen_parameters(net, context.config)
+    if program is None or not all(parameter.requires_grad or id(parameter) in frozen for parameter in net.parameters()):
         return Stepper(net, context)
     return ProgramStepper(net, context, program, context.config.batch_size * len(graphs.degree) / len(graphs))
 
