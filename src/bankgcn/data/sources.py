@@ -45,7 +45,7 @@ from bankgcn.data.readers import (
     molecule_tables,
     tu,
 )
-from bankgcn.data.readers.molecules import atom_kind, from_smiles
+from bankgcn.data.readers.molecules import atom_kind, from_smiles, standardizes
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
 from bankgcn.data.targets import GraphTable
@@ -437,7 +437,7 @@ def _from_pyg(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -
 
 
 def _from_smiles(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -> GraphSet:
-    return from_smiles(graphs, features=atom_kind(options, expected))
+    return from_smiles(graphs, features=atom_kind(options, expected), standardize=standardizes(options, expected))
 
 
 FORMS: Mapping[str, Form] = {
