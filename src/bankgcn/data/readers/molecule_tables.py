@@ -79,9 +79,11 @@ class MoleculeTable(GraphTable):
 
     Args:
         parse: From numbers of rows, and whether to standardise, to their molecules.
+        line_word: What messages call a line of the table.
     """
 
     parse: Callable[[Sequence[int], bool], Molecules]
+    line_word: str = "line"
 
     def graphs(self, options: ReadOptions, expected: Expected) -> GraphSet:
         """The molecules as graphs; their set knows which rows have none.
@@ -113,7 +115,7 @@ class MoleculeTable(GraphTable):
         """A note on the molecules that cannot be read, or an error that names the line of the first."""
         lines, path = self.table.lines, self.table.path
         try:
-            notes = left_out(molecules, options.skip_unreadable, lambda place: f"line {lines[rows[place]]}")
+            notes = left_out(molecules, options.skip_unreadable, lambda place: f"{self.line_word} {lines[rows[place]]}")
         except GraphError as error:
             raise FileError(message_of(error), path, lines[rows[molecules.unreadable[0].place]]) from error
         if expected.has_target and not molecules.places:  # there is nothing to learn from
@@ -137,10 +139,17 @@ def smiles_table(path: Path, options: ReadOptions) -> MoleculeTable:
         FileError: The file is not such a table; the message names the line.
     """
     table = open_table(path)
-    return _with_smiles(table, options.smiles or smiles_column(table))
+    return with_smiles(table, options.smiles or smiles_column(table))
 
 
-def _with_smiles(table: TextTable, column: str, others: tuple[str, ...] = ()) -> MoleculeTable:
+def with_smiles(table: TextTable, column: str, others: tuple[str, ...] = ()) -> MoleculeTable:
+    """A table with SMILES in a column.
+
+    Args:
+        table: The table.
+        column: The column of the molecules.
+        others: Columns that never hold targets unless the user names them.
+    """
     texts = [text.strip() for text in table.column(column)]
 
     def parse(rows: Sequence[int], standardize: bool) -> Molecules:
@@ -205,7 +214,7 @@ def smiles_file(path: Path, options: ReadOptions) -> MoleculeTable:
             raise FileError(f"has {len(row)} cell(s) where the header has {len(header)}", path, number)
     rows = [[*row, *[""] * (len(header) - len(row))] for _, row in numbered]
     table = TextTable(path, header, rows, [number for number, _ in numbered])
-    return _with_smiles(table, header[0], others=header[1:2])
+    return with_smiles(table, header[0], others=header[1:2])
 
 
 # ---- SD files

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Molecules:
 
 
 def from_smiles(
-    smiles: Iterable[str],
+    smiles: Iterable[str | Mol],
     y: Sequence[Target] | NDArray | Tensor | None = None,
     *,
     features: Features = "raw",
@@ -85,7 +85,7 @@ def from_smiles(
     """One graph per molecule: its atoms with OGB's nine features, joined by bonds. Hydrogens are not nodes.
 
     Args:
-        smiles: The molecules. They become the names of the graphs.
+        smiles: The molecules; they become the names of the graphs. Of molecules of RDKit, their SMILES do.
         y: The target or targets of each molecule; see :func:`bankgcn.data.target_values.encode_targets`.
         features: ``"raw"``: the nine integers of each atom; or ``"onehot"``; see
             :func:`bankgcn.data.features.atoms.atom_signals`.
@@ -122,10 +122,24 @@ def from_smiles(
     return molecule_graphs(molecules, encoded, features=features, name=name, notes=notes)
 
 
-def parse_smiles(smiles: Sequence[str], standardize: bool = False) -> Molecules:
-    """Atoms and bonds of molecules written as SMILES; see :func:`parse_molecules`."""
+def parse_smiles(smiles: Sequence[str | Mol], standardize: bool = False) -> Molecules:
+    """Atoms and bonds of molecules, written as SMILES or read by RDKit; see :func:`parse_molecules`."""
     require("rdkit", "reading molecules")
-    return parse_molecules(smiles, lambda place: _molecule(smiles[place]), standardize)
+    names = [one if isinstance(one, str) else _name_of(one) for one in smiles]
+    return parse_molecules(names, lambda place: _molecule(smiles[place]), standardize)
+
+
+def is_molecule(item: object) -> bool:
+    """Whether this is a molecule of RDKit, which is not imported."""
+    return any(kind.__module__ == "rdkit.Chem.rdchem" and kind.__name__ == "Mol" for kind in type(item).__mro__)
+
+
+def _name_of(molecule: object) -> str:
+    """The SMILES of a molecule of RDKit; anything else as Python shows it."""
+    from rdkit import Chem
+
+    written = attempted(lambda: Chem.MolToSmiles(molecule)) if isinstance(molecule, Chem.Mol) else str(molecule)
+    return written
 
 
 def parse_molecules(
@@ -274,6 +288,8 @@ def _shortened(name: str) -> str:
 
 def _molecule(smiles: object) -> Mol | str:
     """RDKit's molecule, or the reason why there is none."""
+    if is_molecule(smiles):
+        return _given_molecule(smiles)
     if not isinstance(smiles, str):  # a table read by pandas has NaN for an empty cell
         return "is not text"
     if reason := wrong_text(smiles):
@@ -284,6 +300,22 @@ def _molecule(smiles: object) -> Mol | str:
             return reason
     molecule = _rdkit_molecule(smiles)
     return _reason(smiles) if molecule is None else molecule
+
+
+def _given_molecule(molecule: Any) -> Mol | str:
+    """A molecule that was read with RDKit, as one that is read here: checked, and without nodes for hydrogens."""
+    from rdkit import Chem
+
+    if reason := too_large(molecule):
+        return reason
+    own = Chem.Mol(molecule)  # what follows changes it
+    problems = [problem.Message() for problem in Chem.DetectChemistryProblems(own)]
+    if problems:
+        return problems[0]
+    Chem.SanitizeMol(own)
+    own = Chem.RemoveHs(own)
+    Chem.AssignStereochemistry(own, cleanIt=True, force=True)
+    return own
 
 
 def _rdkit_molecule(smiles: str, check: bool = True) -> Mol | None:
