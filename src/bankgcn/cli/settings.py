@@ -272,6 +272,14 @@ Source = Annotated[
         show_default="MUTAG, which comes with the package",
     ),
 ]
+Device = Annotated[
+    str,
+    typer.Option(
+        metavar="cpu|cuda",
+        help="Where networks compute: on the CPU, or on a GPU, by autograd.",
+        rich_help_panel="Run",
+    ),
+]
 OF_RUNS = "Folder of a run, or a folder of several, whose predictions are averaged."
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help=OF_RUNS)]
 OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]

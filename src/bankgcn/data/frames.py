@@ -132,6 +132,12 @@ def _text(cell: Any) -> str:
     return cell_text(cell)
 
 
+def check_no_column(smiles: str | None) -> None:
+    """Raise an error if a column is named, but the graphs are no DataFrame."""
+    if smiles is not None:
+        read_options(ReadOptions(), {"smiles": smiles}, is_table=False)
+
+
 def check_collected(table: Any) -> None:
     """Raise an error for a lazy table of Polars, which holds no rows yet."""
     if _library(table) == "polars" and type(table).__name__ == "LazyFrame":
