@@ -97,9 +97,18 @@ def frame_of(frame: Any, columns: Columns) -> Any:
     """
     library: Any = sys.modules[str(_library(frame))]
     if _library(frame) == "pandas":
-        return library.DataFrame(dict(columns), index=frame.index)
+        cells_of = {
+            name: library.array(cells, "Int64") if _whole_or_missing(cells) else cells for name, cells in columns
+        }
+        return library.DataFrame(cells_of, index=frame.index)
     empty = {name: library.String for name, cells in columns if all(cell is None for cell in cells)}
     return library.DataFrame(dict(columns), schema_overrides=empty, strict=False)
+
+
+def _whole_or_missing(cells: Sequence[Any]) -> bool:
+    """Whether some cells are empty and all others are whole numbers, of which pandas would make real ones."""
+    kinds = {type(cell) for cell in cells}
+    return kinds == {int, type(None)}
 
 
 def rows_of(values: Any, rows: Sequence[int]) -> Any:

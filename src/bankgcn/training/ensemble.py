@@ -388,12 +388,10 @@ class Predictor:
     def _predict_frame(self, frame: Any, smiles: str | None) -> Any:
         graphs = self.as_graph_set(frame, smiles, skip_unreadable=True)
         reasons, rows = dict(graphs.skipped), graphs.rows.tolist()
-        columns: Columns = []
-        if rows:
-            predictions = self.ensemble.apply(graphs)
-            columns = prediction_columns(self.task, predictions.mean, predictions.spread)
-            if self.task.kind == "classes":  # as they were given to an estimator: words or numbers
-                columns[0] = ("predicted", self.classes[self.task.decide(predictions.mean).numpy()].tolist())
+        predictions = self.ensemble.apply(graphs)
+        columns = prediction_columns(self.task, predictions.mean, predictions.spread)
+        if self.task.kind == "classes":  # as they were given to an estimator: words or numbers
+            columns[0] = ("predicted", self.classes[self.task.decide(predictions.mean).numpy()].tolist())
         by_row = [dict(zip(rows, cells, strict=True)) for _, cells in columns]
         lined_up: Columns = [
             (name, [cells.get(row) for row in range(len(frame))])
