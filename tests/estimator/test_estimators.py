@@ -68,7 +68,7 @@ def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
         "test",
         "split_seed",
     }
-    own = {"attributes", "categories", "validation_fraction", "random_state"}
+    own = {"attributes", "categories", "validation_fraction", "random_state", "verbose", "device"}
     by_data = {"threshold": "auto", "edges": "auto"}  # a command chooses them by the data, too, and writes its choice
     parameters = {name: item.default for name, item in signature(BankGCNClassifier).parameters.items()}
     assert set(parameters) - own == set(RUN_SETTINGS) - of_the_data

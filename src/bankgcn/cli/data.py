@@ -41,7 +41,7 @@ def list_datasets(folders: Folders = USUAL_FOLDERS) -> None:
 
 
 @app.command()
-@with_settings({"task": RUN_SETTINGS["task"], **{name: READING[name] for name in READING if name != "ignore_weights"}})
+@with_settings({name: RUN_SETTINGS[name] for name in ("task", *READING, "standardize") if name != "ignore_weights"})
 def describe(
     source: Annotated[
         str,

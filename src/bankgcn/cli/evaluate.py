@@ -9,7 +9,7 @@ import typer
 
 from bankgcn.cli.errors import print_warning
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, say, write_json
-from bankgcn.cli.settings import APPLYING, Folders, Part, RunArgument, SourceArgument, Threads, with_settings
+from bankgcn.cli.settings import APPLYING, Device, Folders, Part, RunArgument, SourceArgument, Threads, with_settings
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.metrics import METRICS
 
@@ -28,6 +28,7 @@ def evaluate(
     json_file: Json = None,
     folders: Folders = USUAL_FOLDERS,
     threads: Threads = 1,
+    device: Device = "cpu",
     **flags: Any,
 ) -> None:
     """Score a model on graphs whose targets are known, beside a prediction that does not look at the graphs.
@@ -37,7 +38,7 @@ def evaluate(
     from bankgcn.cli.model_input import load_models, read_input
     from bankgcn.cli.run_report import show_assessment
 
-    ensemble = load_models(run, json_file, source, folders, threads)
+    ensemble = load_models(run, json_file, source, folders, threads, device)
     inputs = read_input(ensemble, source, folders, flags, part=part, need_targets=True)
     if not len(inputs.graphs):
         where = source if part is None else f"the part {part!r} of {run}"

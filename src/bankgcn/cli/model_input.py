@@ -36,6 +36,7 @@ from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble, Predictions
 from bankgcn.training.evaluation import table_targets, true_columns, true_targets
 from bankgcn.training.spec import IN_PYTHON
+from bankgcn.training.stepper import usable_device
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ def load_models(
     source: str | None = None,
     folders: DataFolders = USUAL_FOLDERS,
     threads: int | None = None,
+    device: str = "cpu",
 ) -> Ensemble:
     """The models that a command applies.
 
@@ -157,15 +159,17 @@ def load_models(
         source: Graphs that the command reads beside those of the training.
         folders: Where to look for datasets.
         threads: Number of threads from now on; unchanged by default.
+        device: Where the models compute.
 
     Raises:
-        ValueError: There is no model, or the output is an input.
+        ValueError: There is no model, no such device, or the output is an input.
     """
+    usable_device(device)  # before files are read
     if threads is not None:
         torch.set_num_threads(threads)
     ensemble = Ensemble.load(run)
     check_not_input(out, run=run, sources=(source, *ensemble.sources), folders=folders)
-    return ensemble
+    return ensemble.to(device)
 
 
 def read_input(

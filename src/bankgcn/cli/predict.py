@@ -24,6 +24,7 @@ from bankgcn.cli.output import (
 from bankgcn.cli.settings import (
     APPLYING,
     Calibrate,
+    Device,
     Folders,
     IgnoreTargets,
     OneRun,
@@ -69,6 +70,7 @@ def predict(
     ignore_targets: IgnoreTargets = False,
     strict: Strict = False,
     threads: Threads = 1,
+    device: Device = "cpu",
     **flags: Any,
 ) -> None:
     """Predict the classes, values or labels of graphs: one row for each row of the input, in its order.
@@ -82,7 +84,7 @@ def predict(
 
     check_output(out)
     check_spreadsheet_safe(out, spreadsheet_safe)
-    ensemble = load_models(run, out, source, folders, threads)
+    ensemble = load_models(run, out, source, folders, threads, device)
     keep_rows = _keeps_unreadable(flags, strict)
     inputs = read_input(
         ensemble, source, folders, flags, part=part, ignore_targets=ignore_targets, keep_unreadable=keep_rows
@@ -115,6 +117,7 @@ def embed(
     folders: Folders = USUAL_FOLDERS,
     strict: Strict = False,
     threads: Threads = 1,
+    device: Device = "cpu",
     **flags: Any,
 ) -> None:
     """Write the vector by which the network represents each graph, before its last layer.
@@ -127,7 +130,7 @@ def embed(
 
     check_output(out, (*FORMATS, ".npy"))
     check_spreadsheet_safe(out, spreadsheet_safe)
-    ensemble = load_models(run, out, source, folders, threads)
+    ensemble = load_models(run, out, source, folders, threads, device)
     if len(ensemble.members) > 1:
         raise ValueError(
             f"{run} holds {len(ensemble.members)} models, and the vectors of different networks cannot be compared: "

@@ -9,7 +9,7 @@ import typer
 
 from bankgcn.cli.errors import print_note
 from bankgcn.cli.output import say
-from bankgcn.cli.settings import RunArgument, Threads, takes
+from bankgcn.cli.settings import Device, RunArgument, Threads, takes
 from bankgcn.extras import require
 from bankgcn.serve.access import Limits
 
@@ -68,6 +68,7 @@ def serve(
         str | None, typer.Option(help="What stands for a missing entry of a node.", rich_help_panel=DATA)
     ] = None,
     threads: Threads = 1,
+    device: Device = "cpu",
 ) -> None:
     """Answer requests for predictions over HTTP: graphs in JSON or SMILES in, classes or values out.
 
@@ -86,11 +87,13 @@ def serve(
     from bankgcn.serve.engine import Engine
     from bankgcn.serve.server import address_of, listen, make_server, warm_up
     from bankgcn.training.ensemble import Ensemble
+    from bankgcn.training.stepper import usable_device
 
     token = read_token(token_file)
     check_address(host, token, allow_anyone)
     torch.set_num_threads(threads)
-    ensemble = Ensemble.load(run)
+    usable_device(device)  # before files are read
+    ensemble = Ensemble.load(run).to(device)
     for other in ensemble.without_model:
         print_note(f"{other} has no model, and so no vote")
     engine = Engine(ensemble, symmetrise=symmetrise, ignore_weights=ignore_weights, fill_missing=fill_missing)

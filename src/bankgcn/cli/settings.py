@@ -45,7 +45,9 @@ from bankgcn.training.spec import (
 
 MAX_NAME = 200  # bytes; file systems end at 255
 READING = {
-    name: place for name, place in RUN_SETTINGS.items() if place.part == "reader" and name not in ("features", "scale")
+    name: place
+    for name, place in RUN_SETTINGS.items()
+    if place.part == "reader" and name not in ("features", "standardize", "scale")
 }
 """The settings of commands that read graphs for a trained model, which knows the features and their scale."""
 APPLYING = {name: place for name, place in READING.items() if name != "skip_missing"}
@@ -289,6 +291,14 @@ Source = Annotated[
         f"{FROM_STANDARD_INPUT}",
         callback=source_argument,
         show_default="MUTAG, which comes with the package",
+    ),
+]
+Device = Annotated[
+    str,
+    typer.Option(
+        metavar="cpu|cuda",
+        help="Where networks compute: on the CPU, or on a GPU, by autograd.",
+        rich_help_panel="Run",
     ),
 ]
 OF_RUNS = "Folder of a run, or a folder of several, whose predictions are averaged."

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.settings import Folders, Source, Threads, with_settings
+from bankgcn.cli.settings import Device, Folders, Source, Threads, with_settings
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.extras import require
 from bankgcn.training.spec import DATA_ROOT, RUN_SETTINGS, SOURCE
@@ -58,6 +58,7 @@ def train(
     overwrite: Overwrite = False,
     seeds: Seeds = None,
     threads: Threads = 1,
+    device: Device = "cpu",
     tensorboard: TensorBoard = None,
     folders: Folders = USUAL_FOLDERS,
     **flags: Any,
@@ -76,7 +77,7 @@ def train(
     from bankgcn.training.stepper import ProcessGroup
 
     torch.set_num_threads(threads)
-    group = ProcessGroup.from_environment()
+    group = ProcessGroup.from_environment(device)
     try:
         flags |= {SOURCE: source, DATA_ROOT: folders.given}
         typed = {name: value for name, value in flags.items() if value is not None}

@@ -61,7 +61,8 @@ class Command:
     def to_resume(self, folder: RunFolder) -> str:
         """The command that resumes the training in a folder."""
         log = f" --tensorboard {shlex.quote(str(self.tensorboard))}" if self.tensorboard else ""
-        return self.resume or f"{folder.to_resume}{log}"
+        device = f" --device {self.group.device.type}" if self.group.device.type != "cpu" else ""
+        return self.resume or f"{folder.to_resume}{device}{log}"
 
 
 def train_one(flags: dict[str, Plain], out: Path | None, command: Command) -> tuple[RunRecord | None, RunFolder]:

@@ -21,6 +21,7 @@ from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import PARTS, Split
+from bankgcn.data.standardize import is_standardized, molecule_of
 
 MAX_ROUNDS = 128  # a chain of equal nodes needs half as many rounds as it has nodes
 NODES_AT_ONCE = 2**20
@@ -33,7 +34,8 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 def graph_hashes(graphs: GraphSet) -> NDArray[np.uint64]:
     """A hash of each graph, shape ``(G,)``: equal graphs have equal hashes, whatever the order of their nodes."""
     if graphs.feature_spec.get("kind") == "atoms" and graphs.names is not None:
-        return np.array([_molecule_hash(name) for name in graphs.names], np.uint64)
+        standardize = is_standardized(graphs.feature_spec)
+        return np.array([_molecule_hash(name, standardize) for name in graphs.names], np.uint64)
     blocks = [_refined_hashes(graphs[first:last]) for first, last in _blocks(graphs.node_ptr)]
     return np.concatenate([np.empty(0, np.uint64), *blocks])
 
@@ -220,18 +222,16 @@ def _count_contradictions(y: NDArray, first: NDArray[np.int64]) -> int:
 
 
 @lru_cache(CACHED_MOLECULES)
-def _molecule_hash(smiles: str) -> int:
-    return int.from_bytes(sha256(_canonical(smiles).encode()).digest()[:8])
+def _molecule_hash(smiles: str, standardize: bool) -> int:
+    return int.from_bytes(sha256(_canonical(smiles, standardize).encode()).digest()[:8])
 
 
-def _canonical(smiles: str) -> str:
-    """The canonical SMILES of a molecule."""
-    from rdkit.Chem import MolFromSmiles, MolToSmiles
-    from rdkit.rdBase import BlockLogs
+def _canonical(smiles: str, standardize: bool) -> str:
+    """The canonical SMILES of a molecule, standardised if the graphs are: two salts of one acid are equal then."""
+    from rdkit.Chem import MolToSmiles
 
-    with BlockLogs():
-        molecule = MolFromSmiles(smiles)
-        return smiles if molecule is None else MolToSmiles(molecule)
+    molecule = molecule_of(smiles, standardize)
+    return smiles if molecule is None else MolToSmiles(molecule)
 
 
 def _blocks(node_ptr: NDArray[np.int64]) -> list[tuple[int, int]]:

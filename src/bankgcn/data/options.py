@@ -31,6 +31,8 @@ class ReadOptions:
         ignore_case: Whether classes that differ only in case or blanks are one.
         symmetrise: Whether to add the missing reverses of edges.
         ignore_weights: Whether to ignore the weights of edges.
+        standardize: Whether to read the largest fragment of each molecule, without charges where RDKit can; see
+            :mod:`bankgcn.data.standardize`.
         features: What an atom of a molecule carries: ``"raw"`` integers, ``"onehot"`` columns, or an ``"embedded"``
             vector, which the network learns.
         scale: How numbers of nodes are scaled, by those of the training graphs; not at all by default.
@@ -71,6 +73,9 @@ class ReadOptions:
     )
     symmetrise: bool = setting(False, "Add the missing reverses of edges.", panel=DATA)
     ignore_weights: bool = setting(False, "Treat all edges alike, whatever their weights.", panel=DATA)
+    standardize: bool = setting(
+        False, "Standardise molecules: largest fragment, charges neutralised where possible.", panel=DATA
+    )
     features: str | None = setting(
         None,
         "What an atom carries: nine integers, one column for each of their values, or a learned vector:",

@@ -34,6 +34,7 @@ from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.features.graph_features import fit
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import conform, refit, scale_numbers
+from bankgcn.data.frames import check_collected, frame_graphs, is_frame, is_missing
 from bankgcn.data.graphs import GraphSet, Indices
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import (
@@ -47,7 +48,7 @@ from bankgcn.data.readers import (
     molecule_tables,
     tu,
 )
-from bankgcn.data.readers.molecules import atom_kind, from_smiles
+from bankgcn.data.readers.molecules import atom_kind, from_smiles, is_molecule, standardizes
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
 from bankgcn.data.targets import GraphTable
@@ -440,12 +441,13 @@ def _from_pyg(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -
 
 
 def _from_smiles(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -> GraphSet:
-    return from_smiles(graphs, features=atom_kind(options, expected))
+    return from_smiles(graphs, features=atom_kind(options, expected), standardize=standardizes(options, expected))
 
 
 FORMS: Mapping[str, Form] = {
     "a GraphSet": Form(lambda item: isinstance(item, GraphSet), lambda sets, options, expected: join(sets)),
     "a SMILES": Form(lambda item: isinstance(item, str), _from_smiles),
+    "an RDKit molecule": Form(is_molecule, _from_smiles),
     "a NetworkX graph": Form(lambda item: hasattr(item, "nodes") and hasattr(item, "is_directed"), _from_networkx),
     "a PyG Data": Form(lambda item: hasattr(item, "edge_index") and hasattr(item, "num_nodes"), _from_pyg),
 }
@@ -453,10 +455,10 @@ FORMS: Mapping[str, Form] = {
 
 
 def as_graph_set(graphs: Any, options: ReadOptions | None = None, expected: Expected | None = None) -> GraphSet:
-    """One set from a set, or from a list of NetworkX graphs, PyG's ``Data``, SMILES or sets.
+    """One set from a set, a DataFrame of molecules, or a list of graphs of one of the :data:`FORMS`.
 
     Args:
-        graphs: The graphs.
+        graphs: The graphs. A Series, an array or a generator is a list, too.
         options: How to read them.
         expected: What a trained model fixes. SMILES and NetworkX graphs get the features of its training graphs.
 
@@ -470,6 +472,9 @@ def as_graph_set(graphs: Any, options: ReadOptions | None = None, expected: Expe
     options = options or ReadOptions()
     if isinstance(graphs, GraphSet):
         return with_descriptors(graphs, options)
+    check_collected(graphs)
+    if is_frame(graphs):
+        return frame_graphs(graphs, options, expected or Expected())
     _check_list(graphs)
     try:
         items = list(graphs)
@@ -481,6 +486,8 @@ def as_graph_set(graphs: Any, options: ReadOptions | None = None, expected: Expe
         raise GraphError(f"graph 0 is the path of a file: give bankgcn.load({os.fspath(items[0])!r}) instead of a list")
     forms = [_form(item) for item in items]
     for number, form in enumerate(forms):
+        if form is None and is_missing(items[number]):
+            raise GraphError(f"graph {number} is missing ({items[number]!r}): leave it out")
         if form is None:
             raise GraphError(f"graph {number} is of type {type(items[number]).__name__}, expected {' or '.join(FORMS)}")
         if form != forms[0]:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bankgcn.data import GraphError
 from bankgcn.data.invariants import as_array
+from bankgcn.data.standardize import molecule_of
 from bankgcn.extras import require
 from bankgcn.files.checked import CURE, FileError, atomic_write, read_json, with_checksum, without_checksum
 
@@ -305,11 +306,12 @@ def _shuffled_groups(groups: Sequence[Hashable], seed: int) -> list[NDArray[np.i
     return [arrays[place] for place in order]
 
 
-def scaffolds(smiles: Sequence[str]) -> list[str]:
+def scaffolds(smiles: Sequence[str], standardize: bool = False) -> list[str]:
     """The scaffold of each molecule as SMILES. Molecules without a ring have the empty scaffold.
 
     Args:
         smiles: The molecules.
+        standardize: Whether their graphs are standardised: then so are they, and two salts of one acid stay together.
 
     Raises:
         GraphError: One of them is not a molecule.
@@ -320,6 +322,7 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
         ['c1ccccc1', 'c1ccccc1', '']
     """
     require("rdkit", "a split by scaffolds")
+    from rdkit.Chem import MolToSmiles
     from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
     from rdkit.rdBase import BlockLogs
 
@@ -327,7 +330,8 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
     with BlockLogs():
         for number, text in enumerate(smiles):
             try:
-                keys.append(MurckoScaffoldSmiles(text))
+                standard = molecule_of(text, True) if standardize else None
+                keys.append(MurckoScaffoldSmiles(text if standard is None else MolToSmiles(standard)))
             except (ValueError, RuntimeError) as error:
                 raise GraphError(f"graph {number}, {text!r}, has no scaffold: it is not a molecule") from error
     return keys

@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bankgcn.data import GraphError
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.options import ReadOptions
 from bankgcn.data.splits import Split
 from bankgcn.data.target_values import match_targets, name_of_class
 from bankgcn.estimator.base import GraphEstimator
@@ -35,7 +36,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
     Several labels are a matrix of 0 and 1, shape ``(G, T)``, in which NaN is unknown. Then :meth:`predict` gives such a
     matrix, :meth:`predict_proba` the probability of each label, ``(G, T)``, and :meth:`score` the mean ROC-AUC.
 
-    Graphs are a :class:`~bankgcn.GraphSet`, or a list of NetworkX graphs, PyG's ``Data`` or SMILES.
+    Graphs are a :class:`~bankgcn.GraphSet`, a list (an array, a Series, a generator) of NetworkX graphs, PyG's
+    ``Data``, SMILES or molecules of RDKit, or a DataFrame of pandas or Polars with a column of molecules.
 
     Args:
         model: The convolution: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"`` or ``"mlp"``.
@@ -57,7 +59,7 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         threshold: How a class of two, or a label, is decided. ``"validation"``: by the threshold of its probability
             with the largest MCC on the validation graphs. ``None``: what is most probable. ``"auto"``: by a threshold
             if one class, or one answer of a label, has 80 % of the graphs or more. ``model_.task.thresholds`` has it.
-        features: What an atom of a SMILES carries: ``"raw"``, ``"onehot"`` or ``"embedded"``.
+        features: What an atom of a molecule carries: ``"raw"``, ``"onehot"`` or ``"embedded"``.
         attributes: Keys of NetworkX nodes whose numbers to read; by default all. If ``attributes`` or ``categories``
             are given, nothing else is read.
         categories: Keys of NetworkX nodes whose words to read; numbers of these keys count as words.
@@ -71,8 +73,11 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         duplicates: What to do about equal graphs: ``"group"``, the default: the validation graphs have no equals among
             the training graphs; ``"merge"``: they become one graph, see
             :func:`bankgcn.data.duplicates.merge_duplicates`; ``"keep"``: nothing.
+        standardize: Whether to read the largest fragment of each molecule, with charges neutralised where RDKit can.
         validation_fraction: Share of the graphs that select the epoch and decide when to stop.
         random_state: Split, weights, order of batches and dropout follow from it.
+        verbose: 0 is silent; 1 shows the progress of the training in a line on standard error.
+        device: Where to train and predict: ``"cpu"``, or ``"cuda"`` for a GPU, by autograd. A model does not keep it.
 
     Attributes:
         classes_: The classes, or the names of the labels, in the order of the columns of :meth:`predict_proba`.
@@ -97,18 +102,33 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
+    def _fit(
+        self,
+        graphs: GraphSet,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        callbacks: Sequence[Callback],
+        reading: ReadOptions,
+    ) -> Self:
         graphs, classes = with_classes_or_labels(graphs, y, type(self).__name__)
         if isinstance(self.class_weight, Mapping) and not graphs.classes:
             raise ValueError('class_weight is a dictionary, which is for classes: labels take class_weight="balanced"')
         if isinstance(self.class_weight, Mapping):
             sample_weight = class_weights(graphs, classes, self.class_weight, sample_weight)
-        self._train(graphs, sample_weight, callbacks)
+        self._train(graphs, sample_weight, callbacks, reading)
         return self._set_classes(classes)
 
-    def predict(self, X: Any, graph_features: Any = None) -> NDArray:
-        """The most probable class of each graph, or what the threshold decides; 0 or 1 for each label, ``(G, T)``."""
-        return self._predictor.predict(X, graph_features)
+    def predict(self, X: Any, graph_features: Any = None, *, smiles: str | None = None) -> Any:
+        """The most probable class of each graph, or what the threshold decides; 0 or 1 for each label, ``(G, T)``.
+
+        Args:
+            X: The graphs. For a DataFrame of pandas or Polars, the result is one, too, with the same index: columns
+                for predictions and probabilities, named as in the tables of ``bankgcn predict``. Rows that cannot be
+                read are empty, and the column "unreadable" says why. A Series of SMILES gives an array.
+            graph_features: Features of each graph; by default those that the graphs carry.
+            smiles: Column of a DataFrame that holds the molecules; by default that of the training, or a usual one.
+        """
+        return self._predictor.predict(X, graph_features, smiles=smiles)
 
     def predict_proba(self, X: Any, graph_features: Any = None) -> NDArray[np.float64]:
         """Probability of each class for each graph, shape ``(G, num_classes)``; of each label, ``(G, T)``."""
@@ -123,19 +143,20 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
             sample_weight: Weight of each graph in the accuracy; the ROC-AUC of labels has none.
             graph_features: Features of each graph; by default those that the graphs carry.
         """
+        X, y, sample_weight = self._to_score(X, y, sample_weight)
         if self._predictor.task.kind == "labels":
             return self._score_of_labels(X, y, sample_weight, graph_features)
         predicted = self.predict(X, graph_features)
         if y is not None:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-        names = class_names(own_targets(self._read(X, None)))
+        names = class_names(own_targets(self._read(X, None, self._read_options())))
         return float(accuracy_score(names, class_names(predicted), sample_weight=sample_weight))
 
     def _score_of_labels(self, X: Any, y: Any, sample_weight: ArrayLike | None, graph_features: Any) -> float:
         if sample_weight is not None:
             raise ValueError("sample_weight is for the accuracy of classes: the ROC-AUC of labels has no weights")
         task = self._predictor.task
-        graphs, names = with_classes_or_labels(self._read(X, y), y, type(self).__name__)
+        graphs, names = with_classes_or_labels(self._read(X, y, self._read_options()), y, type(self).__name__)
         if graphs.classes or len(names) != len(task.names):
             given = "classes" if graphs.classes else f"{len(names)} labels"
             raise ValueError(f"the model learned {len(task.names)} labels, but y has {given}")
@@ -174,16 +195,30 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
-        return self._train(with_values(graphs, y, type(self).__name__), sample_weight, callbacks)
+    def _fit(
+        self,
+        graphs: GraphSet,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        callbacks: Sequence[Callback],
+        reading: ReadOptions,
+    ) -> Self:
+        return self._train(with_values(graphs, y, type(self).__name__), sample_weight, callbacks, reading)
 
-    def predict(self, X: Any, graph_features: Any = None) -> NDArray[np.float64]:
-        """The value of each graph, shape ``(G,)``, or its values, ``(G, T)``."""
-        return self._predictor.predict(X, graph_features)
+    def predict(self, X: Any, graph_features: Any = None, *, smiles: str | None = None) -> Any:
+        """The value of each graph, shape ``(G,)``, or its values, ``(G, T)``; of a DataFrame, a DataFrame.
+
+        Args:
+            X: The graphs.
+            graph_features: Features of each graph; by default those that the graphs carry.
+            smiles: Column of a DataFrame that holds the molecules; see :meth:`bankgcn.BankGCNClassifier.predict`.
+        """
+        return self._predictor.predict(X, graph_features, smiles=smiles)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, graph_features: Any = None) -> float:
         """The share of the variance that is explained, R2; ``y`` is by default what the graphs carry."""
-        truth = own_targets(self._read(X, None)) if y is None else y
+        X, y, sample_weight = self._to_score(X, y, sample_weight)
+        truth = own_targets(self._read(X, None, self._read_options())) if y is None else y
         return float(r2_score(truth, self.predict(X, graph_features), sample_weight=sample_weight))
 
 

@@ -27,14 +27,16 @@ from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.features.graph_features import fit as fit_graph_features
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import refit, scale_numbers
+from bankgcn.data.frames import FRAME_OPTIONS, is_frame, read_options, rows_of
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.sources import as_graph_set
 from bankgcn.data.splits import PARTS, Split, random_split, stratified_split
+from bankgcn.data.standardize import is_standardized
 from bankgcn.files.checked import FileError, write_toml
-from bankgcn.messages import Message, Spelling, message_of, parameter
+from bankgcn.messages import Message, Option, Spelling, message_of, parameter
 from bankgcn.settings import plain_value
-from bankgcn.training.callbacks import Callback
+from bankgcn.training.callbacks import Callback, ProgressLine
 from bankgcn.training.checks import check_run, check_weights, settings_for_skew
 from bankgcn.training.ensemble import Ensemble, Predictor
 from bankgcn.training.execute import RunResult, execute
@@ -52,6 +54,7 @@ from bankgcn.training.spec import (
     settings_of_run,
     spec_of,
 )
+from bankgcn.training.stepper import ProcessGroup, usable_device
 from bankgcn.training.warm_start import Parent
 
 LARGEST_SEED = 2**31 - 1
@@ -112,8 +115,11 @@ class RunParameters(BaseEstimator):
         symmetrise: bool = False,
         ignore_weights: bool = False,
         duplicates: str | None = None,
+        standardize: bool = False,
         validation_fraction: float = 0.1,
         random_state: int | RandomState | None = None,
+        verbose: int = 0,
+        device: str = "cpu",
     ):
         self.model = model
         self.hidden = hidden
@@ -160,8 +166,11 @@ class RunParameters(BaseEstimator):
         self.symmetrise = symmetrise
         self.ignore_weights = ignore_weights
         self.duplicates = duplicates
+        self.standardize = standardize
         self.validation_fraction = validation_fraction
         self.random_state = random_state
+        self.verbose = verbose
+        self.device = device
 
     def _spec(self, task: str, edge_features: bool = False) -> RunSpec:
         """The run that the parameters describe.
@@ -201,6 +210,7 @@ class RunParameters(BaseEstimator):
             symmetrise=self.symmetrise,
             descriptors=self.descriptors,
             fill_features=self.fill_features,
+            standardize=self.standardize,
         )
 
     @classmethod
@@ -299,11 +309,13 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         sample_weight: ArrayLike | None = None,
         callbacks: Sequence[Callback] = (),
         graph_features: Any = None,
+        **options: Any,
     ) -> Self:
         """Train.
 
         Args:
-            X: The graphs.
+            X: The graphs. In a DataFrame of pandas or Polars, the molecules are in the column that ``smiles`` names, by
+                default in one with a usual name.
             y: Their targets; by default what the graphs carry. A classifier learns a class of each graph, a word, a
                 number or a truth value; or a matrix of labels, 0, 1 or NaN for an unknown one. A regressor learns a
                 value of each graph, shape ``(G,)``, or several, ``(G, T)``, in which NaN is unknown. The columns of a
@@ -312,23 +324,50 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
             callbacks: See :class:`~bankgcn.training.Callback`.
             graph_features: Features of each graph, which join its representation before the last layers: a matrix of
                 numbers, shape ``(G, f)``, or a table with numbers and words. By default those that the graphs carry.
+            **options: How a DataFrame is read, under the names of the flags of ``bankgcn train``: ``target`` (the
+                column of the targets, or several, separated by commas), ``smiles``, ``id``, ``skip_unreadable``,
+                ``skip_missing``, ``missing_words``, ``fill_missing`` and ``ignore_case``. Without ``y`` and ``target``,
+                the column of the targets is found as in a file.
 
         Raises:
             ValueError: The graphs cannot be read or learned; the message names the graph.
         """
-        return self._fit(self._read(X, y, graph_features), y, sample_weight, callbacks)
+        usable_device(self.device)  # before any work
+        with _spelled_as_parameters(self, X):
+            reading = read_options(self._read_options(), options, is_frame(X))
+        if y is not None and reading.target is not None:
+            raise ValueError(f"y and target={reading.target!r} are both given: choose one")
+        graphs = self._read(X, y, reading, graph_features)
+        y, sample_weight = (_of_rows(values, graphs) for values in (y, sample_weight))
+        watching = [*callbacks, *([ProgressLine(self.epochs)] if self.verbose else [])]
+        return self._fit(graphs, y, sample_weight, watching, reading)
 
-    def _fit(self, graphs: GraphSet, y: Any, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
-        """Train on graphs with these targets."""
+    def _fit(
+        self,
+        graphs: GraphSet,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        callbacks: Sequence[Callback],
+        reading: ReadOptions,
+    ) -> Self:
+        """Train on graphs with these targets, which were read in this way."""
         raise NotImplementedError
 
-    def _train(self, graphs: GraphSet, sample_weight: ArrayLike | None, callbacks: Sequence[Callback]) -> Self:
+    def _train(
+        self,
+        graphs: GraphSet,
+        sample_weight: ArrayLike | None,
+        callbacks: Sequence[Callback],
+        reading: ReadOptions,
+    ) -> Self:
         """Train on graphs with targets, apart from a share that decides when to stop."""
         warn_of_edge_data(graphs, stacklevel=4)  # at the call of fit
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         kind = "classes" if graphs.classes else next(kind for kind in self._tasks if kind != "classes")
         with _spelled_as_parameters(self):
             spec = self._spec(kind, bool(graphs.num_edge_features))
+            of_table = {name: getattr(reading, name) for name in FRAME_OPTIONS}
+            spec = replace(spec, reader=replace(spec.reader, **of_table))
         graphs, weights = self._merged(graphs, weights)
         weighted = np.arange(len(graphs)) if weights is None else np.flatnonzero(weights > 0)
         learned = graphs if len(weighted) == len(graphs) else graphs[weighted]
@@ -351,7 +390,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
             if self.threshold == AUTO:
                 chosen = settings_for_skew(learned, run.task).get("threshold")
                 run = replace(run, spec=spec.with_(threshold=chosen))
-        result = execute(run, callbacks=callbacks)
+        group = ProcessGroup(device=usable_device(self.device))
+        result = execute(run, callbacks=callbacks, group=group)
         assert result is not None  # this process is not one of a group
         if result.model is None:
             raise ValueError(
@@ -384,21 +424,46 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         self._n_features_out = result.model.net.embedding_channels
         return self
 
-    def _read(self, X: Any, y: Any, graph_features: Any = None) -> GraphSet:
+    def _read(self, X: Any, y: Any, reading: ReadOptions, graph_features: Any = None) -> GraphSet:
         """The graphs; with their own targets and features if none are given."""
-        options = self._read_options()
         features = None if self.init_from is None else Parent.load(self.init_from).model.feature_spec
-        with _spelled_as_parameters(self):
-            expected = Expected(features=features or {}, has_target=y is None)
-            graphs = as_graph_set(X, replace(options, descriptors=None), expected)
+        expected = Expected(features=features or {}, has_target=y is None, task=self._only_task)
+        with _spelled_as_parameters(self, X):
+            graphs = as_graph_set(X, replace(reading, descriptors=None), expected)
             if graph_features is not None:
-                graphs = graphs.with_graph_features(graph_features, fill=options.fill_features)
-            return with_descriptors(graphs, options)
+                graphs = graphs.with_graph_features(graph_features, fill=reading.fill_features)
+            graphs = with_descriptors(graphs, reading)
+            if self.standardize and not is_standardized(graphs.feature_spec):
+                needs = "{given} is for SMILES, molecules of RDKit and DataFrames; a set of molecules is read with it"
+                raise GraphError(Message(needs, given=Option("standardize", True)))
+            return graphs
+
+    @property
+    def _only_task(self) -> str | None:
+        """What the targets of a DataFrame are, if the estimator learns nothing else."""
+        return self._tasks[0] if len(self._tasks) == 1 else None
+
+    def _to_score(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> tuple[Any, Any, ArrayLike | None]:
+        """Graphs as a list that can be read twice, with the targets and weights of those that can be read.
+
+        A DataFrame becomes a set, which has its targets if none are given.
+        """
+        check_is_fitted(self)
+        X = list(X) if isinstance(X, Iterator) else X
+        if not is_frame(X):
+            return X, y, sample_weight
+        graphs = self._read(X, y, self.model_.reader)
+        return graphs, _of_rows(y, graphs), _of_rows(sample_weight, graphs)
 
     @property
     def _predictor(self) -> Predictor:
         check_is_fitted(self)
-        return Predictor(Ensemble({Path(): self.model_}))
+        return Predictor(Ensemble({Path(): self.model_}).to(self.device))
+
+
+def _of_rows(values: Any, graphs: GraphSet) -> Any:
+    """Targets or weights of the graphs, if some rows of their table have none."""
+    return rows_of(values, graphs.rows.tolist()) if values is not None and graphs.skipped else values
 
 
 def validation_split(graphs: GraphSet, share: float, seed: int, duplicates: Duplicates | None = None) -> Split:
@@ -434,9 +499,14 @@ def validation_split(graphs: GraphSet, share: float, seed: int, duplicates: Dupl
 
 
 @contextmanager
-def _spelled_as_parameters(estimator: RunParameters) -> Iterator[None]:
-    """Errors of the library name settings as the parameters of the estimator, and advise no others."""
-    names = estimator.get_params()
+def _spelled_as_parameters(estimator: RunParameters, graphs: Any = None) -> Iterator[None]:
+    """Errors of the library name settings as the parameters of the estimator, and advise no others.
+
+    Args:
+        estimator: The estimator.
+        graphs: What it is given; for a DataFrame, ``fit`` has further options.
+    """
+    names = {*estimator.get_params(), *(FRAME_OPTIONS if is_frame(graphs) else ())}
     try:
         yield
     except ValueError as error:

@@ -19,6 +19,7 @@ from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.json_graphs import graph_set
 from bankgcn.data.readers.molecules import Molecules, atom_kind, molecule_graphs, parse_smiles
 from bankgcn.data.readers.node_link import Entry
+from bankgcn.data.standardize import Changes, is_standardized
 from bankgcn.data.target_values import Targets
 from bankgcn.extras import require
 from bankgcn.messages import WITHOUT_ADVICE, spelled_error
@@ -226,7 +227,7 @@ class Engine:
         for start, stop in _pieces(smiles):
             if not self._look():
                 raise Abandoned
-            parts.append((start, parse_smiles(smiles[start:stop])))
+            parts.append((start, parse_smiles(smiles[start:stop], is_standardized(self.expected))))
         return _joined(parts)
 
 
@@ -251,6 +252,8 @@ def _joined(parts: Sequence[tuple[int, Molecules]]) -> Molecules:
         np.concatenate([part.features for _, part in parts]),
         np.concatenate([part.bonds + before for (_, part), before in zip(parts, atoms[:-1], strict=True)], axis=1),
         [replace(one, place=start + one.place) for start, part in parts for one in part.unreadable],
+        parts[0][1].standardize,
+        sum((part.changes for _, part in parts), Changes()),
     )
 
 

@@ -5,9 +5,11 @@ The log needs TensorBoard: ``pip install 'bankgcn[tensorboard]'``.
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from bankgcn.extras import require
 from bankgcn.files.checked import FileError
@@ -77,6 +79,44 @@ class Callbacks(Callback):
             callback.on_end(result)
 
 
+class ProgressLine(Callback):
+    """Shows the progress of a training in one line, which a terminal redraws; elsewhere, now and then, and at the end.
+
+    Args:
+        epochs: Most epochs of the training.
+        file: Where to write; standard error by default.
+    """
+
+    def __init__(self, epochs: int, file: TextIO | None = None):
+        self.epochs, self.file = epochs, file or sys.stderr
+        self._line, self._width = "", 0
+        self._written = time.monotonic()
+
+    def on_epoch_end(self, epoch: Epoch) -> None:
+        """Show an epoch."""
+        self._line = (
+            f"epoch {epoch.number}/{self.epochs}: loss {epoch.train_loss:.4g}, validation {epoch.valid_loss:.4g}, "
+            f"score {epoch.valid_score:.4g}"
+        )
+        if self.file.isatty():
+            print(f"\r{self._line:<{self._width}}", end="", file=self.file, flush=True)
+            self._width = len(self._line)
+        elif time.monotonic() - self._written >= SECONDS_BETWEEN_LINES:
+            self._end_line()
+
+    def on_end(self, result: FitResult | None) -> None:
+        """Show the last epoch, and end the line."""
+        if self._line and self.file.isatty():
+            print(file=self.file)
+        elif self._line:
+            self._end_line()
+
+    def _end_line(self) -> None:
+        print(self._line, file=self.file, flush=True)
+        self._line, self._written = "", time.monotonic()
+
+
+SECONDS_BETWEEN_LINES = 10.0  # where lines cannot be redrawn, as in a log
 FIELD_OF_TAG = {
     "loss/train": "train_loss",
     "loss/validation": "valid_loss",

@@ -103,6 +103,9 @@ class TrainConfig:
         check_settings(self)
 
 
+DEVICES = ("cpu", "cuda")
+"""Where networks compute. The compiled code is for the CPU; on a GPU, they train by autograd."""
+
 _model = partial(setting, panel="Model")
 
 

@@ -20,19 +20,22 @@ from bankgcn.data.duplicates import graph_hashes
 from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.features.graph_features import needed
 from bankgcn.data.features.spec import same_before_fit, widened
+from bankgcn.data.frames import check_no_column, frame_of, is_frame
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.sources import as_graph_set
 from bankgcn.data.splits import PARTS, Split
 from bankgcn.data.target_values import scalar
 from bankgcn.files.checked import FileError
+from bankgcn.files.tables import Columns
 from bankgcn.messages import WITHOUT_ADVICE, Message, Option, message_of, spelled
 from bankgcn.settings import pick
 from bankgcn.tasks import Task
-from bankgcn.training.evaluation import check_finite
+from bankgcn.training.evaluation import check_finite, prediction_columns
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import RunSpec
+from bankgcn.training.stepper import usable_device
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,20 @@ class Ensemble:
         members = {run: TrainedModel.load(RunFolder(run).model) for run in done}
         _check_same_kind(path, members)
         return cls(members, tuple(run for run in runs if run not in done))
+
+    def to(self, device: str) -> Ensemble:
+        """The same models, moved to a device.
+
+        Args:
+            device: ``"cpu"`` or ``"cuda"``.
+
+        Raises:
+            ValueError: There is no such device.
+        """
+        place = usable_device(device)
+        for model in self.members.values():
+            model.net.to(place)
+        return self
 
     @property
     def first(self) -> TrainedModel:
@@ -298,22 +315,27 @@ def _before_fit(spec: Mapping[str, Any]) -> Any:
     return spec.get("descriptors")
 
 
-def load_model(path: str | os.PathLike[str]) -> Predictor:
+def load_model(path: str | os.PathLike[str], device: str = "cpu") -> Predictor:
     """The model of a run, or the models of all runs in a folder, whose predictions are averaged.
 
     Args:
         path: The folder that ``bankgcn train --out`` or ``save`` of an estimator wrote.
+        device: Where the models compute: ``"cpu"``, or ``"cuda"`` for a GPU.
 
     Raises:
         FileError: There is no model.
+        ValueError: There is no such device.
     """
-    return Predictor(Ensemble.load(Path(path).expanduser()))
+    usable_device(device)  # before files are read
+    return Predictor(Ensemble.load(Path(path).expanduser()).to(device))
 
 
 class Predictor:
-    """Applies trained models to graphs: a :class:`GraphSet`, or a list of NetworkX graphs, PyG's ``Data`` or SMILES.
+    """Applies trained models to graphs.
 
-    Graphs get the features of the training graphs; graphs whose features are of another kind are refused.
+    Graphs are a :class:`GraphSet`, a list of NetworkX graphs, PyG's ``Data``, SMILES or molecules of RDKit, or a
+    DataFrame of pandas or Polars with a column of molecules: that of the training, or one with a usual name. They get
+    the features of the training graphs; graphs whose features are of another kind are refused.
 
     Args:
         ensemble: The models.
@@ -333,18 +355,24 @@ class Predictor:
         values = self.ensemble.first.metadata.get("classes")
         return np.array(values) if values is not None else class_values(self.task.names)
 
-    def predict(self, graphs: Any, graph_features: Any = None) -> NDArray:
+    def predict(self, graphs: Any, graph_features: Any = None, *, smiles: str | None = None) -> Any:
         """Class of each graph, shape ``(G,)``; its values, ``(G,)`` or ``(G, T)``; or its labels, 0 or 1, ``(G, T)``.
 
         The most probable class is predicted, or the one that the threshold of the model decides; see ``task``.
 
         Args:
-            graphs: The graphs.
+            graphs: The graphs. For a DataFrame, the result is a DataFrame of the same library with the same index: the
+                columns of the tables that ``bankgcn predict`` writes, without those of the input. Rows that cannot be
+                read are empty, and the column "unreadable" says why.
             graph_features: Features of each graph, as in the training; by default those that the graphs carry.
+            smiles: Column of a DataFrame that holds the molecules.
 
         Raises:
             ValueError: The graphs do not have the features of the training graphs; the message names the graph.
         """
+        if is_frame(graphs):
+            return self._predict_frame(graphs, graph_features, smiles)
+        check_no_column(smiles)
         mean, _ = self._predictions(graphs, graph_features)
         if self.task.kind == "values":
             return mean[:, 0] if mean.shape[1] == 1 else mean
@@ -375,12 +403,39 @@ class Predictor:
         """
         return self.ensemble.embed(self.as_graph_set(graphs))
 
-    def as_graph_set(self, graphs: Any, graph_features: Any = None) -> GraphSet:
-        """The graphs as a set, read as the training graphs were."""
+    def _predict_frame(self, frame: Any, graph_features: Any, smiles: str | None) -> Any:
+        graphs = self.as_graph_set(frame, graph_features, smiles, skip_unreadable=True)
+        reasons, rows = dict(graphs.skipped), graphs.rows.tolist()
+        predictions = self.ensemble.apply(graphs)
+        columns = prediction_columns(self.task, predictions.mean, predictions.spread)
+        if self.task.kind == "classes":  # as they were given to an estimator: words or numbers
+            columns[0] = ("predicted", self.classes[self.task.decide(predictions.mean).numpy()].tolist())
+        by_row = [dict(zip(rows, cells, strict=True)) for _, cells in columns]
+        lined_up: Columns = [
+            (name, [cells.get(row) for row in range(len(frame))])
+            for (name, _), cells in zip(columns, by_row, strict=True)
+        ]
+        unreadable = [reasons.get(row) for row in range(len(frame))]
+        return frame_of(frame, [*lined_up, ("unreadable", unreadable)])
+
+    def as_graph_set(
+        self, graphs: Any, graph_features: Any = None, smiles: str | None = None, skip_unreadable: bool = False
+    ) -> GraphSet:
+        """The graphs as a set, read as the training graphs were.
+
+        Args:
+            graphs: The graphs.
+            graph_features: Features of each graph; by default those that the graphs carry.
+            smiles: Column of a DataFrame that holds the molecules; by default that of the training, or a usual one.
+            skip_unreadable: Whether to leave out rows of a DataFrame that cannot be read.
+        """
         reader = self.ensemble.reader
-        options = ReadOptions(symmetrise=reader.symmetrise)
+        options = ReadOptions(symmetrise=reader.symmetrise, standardize=reader.standardize)
         if self.ensemble.first.graph_spec.get("descriptors"):
             options = replace(options, descriptors=",".join(self.ensemble.first.graph_spec["descriptors"]))
+        if is_frame(graphs):
+            named = reader.smiles if reader.smiles in list(map(str, graphs.columns)) else None
+            options = replace(options, smiles=smiles or named, skip_unreadable=skip_unreadable)
         expected = Expected(features=self.ensemble.feature_spec or {}, has_target=False)
         try:
             converted = as_graph_set(graphs, replace(options, descriptors=None), expected)

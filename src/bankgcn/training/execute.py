@@ -90,10 +90,11 @@ def execute(
     fitted = fit_run(run, context)
     if context.group.rank > 0:
         return None
+    run.net.to("cpu")  # the test graphs get the digits that the model gives later, on any machine
     tested = score_held_out(run) if fitted.best else HeldOut(run.task)
     run = replace(run, task=tested.task)
     seconds = fitted.earlier_seconds + time.perf_counter() - started
-    record = _record(run, fitted, tested, context.group.size, seconds)
+    record = _record(run, fitted, tested, context.group, seconds)
     return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None, tested.table)
 
 
@@ -130,7 +131,7 @@ def _protocol(run: PreparedRun) -> str:
     )
 
 
-def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, processes: int, seconds: float) -> RunRecord:
+def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: ProcessGroup, seconds: float) -> RunRecord:
     spec, split, best, test = run.spec, run.split, fitted.best, tested.evaluation
     banks = [conv.alpha.detach() for conv in run.net.convs if isinstance(conv, BankConv)]
     options = {**spec.model.conv_options, **({"edge_dim": run.net.edge_dim} if run.net.weighs_edges else {})}
@@ -158,9 +159,9 @@ def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, processes: int
         split_from=run.split_from,
         notes=(*run.graphs.notes, *class_notes(run.graphs), *tested.notes),
         warnings=data_warnings(run.graphs, spec),
-        versions=versions(fitted.path),
+        versions={**versions(fitted.path), **_gpu(group.device)},
         threads=torch.get_num_threads(),
-        processes=processes,
+        processes=group.size,
         assessment=tested.assessment.to_dict() if tested.assessment else {},
         temperature=tested.temperature,
         seconds=seconds,
@@ -245,6 +246,11 @@ def versions(path: str) -> dict[str, str]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             parts[library] = metadata.version(library)
     return parts
+
+
+def _gpu(device: torch.device) -> dict[str, str]:
+    """The name of the GPU that trained, if one did."""
+    return {"gpu": torch.cuda.get_device_name(device)} if device.type == "cuda" else {}
 
 
 @cache

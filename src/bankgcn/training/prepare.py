@@ -31,6 +31,7 @@ from bankgcn.data.splits import (
     split_targets,
     stratified_folds,
 )
+from bankgcn.data.standardize import is_standardized
 from bankgcn.messages import Message, Option, advise
 from bankgcn.nn.network import GraphNetwork, check_available
 from bankgcn.tasks import Task
@@ -339,7 +340,7 @@ def _scaffolds_of(source: Source, graphs: GraphSet) -> list[str]:
         needs = "{split} needs molecules from a table of SMILES, a .smi or a .sdf, and {name} is {kind}"
         split = Option("split", "scaffold", field="rule")
         raise ValueError(Message(needs, split=split, name=source.name, kind=source.kind))
-    return scaffolds(graphs.names)
+    return scaffolds(graphs.names, is_standardized(graphs.feature_spec))
 
 
 def _scaffold_split(groups: Sequence[str], options: SplitOptions, seed: int) -> Split:

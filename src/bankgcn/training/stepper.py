@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import torch
@@ -20,14 +21,16 @@ from torch import Tensor, nn
 from bankgcn.data.batch import GraphBatch
 from bankgcn.data.graphs import GraphSet
 from bankgcn.kernels import fused_for
+from bankgcn.messages import Message, Option
 from bankgcn.nn.layers import AtomEncoder, dropout_key
 from bankgcn.nn.lowering import lower
 from bankgcn.nn.network import GraphNetwork
+from bankgcn.settings import pick
 from bankgcn.spectral.featured_edges import FeaturedEdges
 from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import Task
 from bankgcn.training.checks import known_weight
-from bankgcn.training.config import TrainConfig
+from bankgcn.training.config import DEVICES, TrainConfig
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used, and fitting.py makes the steppers
     from bankgcn.kernels.network.collate import CollatedGraphs
@@ -352,37 +355,63 @@ def make_stepper(net: GraphNetwork, graphs: GraphSet, context: Context) -> Stepp
     return ProgramStepper(net, context, program, context.config.batch_size * len(graphs.degree) / len(graphs))
 
 
+def usable_device(name: str) -> torch.device:
+    """The device of this name; of several GPUs, that of this process.
+
+    Args:
+        name: One of :data:`~bankgcn.training.config.DEVICES`.
+
+    Raises:
+        ValueError: There is no such device.
+
+    Example:
+        >>> usable_device("cpu")
+        device(type='cpu')
+    """
+    pick(dict.fromkeys(DEVICES), name, "device")
+    if name == "cpu":
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        options: dict[str, Any] = {"wanted": Option("device", name), "usual": Option("device", "cpu")}
+        raise ValueError(
+            Message("{wanted} needs a GPU that PyTorch can use, and it finds none here; {usual} works", **options)
+        )
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+
+
 @dataclass(frozen=True)
 class ProcessGroup:
-    """The processes that train together; by default this one alone.
+    """The processes that train together; by default this one alone, on the CPU.
 
     Args:
         rank: Number of this process.
         size: Number of processes.
+        device: Where this process trains.
     """
 
     rank: int = 0
     size: int = 1
+    device: torch.device = field(default_factory=partial(torch.device, "cpu"))
 
     @classmethod
-    def from_environment(cls) -> ProcessGroup:
-        """Join the group that ``torchrun`` started; without ``torchrun``, the group is this process alone."""
+    def from_environment(cls, device: str = "cpu") -> ProcessGroup:
+        """Join the group that ``torchrun`` started; without ``torchrun``, the group is this process alone.
+
+        Args:
+            device: ``"cpu"`` or ``"cuda"``: then each process of a machine has a GPU of its own.
+
+        Raises:
+            ValueError: There is no such device.
+        """
+        own = usable_device(device)
         size = int(os.environ.get("WORLD_SIZE", "1"))
         if size == 1:
-            return cls()
+            return cls(device=own)
         if not dist.is_initialized():
-            gpu = torch.cuda.is_available()
-            if gpu:
-                torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-            dist.init_process_group("nccl" if gpu else "gloo")
-        return cls(dist.get_rank(), dist.get_world_size())
-
-    @property
-    def device(self) -> torch.device:
-        """The device of this process: a GPU of its own where there are GPUs."""
-        if not torch.cuda.is_available():
-            return torch.device("cpu")
-        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+            if own.type == "cuda":
+                torch.cuda.set_device(own)
+            dist.init_process_group("nccl" if own.type == "cuda" else "gloo")
+        return cls(dist.get_rank(), dist.get_world_size(), own)
 
     def shard(self, batch: GraphBatch, weights: NDArray[np.float64] | None = None) -> tuple[GraphBatch, float]:
         """The graphs of a batch that this process trains on, and their fraction of the batch.

@@ -32,6 +32,7 @@ from bankgcn.data.features.signals import (
     structural_signals,
 )
 from bankgcn.data.graphs import GraphSet, Indices
+from bankgcn.data.standardize import STANDARDIZE, is_standardized
 from bankgcn.messages import Message, Option
 from bankgcn.settings import pick
 
@@ -40,7 +41,9 @@ FeatureSpec = Mapping[str, Any]
 _PHRASES: dict[str, Callable[[FeatureSpec], str]] = {
     "tu": lambda spec: f"the node labels and attributes of a TU set, {_columns(spec)}",
     "structure": lambda spec: f"clustering coefficients and degrees up to {spec['max_degree']}",
-    "atoms": lambda spec: f"the nine features of atoms ({spec['features']})",
+    "atoms": lambda spec: (
+        f"the nine features of {'standardised ' if is_standardized(spec) else ''}atoms ({spec['features']})"
+    ),
     "named": lambda spec: f"nodes with {', '.join([*spec['numbers'], *spec['words']])}, {_columns(spec)}",
     "superpixels": lambda _: "colour and position of superpixels, cut and joined as in the CIFAR-10 benchmark",
     "images": lambda spec: (
@@ -447,6 +450,8 @@ def _check_structure(spec: FeatureSpec) -> None:
 def _check_atoms(spec: FeatureSpec) -> None:
     if spec.get("features") not in ATOM_KINDS:
         raise ValueError(f"features of the signals is {spec.get('features')!r}, expected {' or '.join(ATOM_KINDS)}")
+    if spec.get(STANDARDIZE, True) is not True:
+        raise ValueError(f"{STANDARDIZE} of the signals is {spec[STANDARDIZE]!r}, expected true, or no such entry")
 
 
 def _check_images(spec: FeatureSpec) -> None:

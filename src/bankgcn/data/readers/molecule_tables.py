@@ -32,6 +32,7 @@ from bankgcn.data.readers.molecules import (
     molecule_graphs,
     parse_molecules,
     parse_smiles,
+    standardizes,
     too_large,
 )
 from bankgcn.data.target_values import Targets
@@ -66,6 +67,7 @@ OPTIONS = (
     "fill_features",
     "id",
     "features",
+    "standardize",
     "skip_unreadable",
     "skip_missing",
     "missing_words",
@@ -82,10 +84,12 @@ class MoleculeTable(GraphTable):
     """A table, and how to get the molecules of its rows.
 
     Args:
-        parse: From numbers of rows to their molecules.
+        parse: From numbers of rows, and whether to standardise, to their molecules.
+        line_word: What messages call a line of the table.
     """
 
-    parse: Callable[[Sequence[int]], Molecules]
+    parse: Callable[[Sequence[int], bool], Molecules]
+    line_word: str = "line"
 
     def graphs(self, options: ReadOptions, expected: Expected) -> GraphSet:
         """The molecules as graphs; their set knows which rows have none.
@@ -101,7 +105,7 @@ class MoleculeTable(GraphTable):
         rows, without, notes = rows_with_target(table, targets, options.skip_missing)
         if not rows:
             raise FileError("has no molecules", table.path)
-        molecules = self.parse(rows)
+        molecules = self.parse(rows, standardizes(options, expected))
         notes = (*table.notes, *notes, *target_note(targets, options.target is None))
         notes += self._left_out(molecules, rows, options, expected)
         readable = table.take([rows[place] for place in molecules.places])
@@ -122,7 +126,7 @@ class MoleculeTable(GraphTable):
         """A note on the molecules that cannot be read, or an error that names the line of the first."""
         lines, path = self.table.lines, self.table.path
         try:
-            notes = left_out(molecules, options.skip_unreadable, lambda place: f"line {lines[rows[place]]}")
+            notes = left_out(molecules, options.skip_unreadable, lambda place: f"{self.line_word} {lines[rows[place]]}")
         except GraphError as error:
             raise FileError(message_of(error), path, lines[rows[molecules.unreadable[0].place]]) from error
         if expected.has_target and not molecules.places:  # there is nothing to learn from
@@ -146,12 +150,23 @@ def smiles_table(path: Path, options: ReadOptions) -> MoleculeTable:
         FileError: The file is not such a table; the message names the line.
     """
     table = open_table(path)
-    return _with_smiles(table, options.smiles or smiles_column(table))
+    return with_smiles(table, options.smiles or smiles_column(table))
 
 
-def _with_smiles(table: TextTable, column: str, others: tuple[str, ...] = ()) -> MoleculeTable:
+def with_smiles(table: TextTable, column: str, others: tuple[str, ...] = ()) -> MoleculeTable:
+    """A table with SMILES in a column.
+
+    Args:
+        table: The table.
+        column: The column of the molecules.
+        others: Columns that never hold targets unless the user names them.
+    """
     texts = [text.strip() for text in table.column(column)]
-    return MoleculeTable(table, others, column, parse=lambda rows: parse_smiles([texts[row] for row in rows]))
+
+    def parse(rows: Sequence[int], standardize: bool) -> Molecules:
+        return parse_smiles([texts[row] for row in rows], standardize)
+
+    return MoleculeTable(table, others, column, parse=parse)
 
 
 def smiles_column(table: TextTable) -> str:
@@ -210,7 +225,7 @@ def smiles_file(path: Path, options: ReadOptions) -> MoleculeTable:
             raise FileError(f"has {len(row)} cell(s) where the header has {len(header)}", path, number)
     rows = [[*row, *[""] * (len(header) - len(row))] for _, row in numbered]
     table = TextTable(path, header, rows, [number for number, _ in numbered])
-    return _with_smiles(table, header[0], others=header[1:2])
+    return with_smiles(table, header[0], others=header[1:2])
 
 
 # ---- SD files
@@ -220,9 +235,9 @@ def sd_file(path: Path, options: ReadOptions) -> MoleculeTable:
     """The names and data fields of the molecules of an SD file; a field that a molecule lacks is an empty cell."""
     blocks = list(_blocks(path))
 
-    def parse(rows: Sequence[int]) -> Molecules:
+    def parse(rows: Sequence[int], standardize: bool) -> Molecules:
         require("rdkit", "reading molecules")
-        return _parse_blocks([blocks[row][1] for row in rows])
+        return _parse_blocks([blocks[row][1] for row in rows], standardize)
 
     return MoleculeTable(_fields_table(path, blocks), (NAME,), parse=parse)
 
@@ -282,7 +297,7 @@ def _fields(block: str) -> dict[str, str]:
     return fields
 
 
-def _parse_blocks(blocks: Sequence[str]) -> Molecules:
+def _parse_blocks(blocks: Sequence[str], standardize: bool) -> Molecules:
     """The molecules, with their SMILES as names; an unreadable one has its title."""
     from rdkit.rdBase import BlockLogs
 
@@ -290,7 +305,7 @@ def _parse_blocks(blocks: Sequence[str]) -> Molecules:
         read = [attempted(partial(_molecule_of_block, block)) for block in blocks]
     molecules = [one if isinstance(one, str) else one[0] for one in read]
     names = [_title(block) if isinstance(one, str) else one[1] for block, one in zip(blocks, read, strict=True)]
-    return parse_molecules(names, lambda place: molecules[place])
+    return parse_molecules(names, lambda place: molecules[place], standardize)
 
 
 def _molecule_of_block(block: str) -> tuple[Mol, str] | str:

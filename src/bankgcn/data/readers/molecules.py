@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from bankgcn.data.features.atoms import ATOM_FEATURES, atom_features, atom_signa
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import left_out_note
+from bankgcn.data.standardize import STANDARDIZE, Changes, is_standardized, standardized
 from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
 from bankgcn.messages import Message, advise
@@ -67,26 +68,30 @@ class Molecules:
     features: NDArray[np.int64]  # (atoms, 9)
     bonds: NDArray[np.int64]  # (2, bonds): each bond once, atoms counted over all molecules
     unreadable: list[Unreadable]
+    standardize: bool = False  # whether the atoms and bonds are those of standardised molecules
+    changes: Changes = field(default_factory=Changes)  # what standardising did
 
 
 def from_smiles(
-    smiles: Iterable[str],
+    smiles: Iterable[str | Mol],
     y: Sequence[Target] | NDArray | Tensor | None = None,
     *,
     features: Features = "raw",
     skip_unreadable: bool = False,
+    standardize: bool = False,
     task: str | None = None,
     name: str = "",
 ) -> GraphSet:
     """One graph per molecule: its atoms with OGB's nine features, joined by bonds. Hydrogens are not nodes.
 
     Args:
-        smiles: The molecules. They become the names of the graphs.
+        smiles: The molecules; they become the names of the graphs. Of molecules of RDKit, their SMILES do.
         y: The target or targets of each molecule; see :func:`bankgcn.data.target_values.encode_targets`.
         features: ``"raw"``: the nine integers of each atom; or ``"onehot"``; see
             :func:`bankgcn.data.features.atoms.atom_signals`.
         skip_unreadable: Whether to leave out molecules that RDKit cannot read, with a note in ``notes``; else they are
             an error that names them.
+        standardize: Whether to standardise them; see :mod:`bankgcn.data.standardize`. Names stay as they are given.
         task: What the targets are, if it is not to be guessed; see the same.
         name: Name of the set.
 
@@ -103,7 +108,7 @@ def from_smiles(
     targets = None if y is None else list(y)
     if targets is not None and len(targets) != len(smiles):
         raise GraphError(f"there are {len(smiles)} molecules but {len(targets)} targets")
-    molecules = parse_smiles(smiles)
+    molecules = parse_smiles(smiles, standardize)
     notes = left_out(molecules, skip_unreadable, lambda place: f"molecule {place}")
     if not molecules.places:
         raise GraphError("there are no molecules")
@@ -117,18 +122,35 @@ def from_smiles(
     return molecule_graphs(molecules, encoded, features=features, name=name, notes=notes)
 
 
-def parse_smiles(smiles: Sequence[str]) -> Molecules:
-    """Atoms and bonds of molecules written as SMILES; see :func:`parse_molecules`."""
+def parse_smiles(smiles: Sequence[str | Mol], standardize: bool = False) -> Molecules:
+    """Atoms and bonds of molecules, written as SMILES or read by RDKit; see :func:`parse_molecules`."""
     require("rdkit", "reading molecules")
-    return parse_molecules(smiles, lambda place: _molecule(smiles[place]))
+    names = [one if isinstance(one, str) else _name_of(one) for one in smiles]
+    return parse_molecules(names, lambda place: _molecule(smiles[place]), standardize)
 
 
-def parse_molecules(names: Sequence[str], molecule_at: Callable[[int], Mol | str]) -> Molecules:
+def is_molecule(item: object) -> bool:
+    """Whether this is a molecule of RDKit, which is not imported."""
+    return any(kind.__module__ == "rdkit.Chem.rdchem" and kind.__name__ == "Mol" for kind in type(item).__mro__)
+
+
+def _name_of(molecule: object) -> str:
+    """The SMILES of a molecule of RDKit; anything else as Python shows it."""
+    from rdkit import Chem
+
+    written = attempted(lambda: Chem.MolToSmiles(molecule)) if isinstance(molecule, Chem.Mol) else str(molecule)
+    return written
+
+
+def parse_molecules(
+    names: Sequence[str], molecule_at: Callable[[int], Mol | str], standardize: bool = False
+) -> Molecules:
     """Atoms and bonds of molecules, and the unreadable ones with the reasons; hides RDKit's own messages.
 
     Args:
         names: Their names.
         molecule_at: From a place in the list to RDKit's molecule, or to the reason why there is none.
+        standardize: Whether to standardise them.
     """
     from rdkit.rdBase import BlockLogs
 
@@ -137,13 +159,15 @@ def parse_molecules(names: Sequence[str], molecule_at: Callable[[int], Mol | str
     atoms: list[list[int]] = []
     ends: list[tuple[int, int]] = []
     unreadable: list[Unreadable] = []
+    changes = Changes()
     with BlockLogs():
         for place, name in enumerate(names):
-            parts = attempted(partial(_parts, molecule_at, place))
+            parts = attempted(partial(_parts, molecule_at, place, standardize))
             if isinstance(parts, str):
                 unreadable.append(Unreadable(place, str(name), parts))
                 continue
-            own_atoms, own_bonds = parts
+            own_atoms, own_bonds, changed = parts
+            changes += changed
             ends += [(len(atoms) + begin, len(atoms) + end) for begin, end in own_bonds]
             atoms += own_atoms
             places.append(place)
@@ -155,6 +179,8 @@ def parse_molecules(names: Sequence[str], molecule_at: Callable[[int], Mol | str
         np.array(atoms, np.int64).reshape(-1, len(ATOM_FEATURES)),
         np.array(ends, np.int64).reshape(-1, 2).T,
         unreadable,
+        standardize,
+        changes,
     )
 
 
@@ -173,17 +199,22 @@ def attempted(read: Callable[[], Result]) -> Result | str:
         return f"RDKit cannot read it: {said}"
 
 
-def _parts(molecule_at: Callable[[int], Mol | str], place: int) -> tuple[list[list[int]], list[tuple[int, int]]] | str:
-    """Features of the atoms of a molecule, and its bonds; or the reason why there are none."""
+def _parts(
+    molecule_at: Callable[[int], Mol | str], place: int, standardize: bool
+) -> tuple[list[list[int]], list[tuple[int, int]], Changes] | str:
+    """Features of the atoms of a molecule, its bonds, and what standardising changed; or why there are none."""
     molecule = molecule_at(place)
     if isinstance(molecule, str):
         return molecule
     if not molecule.GetNumAtoms():
         return "has no atoms"
+    changes = Changes()
+    if standardize:
+        molecule, changes = standardized(molecule)
     features = atom_features(molecule)
     unusual = any(row[_CHARGE] == _OTHER_CHARGE or row[_HYDROGENS] == _OTHER_HYDROGENS for row in features)
     reason = implausible(molecule) if unusual else None
-    return reason or (features, bonds(molecule))
+    return reason or (features, bonds(molecule), changes)
 
 
 def left_out(molecules: Molecules, skip_unreadable: bool, where: Callable[[int], str]) -> tuple[str, ...]:
@@ -222,11 +253,15 @@ def molecule_graphs(
     name: str,
     notes: Sequence[str],
 ) -> GraphSet:
-    """The readable molecules as a set of graphs."""
+    """The readable molecules as a set of graphs, with notes on how they were read."""
+    signals = atom_signals(molecules.features, features)
+    if molecules.standardize:
+        signals["feature_spec"] = {**signals["feature_spec"], STANDARDIZE: True}
+        notes = (*notes, molecules.changes.note(len(molecules.places)))
     return GraphSet.from_edges(
         molecules.num_atoms,
         np.concatenate([molecules.bonds, molecules.bonds[::-1]], axis=1),
-        **atom_signals(molecules.features, features),
+        **signals,
         **targets._asdict(),
         names=molecules.names,
         name=name,
@@ -241,12 +276,20 @@ def atom_kind(options: ReadOptions, expected: Expected) -> Features:
     return kind
 
 
+def standardizes(options: ReadOptions, expected: Expected) -> bool:
+    """Whether molecules are standardised: as those that a trained model learned, or else as the options say."""
+    of_model = expected.features
+    return is_standardized(of_model) if of_model.get("kind") == "atoms" else options.standardize
+
+
 def _shortened(name: str) -> str:
     return name if len(name) <= SHOWN_CHARACTERS else name[:SHOWN_CHARACTERS] + "..."
 
 
 def _molecule(smiles: object) -> Mol | str:
     """RDKit's molecule, or the reason why there is none."""
+    if is_molecule(smiles):
+        return _given_molecule(smiles)
     if not isinstance(smiles, str):  # a table read by pandas has NaN for an empty cell
         return "is not text"
     if reason := wrong_text(smiles):
@@ -257,6 +300,22 @@ def _molecule(smiles: object) -> Mol | str:
             return reason
     molecule = _rdkit_molecule(smiles)
     return _reason(smiles) if molecule is None else molecule
+
+
+def _given_molecule(molecule: Any) -> Mol | str:
+    """A molecule that was read with RDKit, as one that is read here: checked, and without nodes for hydrogens."""
+    from rdkit import Chem
+
+    if reason := too_large(molecule):
+        return reason
+    own = Chem.Mol(molecule)  # what follows changes it
+    problems = [problem.Message() for problem in Chem.DetectChemistryProblems(own)]
+    if problems:
+        return problems[0]
+    Chem.SanitizeMol(own)
+    own = Chem.RemoveHs(own)
+    Chem.AssignStereochemistry(own, cleanIt=True, force=True)
+    return own
 
 
 def _rdkit_molecule(smiles: str, check: bool = True) -> Mol | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bankgcn.data.builtin import MUTAG_ATOMS, MUTAG_BONDS
 from bankgcn.data.graphs import GraphSet
+from bankgcn.data.standardize import is_standardized, molecule_of
 from bankgcn.extras import is_installed
 
 ATOMIC_NUMBERS = {
@@ -112,7 +113,7 @@ def draw_graph(graph: GraphSet, smiles: str | None = None) -> Drawing | None:
     once = edges[:, 0] < edges[:, 1]
     chemistry = is_installed("rdkit")
     if chemistry and smiles is not None:
-        molecule = _molecule(smiles)
+        molecule = molecule_of(smiles, is_standardized(graph.feature_spec))
         if molecule is not None and _same(molecule, graph.largest, edges[once]):
             return _structure(molecule)
     places = _known_places(graph)
@@ -185,14 +186,6 @@ def _atoms(graph: GraphSet, once: NDArray[np.bool_]) -> dict[str, Any]:
         return {}
     orders = [ORDERS[bond.upper()] for bond in MUTAG_BONDS]
     return {**atoms, "orders": [orders[kind] for kind in kinds[:, 0].numpy()[once].tolist()]}
-
-
-def _molecule(smiles: str) -> Any:
-    from rdkit import Chem
-    from rdkit.rdBase import BlockLogs
-
-    with BlockLogs():
-        return Chem.MolFromSmiles(smiles)
 
 
 def _same(molecule: Any, num_nodes: int, edges: NDArray[np.int64]) -> bool:
