@@ -154,7 +154,7 @@ class Engine:
         }
         if predictions is not None:
             for row, (place, finite) in enumerate(zip(parsed.places, predictions.finite(), strict=True)):
-                number, index, _ = items[place]
+                number, index = items[place][:2]
                 results[number, index] = (
                     self._show(predictions, row, requests[number].embeddings) | self._picture(items[place], requests)
                     if finite
@@ -308,7 +308,7 @@ def _calls(requests: Sequence[PredictRequest], form: str, refused: dict[int, Req
     for number, request in enumerate(requests):
         if request.form != form or number in refused:
             continue
-        features = request.features or [None] * len(request.items)
+        features: Sequence[dict[str, Any] | None] = request.features or [None] * len(request.items)
         for index, (content, size, own) in enumerate(zip(request.items, request.sizes, features, strict=True)):
             if items and nodes + size > CALL_NODES:
                 yield items

@@ -237,7 +237,10 @@ def fit(graphs: GraphSet, train: Indices) -> GraphSet:
         return graphs
     part = values[np.atleast_1d(np.arange(len(graphs))[train])]
     bounds = _bounds(spec)
-    centers, widths, kept_numbers, notes = [], [], [], {"constant": [], "not finite": []}
+    centers: list[float] = []
+    widths: list[float] = []
+    kept_numbers: list[str] = []
+    notes: dict[str, list[str]] = {"constant": [], "not finite": []}
     first_computed = len(spec["numbers"]) - spec["computed"]
     for column, name in enumerate(spec["numbers"]):
         own = part[:, column].astype(np.float64)
