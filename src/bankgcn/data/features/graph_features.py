@@ -209,6 +209,13 @@ def needed(spec: GraphSpec) -> list[str]:
     return [*given, *spec["words"], *([] if spec["descriptors"] else spec["counts"])]
 
 
+def example_features(spec: GraphSpec) -> dict[str, Any]:
+    """Features of a graph as a user gives them: means of the training graphs, and words of theirs."""
+    means = dict(zip(spec.get("numbers", ()), spec.get(FITTED, ()), strict=True))
+    words = {name: values[0] for name, values in spec.get("words", {}).items()}
+    return {name: words.get(name, means.get(name, 0)) for name in needed(spec)}
+
+
 def network_columns(values: NDArray, spec: GraphSpec) -> NDArray:
     """The columns that a network takes of features as they were read: words become one-hot columns."""
     numbers, places, counts = (values[:, start:stop] for start, stop in _bounds(spec))
