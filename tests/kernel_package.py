@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bankgcn.kernels.jit import compiler, operation
+from bankgcn.kernels.jit import compiler
 
 
 def write_package(folder: Path, sources: dict[str, str]) -> Path:
@@ -17,7 +17,7 @@ def write_package(folder: Path, sources: dict[str, str]) -> Path:
     for package in (kernels.parent, kernels, kernels / "jit", *{(kernels / path).parent for path in sources}):
         package.mkdir(parents=True, exist_ok=True)
         (package / "__init__.py").touch()
-    for module in (compiler, operation):
+    for module in (compiler,):
         shutil.copy(str(module.__file__), kernels / "jit")
     for path, source in sources.items():
         (kernels / path).write_text(source)

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from bankgcn.kernels.jit.operation import Operation
+from bankgcn.kernels.jit.compiler import Operation
 from bankgcn.kernels.network.executor import _run
-from bankgcn.kernels.network.linking import MAX_OPERANDS
-from bankgcn.kernels.network.program import Padding, stride_of, width_of
+from bankgcn.kernels.network.program import MAX_OPERANDS, Padding, stride_of, width_of
 from bankgcn.kernels.ops import blocks as entry
 from bankgcn.kernels.ops.blocks import TILE_ROWS, round_up
 

@@ -239,7 +239,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "too many attributes": ({"attributes": np.zeros((5, 1))}, r"attributes has shape \(5, 1\), expected \(4"),
     "a negative label": ({"labels": [0, 0, -1, 0]}, "column 0 of node 2 is -1"),
     "a label beyond its width": ({"labels": [0, 0, 7, 0], "label_widths": 7}, "node 2 is 7, expected 0 to 6"),
-    "a width too many": ({"labels": [0, 0, 0, 0], "label_widths": [2, 2]}, "2 widths for 1 columns of labels"),
+    "a width too many": ({"labels": [0, 0, 0, 0], "label_widths": [2, 2]}, "2 label_widths for 1 columns"),
     "real labels": ({"labels": [0.5, 0, 0, 0]}, "labels has dtype float64"),
     "a negative class": ({"y": [0, -1]}, "graph 1 has class -1"),
     "a class number that leaves most classes empty": (

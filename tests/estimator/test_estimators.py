@@ -26,7 +26,7 @@ from bankgcn.cli.settings import Settings
 from bankgcn.data import FileError, GraphError
 from bankgcn.data.convert import to_networkx, to_pyg
 from bankgcn.estimator.base import validation_split
-from bankgcn.nn import CONVS
+from bankgcn.nn import PLAIN_CONVS
 from bankgcn.training.spec import IN_PYTHON, RUN_SETTINGS, settings_of_run, spec_of
 from recorder import Recorder
 from refusals import refused
@@ -69,16 +69,16 @@ def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
         "split_seed",
     }
     own = {"attributes", "categories", "validation_fraction", "random_state"}
-    by_targets = {"threshold": "auto"}  # a command chooses it by the targets, too, and writes what it chose
+    by_data = {"threshold": "auto", "edges": "auto"}  # a command chooses them by the data, too, and writes its choice
     parameters = {name: item.default for name, item in signature(BankGCNClassifier).parameters.items()}
     assert set(parameters) - own == set(RUN_SETTINGS) - of_the_data
     for name in set(parameters) - own:
         place = RUN_SETTINGS[name]
-        usual = by_targets.get(name, place.setting.default)
+        usual = by_data.get(name, place.setting.default)
         assert parameters[name] == (None if place.part == "conv_options" else usual), name
 
 
-@pytest.mark.parametrize("model", CONVS)
+@pytest.mark.parametrize("model", PLAIN_CONVS)
 def test_settings_describe_a_run_completely(model: str) -> None:
     spec = spec_of("MUTAG", {"model": model, "dropout": 0.5, "pooling": "topk", "class_weight": "balanced"})
     assert spec_of("MUTAG", settings_of_run(spec)) == spec
@@ -184,7 +184,7 @@ def test_training_stops_early_on_graphs_of_its_own() -> None:
     assert (len(classifier.split_.train), len(classifier.split_.valid)) == (18, 6)
 
 
-@pytest.mark.parametrize("model", CONVS)
+@pytest.mark.parametrize("model", PLAIN_CONVS)
 def test_every_convolution_is_a_model(model: str) -> None:
     graphs, y = rings_and_paths()
     assert BankGCNClassifier(**QUICK, model=model).fit(graphs, y).record_.config.model.conv == model

@@ -231,20 +231,20 @@ def test_the_last_message_claims_what_was_given() -> None:
         tally.begin()
         tally.end(outcome)
     tally.restart()
-    assert tally.words() == "stopped: no request was under way"
+    assert tally.summary() == "stopped: no request was under way"
     outcomes: list[Outcome] = ["answered"] * 3
     for _ in outcomes:
         tally.begin()
     for outcome in outcomes:
         tally.end(outcome)
-    assert tally.words() == "stopped: 3 requests were under way, and answered"
+    assert tally.summary() == "stopped: 3 requests were under way, and answered"
     tally.lose(1)
-    assert tally.words() == "stopped early: of 3 requests under way, 2 answered; 1 got no prediction"
+    assert tally.summary() == "stopped early: of 3 requests under way, 2 answered; 1 got no prediction"
     tally.begin()
     tally.end("gone")
     tally.begin()  # without an end
     expected = "stopped early: of 5 requests under way, 2 answered; 1 client was gone; 2 got no prediction"
-    assert tally.words() == expected
+    assert tally.summary() == expected
 
 
 def test_a_full_queue_refuses_and_a_late_answer_is_given_up(run: Path) -> None:

@@ -13,7 +13,7 @@ from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.data.combine import without_weights
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, stratified_split
-from bankgcn.nn import CONVS, GraphNetwork
+from bankgcn.nn import CONVS, PLAIN_CONVS, GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training import ModelConfig, TrainConfig, fit
 from bankgcn.training.checks import check_run, class_notes, data_warnings, settings_for_skew, target_warnings
@@ -124,7 +124,7 @@ def test_roc_auc_is_refused_for_more_than_two_classes() -> None:
         check(graphs_of([0, 1, 2] * 10), TrainConfig(metric="roc_auc"))
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_weighted_graphs_are_refused_by_models_that_take_no_weights(conv: str) -> None:
     graphs = graphs_of([0, 1] * 10, weight=2.0)
     check(without_weights(graphs), conv=conv)

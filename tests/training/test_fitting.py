@@ -19,7 +19,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.kernels.network.executor import train
-from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
+from bankgcn.nn import PLAIN_CONVS, GraphNetwork, mutual_coherence
 from bankgcn.nn.layers import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import (
@@ -81,7 +81,7 @@ def test_objective_is_cross_entropy_plus_weighted_diversity() -> None:
         torch.testing.assert_close(loss, cross_entropy + 10.0 * omega)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_every_network_takes_a_batch_of_the_set(conv: str) -> None:
     net, batch = network(conv), graphs().batch()
     torch.testing.assert_close(logits_of(net, batch), net(batch.x, batch.edge_index, batch.batch))

@@ -17,7 +17,7 @@ from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import save_tensors
-from bankgcn.nn import CONVS
+from bankgcn.nn import CONVS, PLAIN_CONVS
 from bankgcn.tasks import Task
 from bankgcn.training import ModelConfig, TrainedModel, embed, predict_logits
 from refusals import refused
@@ -49,7 +49,7 @@ def test_numbers_of_numpy_become_pythons() -> None:
     assert json.dumps(given.to_dict()) == json.dumps(plain.to_dict())
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_a_model_comes_back_from_its_file(tmp_path: Path, conv: str) -> None:
     graphs = smooth_or_alternating(5)
     config = ModelConfig(conv=conv, hidden_channels=16, num_layers=2)

@@ -10,7 +10,7 @@ import torch
 
 from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.kernels import use_kernels
-from bankgcn.nn import CONVS, GraphNetwork
+from bankgcn.nn import PLAIN_CONVS, GraphNetwork
 from bankgcn.nn.layers import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, embed
@@ -145,7 +145,7 @@ def test_representations_agree() -> None:
 
 def test_programs_are_for_networks_of_which_all_parameters_learn() -> None:
     graphs = smooth_or_alternating(5)
-    for conv in CONVS:
+    for conv in PLAIN_CONVS:
         assert type(make_stepper(network(conv), graphs, context())) is ProgramStepper
     frozen = network()
     frozen.predict.bias.requires_grad_(False)
@@ -155,7 +155,7 @@ def test_programs_are_for_networks_of_which_all_parameters_learn() -> None:
     assert stepper.parameters.gradient.numel() == sum(p.numel() for p in frozen.parameters()) - 2
 
 
-@pytest.mark.parametrize("conv", [conv for conv in CONVS if conv != "bank"])
+@pytest.mark.parametrize("conv", [conv for conv in PLAIN_CONVS if conv != "bank"])
 def test_the_vector_holds_the_gradients_of_a_baseline(conv: str) -> None:
     batch = smooth_or_alternating(10).batch()
     stepper, alone = make_stepper(network(conv), batch.source, context()), network(conv)

@@ -160,7 +160,7 @@ def check_widths(
         return needed
     wanted = (widths,) * columns if isinstance(widths, int | np.integer) else tuple(int(width) for width in widths)
     if len(wanted) != columns:
-        raise GraphError(f"there are {len(wanted)} widths for {columns} columns of {name}")
+        raise GraphError(f"there are {len(wanted)} {name.removesuffix('s')}_widths for {columns} columns of {name}")
     for column in range(columns):
         if needed[column] > wanted[column] and len(labels):
             row = int(labels[:, column].argmax())

@@ -167,7 +167,12 @@ def prepare_graphs(
     task = check_run(graphs, split, spec.model, spec.train, spec.task)
     with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
         torch.manual_seed(spec.seeds.weights)
-        net = spec.model.build(graphs.num_features, task.out_channels, graph_dim=graphs.num_graph_features)
+        net = spec.model.build(
+            graphs.num_features,
+            task.out_channels,
+            edge_dim=spec.model.edge_dim(graphs),
+            graph_dim=graphs.num_graph_features,
+        )
     return PreparedRun(
         spec=spec,
         graphs=graphs,

@@ -30,7 +30,7 @@ def test_trials_may_choose_the_defaults_and_every_choice_is_a_run(model: str) ->
         trial = study.ask()
         values = {row.name: row.suggest(trial) for row in rows}
         spec = spec_of("MUTAG", {**usual, **values})
-        spec.model.build(3, 2)
+        spec.model.build(3, 2, edge_dim=4 if spec.model.edge_uses else None)
         assert all(row.allows(values[row.name]) for row in rows)
 
 

@@ -14,9 +14,7 @@ from numba.core import event
 from numba.core.ccallback import CFunc
 
 from bankgcn.kernels.jit import compiler
-from bankgcn.kernels.jit import operation as module
-from bankgcn.kernels.jit.compiler import SlowCompilation
-from bankgcn.kernels.jit.operation import Operation, operation, unpack
+from bankgcn.kernels.jit.compiler import Operation, SlowCompilation, operation, unpack
 from bankgcn.kernels.jit.vector import pointer_to
 from bankgcn.kernels.network.executor import _run
 from kernel_package import run_module, write_package
@@ -72,7 +70,7 @@ def test_each_type_is_compiled_when_it_is_first_used_and_once(monkeypatch: pytes
 original = CFunc.compile
 
 OPERATIONS = """
-from bankgcn.kernels.jit.operation import operation
+from bankgcn.kernels.jit.compiler import operation
 
 def add(number):
     @operation("")
@@ -114,7 +112,7 @@ def test_a_slow_compilation_is_announced(monkeypatch: pytest.MonkeyPatch, caplog
         work[0] = 1
 
     ours.__module__ = "bankgcn.kernels.some"  # messages are about kernels of the library
-    monkeypatch.setattr(module, "cached_on_disk", lambda compiled, function: None)
+    monkeypatch.setattr(compiler, "cached_on_disk", lambda compiled, function: None)
     monkeypatch.setattr(CFunc, "compile", compile_slowly)
     # The library's own listener adds up what every test before this one compiled, and may log in this one.
     monkeypatch.setattr(compiler._notice, "_logged", True)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankgcn.kernels.network.collate import MAX_BLOCK_NODES, MAX_CHUNKS, MIN_CHUNK_NODES, Chunks, block_end, divide
+from bankgcn.kernels.network.collate import MAX_CHUNKS, MIN_CHUNK_NODES, Chunks, block_end, divide
+from bankgcn.kernels.network.program import MAX_BLOCK_NODES
 
 sizes_of_graphs = st.lists(st.one_of(st.just(0), st.integers(0, 40), st.integers(80, 300)), max_size=60)
 

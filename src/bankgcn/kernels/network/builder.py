@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.kernels.jit.operation import Operation
+from bankgcn.kernels.jit.compiler import Operation
 from bankgcn.kernels.jit.vector import REGISTER_BYTES
 from bankgcn.kernels.network.kinds import Levels, SelectedRows
 from bankgcn.kernels.network.program import (

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bankgcn.kernels.jit.compiler import jit_cached
 from bankgcn.kernels.network.flat_arrays import FlatArrays
-from bankgcn.kernels.network.program import Operator
+from bankgcn.kernels.network.program import MAX_BLOCK_NODES, Operator
 
 LAPLACIAN, RENORMALIZED, MEAN, SUM = range(4)
 OPERATORS = {
@@ -171,7 +171,6 @@ def _collate(arrays, indices, kind, loop, summed, factor, graphs):
                     weight[k] = own * weight[k] * other
 
 
-MAX_BLOCK_NODES = 96  # a graph with more nodes is a block by itself
 # A chunk of a batch has its own gradient. They are added in order, whichever thread computed them.
 MIN_CHUNK_NODES, MAX_CHUNKS = 1024, 16
 

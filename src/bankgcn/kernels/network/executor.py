@@ -17,14 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.kernels.jit.compiler import jit_cached, jit_inner
-from bankgcn.kernels.jit.operation import call
+from bankgcn.kernels.jit.compiler import call, jit_cached, jit_inner
 from bankgcn.kernels.jit.threads import run_on_threads
 from bankgcn.kernels.jit.vector import advance, pointer_to
-from bankgcn.kernels.network.collate import MAX_BLOCK_NODES, Chunks, CollatedGraphs, block_end, divide
+from bankgcn.kernels.network.collate import Chunks, CollatedGraphs, block_end, divide
 from bankgcn.kernels.network.kinds import Kinds, kinds_in_batches
-from bankgcn.kernels.network.linking import CACHE_LINE, BlockSize, LinkedProgram, link
-from bankgcn.kernels.network.program import Program
+from bankgcn.kernels.network.program import CACHE_LINE, MAX_BLOCK_NODES, BlockSize, LinkedProgram, Program, link
 from bankgcn.kernels.ops import blocks as entry
 from bankgcn.kernels.ops.parameters import Adam
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.kernels.jit.operation import Operation
+from bankgcn.kernels.jit.compiler import Operation
 from bankgcn.kernels.network.program import Buffer, Instruction, Padding, Slot, Space, stride_of
 from bankgcn.kernels.ops.blocks import TILE_ROWS, round_up
 from bankgcn.kernels.ops.linear import add_multiple, scale_by_multiplicity

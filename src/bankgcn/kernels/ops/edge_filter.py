@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from bankgcn.kernels.jit.operation import Operation, operation, unpack
+from bankgcn.kernels.jit.compiler import Operation, operation, unpack
 from bankgcn.kernels.jit.vector import (
     add,
     divide,

@@ -6,7 +6,7 @@ substructures are: a feature that is 0 costs no product.
 
 from __future__ import annotations
 
-from bankgcn.kernels.jit.operation import operation, unpack
+from bankgcn.kernels.jit.compiler import operation, unpack
 from bankgcn.kernels.jit.vector import floats_at, fma, lanes, load, store, zeros2
 from bankgcn.kernels.ops.blocks import FIRST_GRAPH, GRAPH_FEATURES, GRAPHS, NUM_GRAPH_FEATURES
 

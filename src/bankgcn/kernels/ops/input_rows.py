@@ -8,7 +8,7 @@ table count kinds instead of nodes.
 
 from __future__ import annotations
 
-from bankgcn.kernels.jit.operation import operation, unpack
+from bankgcn.kernels.jit.compiler import operation, unpack
 from bankgcn.kernels.jit.vector import (
     add,
     floats_at,

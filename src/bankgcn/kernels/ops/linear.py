@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bankgcn.kernels.jit.compiler import ODD, mix
-from bankgcn.kernels.jit.operation import operation, unpack
+from bankgcn.kernels.jit.compiler import ODD, mix, operation, unpack
 from bankgcn.kernels.jit.vector import (
     add,
     as_double,

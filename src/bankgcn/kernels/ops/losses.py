@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bankgcn.kernels.jit.operation import operation, unpack
+from bankgcn.kernels.jit.compiler import operation, unpack
 from bankgcn.kernels.jit.vector import doubles_at, integers_at
 from bankgcn.kernels.ops.blocks import CLASSES, FIRST_GRAPH, GRAPHS, LOSS, SHARE, TARGETS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bankgcn.kernels.jit.operation import operation, unpack
+from bankgcn.kernels.jit.compiler import operation, unpack
 from bankgcn.kernels.jit.vector import (
     add,
     divide,

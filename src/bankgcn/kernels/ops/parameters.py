@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.kernels.jit.operation import operation, unpack
+from bankgcn.kernels.jit.compiler import operation, unpack
 from bankgcn.kernels.jit.vector import doubles_at, floats_at, integers_at, number
 from bankgcn.kernels.ops.blocks import (
     ADAM_MEAN,

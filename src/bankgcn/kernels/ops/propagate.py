@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bankgcn.kernels.jit.compiler import jit_inner
-from bankgcn.kernels.jit.operation import operation, unpack
+from bankgcn.kernels.jit.compiler import jit_inner, operation, unpack
 from bankgcn.kernels.jit.vector import (
     add,
     floats_at,

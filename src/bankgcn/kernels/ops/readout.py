@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bankgcn.kernels.jit.operation import operation, unpack
+from bankgcn.kernels.jit.compiler import operation, unpack
 from bankgcn.kernels.jit.vector import (
     add,
     divide,

@@ -10,8 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.kernels.network.linking import BlockSize, LinkedProgram, link
-from bankgcn.kernels.network.program import Buffer, Instruction, NumColumns, Program, Slot, stride_of, width_of
+from bankgcn.kernels.network.program import (
+    BlockSize,
+    Buffer,
+    Instruction,
+    LinkedProgram,
+    NumColumns,
+    Program,
+    Slot,
+    link,
+    stride_of,
+    width_of,
+)
 from bankgcn.kernels.ops.blocks import TILE_ROWS, round_up
 from bankgcn.nn import PLAIN_CONVS, GraphNetwork
 from bankgcn.nn.lowering import lower
