@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,19 @@ def model(task: Task = CLASSES, **config: Any) -> TrainedModel:
 @pytest.fixture(scope="module")
 def bank() -> ExportedModel:
     return export_onnx(model())
+
+
+@pytest.mark.parametrize("head", ["linear", "mlp"])
+@pytest.mark.parametrize("conv", ["bank", "gat"])
+def test_features_of_graphs_are_a_further_input(conv: str, head: str) -> None:
+    plain = model(conv=conv, head=head)
+    spec = {"numbers": ["dose"], "words": {"assay": ["a", "b"]}, "counts": [], "computed": 0, "descriptors": []}
+    spec |= {"fill": False, "center": [1.0], "width": [2.0], "unseen": {"assay": []}}
+    net = plain.config.build(plain.in_channels, 2, graph_dim=3).eval()
+    exported = export_onnx(replace(plain, net=net, metadata={**plain.metadata, "graph_features": spec}))
+    assert exported.inputs[-1] == "graph_attr"
+    assert json.loads(exported.metadata["graph_columns"]) == ["dose", "assay=a", "assay=b"]
+    assert json.loads(exported.metadata["graph_features"]) == spec
 
 
 def session(exported: ExportedModel) -> Any:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bankgcn.data.builtin import mutag
 from bankgcn.data.convert import from_networkx
+from bankgcn.data.features.graph_features import fit
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import random_split
@@ -56,7 +57,7 @@ WRONG: tuple[Any, ...] = (
     {"a": 1},
 )
 """What stands in place of each value."""
-MEASURED = ("center", "scale", "temperature")
+MEASURED = ("center", "scale", "temperature", "width")
 """Facts that nothing else in the file repeats: a number that may be one of them makes another model."""
 
 
@@ -84,10 +85,13 @@ def sets() -> dict[str, GraphSet]:
         "classes": mutag()[:40],
         "values": labelled_paths(chance.normal(size=(20, 2)) * [3, 100]),
         "labels": with_features(plain),
+        "features": labelled_paths(chance.normal(size=20)).with_graph_features(
+            {"dose": chance.normal(size=20), "assay": ["a", "b", "c", "b"] * 5}
+        ),
     }
 
 
-@pytest.fixture(scope="module", params=["classes", "values", "labels"])
+@pytest.fixture(scope="module", params=["classes", "values", "labels", "features"])
 def trained(request: pytest.FixtureRequest) -> tuple[TrainedModel, GraphSet]:
     """A model as a run makes it, and its graphs."""
     torch.set_default_dtype(torch.float32)
@@ -98,7 +102,8 @@ def trained(request: pytest.FixtureRequest) -> tuple[TrainedModel, GraphSet]:
         model=ModelConfig(hidden_channels=8, num_layers=1, conv_options={"num_subspaces": 2}, norm=norm),
         train=TrainConfig(max_epochs=1),
     )
-    result = execute(prepare_graphs(spec, graphs, random_split(len(graphs)), split_from="the seed"))
+    split = random_split(len(graphs))
+    result = execute(prepare_graphs(spec, fit(graphs, split.train), split, split_from="the seed"))
     assert result is not None
     assert result.model is not None
     return result.model, graphs
@@ -156,7 +161,8 @@ def test_a_wrong_value_is_an_error_or_changes_no_prediction(
         save_tensors(file, tensors, changed(values, path, wrong))
         found = predicted(tmp_path, graphs)
         if isinstance(found, str):
-            not_these = "signals" in path and "the model " in found  # it describes other features than those here
+            # It describes other features than those here.
+            not_these = ("signals" in path and "the model " in found) or "graph_features" in path
             assert found.startswith(f"{file}: holds no model of this version (") or not_these, (path, wrong)
             errors += 1
         elif "names" not in path and not may_be_measured(path, wrong):  # any text may name a class

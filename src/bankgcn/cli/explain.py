@@ -78,8 +78,8 @@ def explain(
 ) -> None:
     """Write which nodes and which frequencies decide the predictions for graphs.
 
-    Where the head of the network is linear and nothing is pooled, contributions are exact: those of the nodes and the
-    constant add up to the logit or value. Elsewhere they say how much it falls without the node.
+    Where the head of the network is linear and nothing is pooled, contributions are exact: those of the nodes, of the
+    features of the graph and the constant add up to the logit or value. Elsewhere they say how much it falls without.
     """
     if not is_standard_output(out):
         check_ending(out, *FORMS)

@@ -47,11 +47,11 @@ def first_equals(graphs: GraphSet, with_features: bool = False) -> NDArray[np.in
         graphs: The graphs.
         with_features: Whether graphs with different features of their own, such as a temperature, are different.
     """
-    hashes = graph_hashes(graphs)
+    key: NDArray = graph_hashes(graphs)
     if with_features and graphs.graph_features is not None:
-        rows = np.unique(graphs.graph_features, axis=0, return_inverse=True, equal_nan=True)[1].reshape(-1)
-        hashes = np.unique(np.stack([hashes, rows.astype(np.uint64)]), axis=1, return_inverse=True)[1].reshape(-1)
-    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+        rows = np.unique(np.nan_to_num(graphs.graph_features), axis=0, return_inverse=True)[1].reshape(-1)
+        key = np.unique(np.stack([key, rows.astype(np.uint64)]), axis=1, return_inverse=True)[1].reshape(-1)
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
     return first[group]
 
 

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 import bankgcn
+from bankgcn.data.features.graph_features import example_features
 from bankgcn.serve.access import Access, ClientGone, Limits, RequestError
 from bankgcn.serve.batcher import Batcher
 from bankgcn.serve.engine import Engine
@@ -96,9 +97,11 @@ def make_app(engine: Engine, limits: Limits | None = None, token: str | None = N
 
 def _example(engine: Engine) -> dict[str, Any]:
     """A request; with a token it tells nothing of the model but what the open document tells, too."""
+    features = example_features(engine.ensemble.first.graph_spec)
     if "smiles" in engine.forms:
-        return {"smiles": ["CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C"]}
-    return {"graphs": [example_graph(engine.schema)]}
+        smiles = ["CC(=O)Oc1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C"]
+        return {"smiles": smiles, **({"features": [features] * len(smiles)} if features else {})}
+    return {"graphs": [{**example_graph(engine.schema), **({"graph": features} if features else {})}]}
 
 
 def describe(engine: Engine, limits: Limits) -> dict[str, Any]:
@@ -111,6 +114,7 @@ def describe(engine: Engine, limits: Limits) -> dict[str, Any]:
         "models": len(engine.ensemble.members),
         "takes": list(engine.forms),
         "nodes": {**nodes, **words_of(engine.schema)},
+        **({"features": engine.ensemble.needed_features} if engine.ensemble.needed_features else {}),
         "limits": vars(limits),
     }
 

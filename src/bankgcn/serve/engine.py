@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,7 +156,7 @@ class Engine:
         }
         if predictions is not None:
             for row, (place, finite) in enumerate(zip(parsed.places, predictions.finite(), strict=True)):
-                number, index, _ = items[place]
+                number, index = items[place][:2]
                 results[number, index] = (
                     self._show(predictions, row, requests[number].embeddings) | self._picture(items[place], requests)
                     if finite
@@ -311,8 +312,8 @@ def _calls(requests: Sequence[PredictRequest], form: str, refused: dict[int, Req
     for number, request in enumerate(requests):
         if request.form != form or number in refused:
             continue
-        features = request.features or [None] * len(request.items)
-        for index, (content, size, own) in enumerate(zip(request.items, request.sizes, features, strict=True)):
+        features = repeat(None) if request.features is None else request.features
+        for index, (content, size, own) in enumerate(zip(request.items, request.sizes, features, strict=False)):
             if items and nodes + size > CALL_NODES:
                 yield items
                 items, nodes = [], 0

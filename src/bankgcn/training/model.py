@@ -21,10 +21,11 @@ from bankgcn.data.features.graph_features import check_graph_spec, is_fitted, nu
 from bankgcn.data.features.graph_features import conform as conform_graph_features
 from bankgcn.data.features.spec import check_spec, conform, is_finite_number
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import ReadOptions
+from bankgcn.data.options import DESCRIPTOR_NAMES, ReadOptions
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn import GraphNetwork
+from bankgcn.settings import pick
 from bankgcn.tasks import Task
 from bankgcn.training.config import ModelConfig
 from bankgcn.training.evaluation import Inference, check_finite
@@ -286,6 +287,8 @@ def stored_graph_dim(facts: Mapping[str, Any]) -> int:
     check_graph_spec(spec)
     if not is_fitted(spec) or not num_columns(spec):
         raise ValueError("its features of graphs are not those of a network")
+    for name in spec["descriptors"]:
+        pick(dict.fromkeys(DESCRIPTOR_NAMES), name, "family of descriptors")
     return num_columns(spec)
 
 

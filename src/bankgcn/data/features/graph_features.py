@@ -209,6 +209,13 @@ def needed(spec: GraphSpec) -> list[str]:
     return [*given, *spec["words"], *([] if spec["descriptors"] else spec["counts"])]
 
 
+def example_features(spec: GraphSpec) -> dict[str, Any]:
+    """Features of a graph as a user gives them: means of the training graphs, and words of theirs."""
+    means = dict(zip(spec.get("numbers", ()), spec.get(FITTED, ()), strict=True))
+    words = {name: values[0] for name, values in spec.get("words", {}).items()}
+    return {name: words.get(name, means.get(name, 0)) for name in needed(spec)}
+
+
 def network_columns(values: NDArray, spec: GraphSpec) -> NDArray:
     """The columns that a network takes of features as they were read: words become one-hot columns."""
     numbers, places, counts = (values[:, start:stop] for start, stop in _bounds(spec))
@@ -237,7 +244,10 @@ def fit(graphs: GraphSet, train: Indices) -> GraphSet:
         return graphs
     part = values[np.atleast_1d(np.arange(len(graphs))[train])]
     bounds = _bounds(spec)
-    centers, widths, kept_numbers, notes = [], [], [], {"constant": [], "not finite": []}
+    centers: list[float] = []
+    widths: list[float] = []
+    kept_numbers: list[str] = []
+    notes: dict[str, list[str]] = {"constant": [], "not finite": []}
     first_computed = len(spec["numbers"]) - spec["computed"]
     for column, name in enumerate(spec["numbers"]):
         own = part[:, column].astype(np.float64)
