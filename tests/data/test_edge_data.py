@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 import bankgcn
 from bankgcn import BankGCNClassifier, GraphSet
-from bankgcn.data.edges import SHOWN, UnusedEdgeData, edge_note, is_edge_note
+from bankgcn.data.edge_data import SHOWN, UnusedEdgeData, edge_note, is_edge_note
 
 NOT_USED = "which no network uses"
 

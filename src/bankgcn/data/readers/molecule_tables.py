@@ -67,7 +67,7 @@ OPTIONS = (
     "ignore_case",
 )
 """The options that every reader of such a table heeds."""
-HEEDS = ("features", "task", "classes", "has_target")
+HEEDS = ("features", "task", "classes", "has_target", "edges")
 _HEADER = re.compile(r">.*?<(.*)>")  # of a data field; a value may be >10
 
 
@@ -76,10 +76,10 @@ class MoleculeTable(GraphTable):
     """A table, and how to get the molecules of its rows.
 
     Args:
-        parse: From numbers of rows to their molecules.
+        parse: From numbers of rows, and whether the features of bonds are wanted, to their molecules.
     """
 
-    parse: Callable[[Sequence[int]], Molecules]
+    parse: Callable[[Sequence[int], bool], Molecules]
 
     def graphs(self, options: ReadOptions, expected: Expected) -> GraphSet:
         """The molecules as graphs; their set knows which rows have none.
@@ -94,7 +94,7 @@ class MoleculeTable(GraphTable):
         rows, without, notes = rows_with_target(table, targets, options.skip_missing)
         if not rows:
             raise FileError("has no molecules", table.path)
-        molecules = self.parse(rows)
+        molecules = self.parse(rows, expected.edge_data != "none")
         notes = (*table.notes, *notes, *target_note(targets, options.target is None))
         notes += self._left_out(molecules, rows, options, expected)
         readable = table.take([rows[place] for place in molecules.places])
@@ -140,7 +140,11 @@ def smiles_table(path: Path, options: ReadOptions) -> MoleculeTable:
 
 def _with_smiles(table: TextTable, column: str, others: tuple[str, ...] = ()) -> MoleculeTable:
     texts = [text.strip() for text in table.column(column)]
-    return MoleculeTable(table, others, column, parse=lambda rows: parse_smiles([texts[row] for row in rows]))
+
+    def parse(rows: Sequence[int], with_bonds: bool) -> Molecules:
+        return parse_smiles([texts[row] for row in rows], with_bonds)
+
+    return MoleculeTable(table, others, column, parse=parse)
 
 
 def smiles_column(table: TextTable) -> str:
@@ -209,9 +213,9 @@ def sd_file(path: Path, options: ReadOptions) -> MoleculeTable:
     """The names and data fields of the molecules of an SD file; a field that a molecule lacks is an empty cell."""
     blocks = list(_blocks(path))
 
-    def parse(rows: Sequence[int]) -> Molecules:
+    def parse(rows: Sequence[int], with_bonds: bool) -> Molecules:
         require("rdkit", "reading molecules")
-        return _parse_blocks([blocks[row][1] for row in rows])
+        return _parse_blocks([blocks[row][1] for row in rows], with_bonds)
 
     return MoleculeTable(_fields_table(path, blocks), (NAME,), parse=parse)
 
@@ -271,7 +275,7 @@ def _fields(block: str) -> dict[str, str]:
     return fields
 
 
-def _parse_blocks(blocks: Sequence[str]) -> Molecules:
+def _parse_blocks(blocks: Sequence[str], with_bonds: bool) -> Molecules:
     """The molecules, with their SMILES as names; an unreadable one has its title."""
     from rdkit.rdBase import BlockLogs
 
@@ -279,7 +283,7 @@ def _parse_blocks(blocks: Sequence[str]) -> Molecules:
         read = [attempted(partial(_molecule_of_block, block)) for block in blocks]
     molecules = [one if isinstance(one, str) else one[0] for one in read]
     names = [_title(block) if isinstance(one, str) else one[1] for block, one in zip(blocks, read, strict=True)]
-    return parse_molecules(names, lambda place: molecules[place])
+    return parse_molecules(names, lambda place: molecules[place], with_bonds)
 
 
 def _molecule_of_block(block: str) -> tuple[Mol, str] | str:

@@ -21,8 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
-from bankgcn.data.edges import BONDS, edge_note
-from bankgcn.data.features.atoms import ATOM_FEATURES, atom_features, atom_signals, bonds
+from bankgcn.data.edge_data import BONDS, edge_note
+from bankgcn.data.features.atoms import (
+    ATOM_FEATURES,
+    BOND_FEATURES,
+    atom_features,
+    atom_signals,
+    bond_features,
+    bond_signals,
+    bonds,
+)
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import left_out_note
@@ -67,6 +75,7 @@ class Molecules:
     features: NDArray[np.int64]  # (atoms, 9)
     bonds: NDArray[np.int64]  # (2, bonds): each bond once, atoms counted over all molecules
     unreadable: list[Unreadable]
+    bond_features: NDArray[np.int64] | None = None  # (bonds, 4), if they are wanted
 
 
 def from_smiles(
@@ -74,6 +83,7 @@ def from_smiles(
     y: Sequence[Target] | NDArray | Tensor | None = None,
     *,
     features: Features = "raw",
+    with_bonds: bool = True,
     skip_unreadable: bool = False,
     task: str | None = None,
     name: str = "",
@@ -85,6 +95,8 @@ def from_smiles(
         y: The target or targets of each molecule; see :func:`bankgcn.data.target_values.encode_targets`.
         features: ``"raw"``: the nine integers of each atom; or ``"onehot"``; see
             :func:`bankgcn.data.features.atoms.atom_signals`.
+        with_bonds: Whether edges carry the features of bonds: type, conjugated, in a ring, stereo. Else a note of the
+            set names them.
         skip_unreadable: Whether to leave out molecules that RDKit cannot read, with a note in ``notes``; else they are
             an error that names them.
         task: What the targets are, if it is not to be guessed; see the same.
@@ -103,7 +115,7 @@ def from_smiles(
     targets = None if y is None else list(y)
     if targets is not None and len(targets) != len(smiles):
         raise GraphError(f"there are {len(smiles)} molecules but {len(targets)} targets")
-    molecules = parse_smiles(smiles)
+    molecules = parse_smiles(smiles, with_bonds)
     notes = left_out(molecules, skip_unreadable, lambda place: f"molecule {place}")
     if not molecules.places:
         raise GraphError("there are no molecules")
@@ -117,18 +129,21 @@ def from_smiles(
     return molecule_graphs(molecules, encoded, features=features, name=name, notes=notes)
 
 
-def parse_smiles(smiles: Sequence[str]) -> Molecules:
+def parse_smiles(smiles: Sequence[str], with_bonds: bool = False) -> Molecules:
     """Atoms and bonds of molecules written as SMILES; see :func:`parse_molecules`."""
     require("rdkit", "reading molecules")
-    return parse_molecules(smiles, lambda place: _molecule(smiles[place]))
+    return parse_molecules(smiles, lambda place: _molecule(smiles[place]), with_bonds)
 
 
-def parse_molecules(names: Sequence[str], molecule_at: Callable[[int], Mol | str]) -> Molecules:
+def parse_molecules(
+    names: Sequence[str], molecule_at: Callable[[int], Mol | str], with_bonds: bool = False
+) -> Molecules:
     """Atoms and bonds of molecules, and the unreadable ones with the reasons; hides RDKit's own messages.
 
     Args:
         names: Their names.
         molecule_at: From a place in the list to RDKit's molecule, or to the reason why there is none.
+        with_bonds: Whether the features of bonds are wanted.
     """
     from rdkit.rdBase import BlockLogs
 
@@ -136,14 +151,16 @@ def parse_molecules(names: Sequence[str], molecule_at: Callable[[int], Mol | str
     num_atoms: list[int] = []
     atoms: list[list[int]] = []
     ends: list[tuple[int, int]] = []
+    of_bonds: list[tuple[int, int, int, int]] = []
     unreadable: list[Unreadable] = []
     with BlockLogs():
         for place, name in enumerate(names):
-            parts = attempted(partial(_parts, molecule_at, place))
+            parts = attempted(partial(_parts, molecule_at, place, with_bonds))
             if isinstance(parts, str):
                 unreadable.append(Unreadable(place, str(name), parts))
                 continue
-            own_atoms, own_bonds = parts
+            own_atoms, own_bonds, own_features = parts
+            of_bonds += own_features
             ends += [(len(atoms) + begin, len(atoms) + end) for begin, end in own_bonds]
             atoms += own_atoms
             places.append(place)
@@ -155,6 +172,7 @@ def parse_molecules(names: Sequence[str], molecule_at: Callable[[int], Mol | str
         np.array(atoms, np.int64).reshape(-1, len(ATOM_FEATURES)),
         np.array(ends, np.int64).reshape(-1, 2).T,
         unreadable,
+        np.array(of_bonds, np.int64).reshape(-1, len(BOND_FEATURES)) if with_bonds else None,
     )
 
 
@@ -173,8 +191,10 @@ def attempted(read: Callable[[], Result]) -> Result | str:
         return f"RDKit cannot read it: {said}"
 
 
-def _parts(molecule_at: Callable[[int], Mol | str], place: int) -> tuple[list[list[int]], list[tuple[int, int]]] | str:
-    """Features of the atoms of a molecule, and its bonds; or the reason why there are none."""
+def _parts(
+    molecule_at: Callable[[int], Mol | str], place: int, with_bonds: bool
+) -> tuple[list[list[int]], list[tuple[int, int]], list[tuple[int, int, int, int]]] | str:
+    """Features of the atoms of a molecule, its bonds and their features; or the reason why there are none."""
     molecule = molecule_at(place)
     if isinstance(molecule, str):
         return molecule
@@ -183,7 +203,7 @@ def _parts(molecule_at: Callable[[int], Mol | str], place: int) -> tuple[list[li
     features = atom_features(molecule)
     unusual = any(row[_CHARGE] == _OTHER_CHARGE or row[_HYDROGENS] == _OTHER_HYDROGENS for row in features)
     reason = implausible(molecule) if unusual else None
-    return reason or (features, bonds(molecule))
+    return reason or (features, bonds(molecule), bond_features(molecule) if with_bonds else [])
 
 
 def left_out(molecules: Molecules, skip_unreadable: bool, where: Callable[[int], str]) -> tuple[str, ...]:
@@ -222,15 +242,17 @@ def molecule_graphs(
     name: str,
     notes: Sequence[str],
 ) -> GraphSet:
-    """The readable molecules as a set of graphs."""
+    """The readable molecules as a set of graphs, with the features of their bonds if these were parsed."""
+    known = molecules.bond_features
     return GraphSet.from_edges(
         molecules.num_atoms,
         np.concatenate([molecules.bonds, molecules.bonds[::-1]], axis=1),
         **atom_signals(molecules.features, features),
+        **({} if known is None else bond_signals(known)),
         **targets._asdict(),
         names=molecules.names,
         name=name,
-        notes=(*notes, *(edge_note(BONDS, "bonds") if molecules.bonds.size else ())),
+        notes=(*notes, *(edge_note(BONDS, "bonds") if molecules.bonds.size and known is None else ())),
     )
 
 
