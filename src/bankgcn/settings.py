@@ -24,7 +24,7 @@ T = TypeVar("T")
 Plain = str | int | float | bool
 
 
-def pick(options: Mapping[str, T], name: str, noun: str) -> T:
+def pick(options: Mapping[Any, T], name: str, noun: str) -> T:
     """The option of that name.
 
     Raises:

@@ -15,7 +15,7 @@ from bankgcn.bench import FULL, OURS, PRODUCTS, CaseResult, measure, measure_cas
 from bankgcn.bench.cases import random_graphs, random_shift
 from bankgcn.bench.peers import PlainNetwork, PlainTraining, peer_name, plain_bank_conv, plain_conv
 from bankgcn.data.convert import to_pyg
-from bankgcn.nn import CONVS, BankGCN
+from bankgcn.nn import CONVS, PLAIN_CONVS, BankGCN
 
 
 class OneStep:
@@ -32,9 +32,9 @@ def test_a_turn_lasts_its_time_and_counts_as_one_epoch(monkeypatch: pytest.Monke
 
 
 def test_every_model_has_a_plain_twin() -> None:
-    assert len({peer_name(model) for model in CONVS}) == len(CONVS)
+    assert len({peer_name(model) for model in PLAIN_CONVS}) == len(PLAIN_CONVS)
     assert plain_conv("bank") is plain_bank_conv
-    assert all(plain_conv(model) is CONVS[model] for model in CONVS if model != "bank")
+    assert all(plain_conv(model) is CONVS[model] for model in PLAIN_CONVS if model != "bank")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from bankgcn.bench import CASES, FULL, QUICK
 from bankgcn.bench.cases import Case
 from bankgcn.bench.peers import peer_name
 from bankgcn.cli import app
-from bankgcn.nn import CONVS
+from bankgcn.nn import PLAIN_CONVS
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +44,8 @@ def test_the_command_writes_its_figures(tmp_path: Path) -> None:
     assert max(map(len, result.stdout.splitlines()[:-1])) <= 80  # the last line names the file
     values = json.loads(file.read_text())
     (case,) = values["cases"]
-    assert set(case["peers"]) == {peer_name(model) for model in CONVS}
-    assert set(case["models"]) == set(CONVS)
+    assert set(case["peers"]) == {peer_name(model) for model in PLAIN_CONVS}
+    assert set(case["models"]) == set(PLAIN_CONVS)
     for row in case["models"].values():
         assert set(row) == {"ours_s", "pyg_s", "ratio", "gemm_s", "gemm_ratio"}
         assert row["ratio"] == row["pyg_s"] / row["ours_s"]

@@ -8,7 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from bankgcn.bench.cases import random_graphs
 from bankgcn.bench.peers import LayerProducts, MatrixProducts, layer_products, products_name
-from bankgcn.nn import CONVS
+from bankgcn.nn import PLAIN_CONVS
 from bankgcn.training import ModelConfig
 
 FEATURES, WIDTH = 5, 64
@@ -30,10 +30,10 @@ def test_the_products_of_a_layer_are_found_in_its_weights() -> None:
     expected["sage"] = LayerProducts(2)  # the node itself, and the mean of its neighbours
     expected["gin"] = LayerProducts(1, 1)  # an MLP of two layers
     expected["cheb"] = LayerProducts(3)  # one for each Chebyshev polynomial
-    assert {model: layer_products(model) for model in CONVS} == expected
+    assert {model: layer_products(model) for model in PLAIN_CONVS} == expected
 
 
-@pytest.mark.parametrize("model", CONVS)
+@pytest.mark.parametrize("model", PLAIN_CONVS)
 def test_the_multiplications_are_those_of_a_hand_count(model: str) -> None:
     graphs = random_graphs(10, 8, 9, FEATURES, 2)
     products = MatrixProducts(graphs, 4, model)
@@ -43,7 +43,9 @@ def test_the_multiplications_are_those_of_a_hand_count(model: str) -> None:
     assert counter.get_total_flops() == 2 * products.multiplications  # each with its addition
 
 
-@pytest.mark.parametrize("model", [model for model in CONVS if model != "gat"])  # attention is made of products, too
+@pytest.mark.parametrize(
+    "model", [model for model in PLAIN_CONVS if model != "gat"]
+)  # attention is made of products, too
 def test_the_network_itself_multiplies_as_much(model: str) -> None:
     graphs = random_graphs(10, 8, 9, FEATURES, 2)
     batch = graphs.batch()

@@ -9,7 +9,7 @@ import pytest
 
 from bankgcn.bench import CASES, FULL, QUICK, Protocol, measure_case
 from bankgcn.bench.cases import random_graphs
-from bankgcn.nn import CONVS
+from bankgcn.nn import PLAIN_CONVS
 
 
 def test_a_quick_look_is_small() -> None:
@@ -17,12 +17,12 @@ def test_a_quick_look_is_small() -> None:
     steps = turns * QUICK.max_steps
     assert steps <= 1200  # of about 30 ms on a slow machine
     assert turns * QUICK.turn_seconds <= 30
-    assert QUICK.models == tuple(CONVS)
+    assert QUICK.models == PLAIN_CONVS
 
 
 def test_a_full_run_measures_every_case_and_model() -> None:
     assert FULL.cases == tuple(CASES)
-    assert FULL.models == tuple(CONVS)
+    assert FULL.models == PLAIN_CONVS
     assert FULL.turn_seconds == 1.0
     assert FULL.max_steps is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -259,7 +260,7 @@ def test_the_title_names_the_target_and_the_day_and_the_settings_have_the_metric
 def test_explanations_as_a_page_name_what_needs_a_missing_library(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bankgcn.extras.is_installed", lambda module: module != "plotly")
+    monkeypatch.setitem(sys.modules, "plotly", None)
     code, output = run("explain", runs / "classes", "MUTAG", "--out", tmp_path / "e.html")
     assert code == 1
     assert "the page of bankgcn explain needs" in output

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.nn import CONVS
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.spec import DEFAULTS, RunSpec
+from refusals import refused
 
 
 def test_defaults_are_those_of_the_library() -> None:
@@ -64,34 +67,34 @@ def test_options_of_a_file_that_names_no_model_are_for_any_model() -> None:
     settings = Settings.resolve({"model": "bank"}, {"order": 4, "gamma": 10.0})
     assert (settings["order"], settings["gamma"]) == (4, 10.0)
     assert Settings.resolve({"model": "cheb"}, {"order": 4})["order"] == 4
-    with pytest.raises(ValueError, match="gamma= is no option of the model gcn"):
+    with refused(ValueError, "gcn", gamma=...):
         Settings.resolve({"model": "gcn"}, {"gamma": 10.0})
 
 
 @pytest.mark.parametrize(
-    ("flags", "file", "message"),
+    ("flags", "file", "named"),
     [
-        ({}, {"ordr": 3}, "c.toml: unknown setting 'ordr'.*did you mean 'order'"),
-        ({}, {"epochs": "many"}, "c.toml: epochs is 'many', expected a whole number"),
-        ({}, {"epochs": 1.5}, "epochs is 1.5, expected a whole number"),
-        ({}, {"shortcut": 1}, "shortcut is 1, expected true or false"),
-        ({}, {"gamma": True}, "gamma is True, expected a number"),
-        ({}, {"readout": "meen"}, "c.toml: unknown readout 'meen'.*did you mean 'mean'"),
-        ({"model": "gcn", "order": 3}, {}, "order= is no option of the model gcn, which has none of its own"),
-        ({"model": "cheb", "gamma": 1.0}, {}, "gamma= is no option of the model cheb, which has order"),
-        ({"model": "banks"}, {}, "unknown model 'banks'.*did you mean 'bank'"),
-        ({}, {"source": 3}, "source is 3, expected a word"),
+        ({}, {"ordr": 3}, ("c.toml", "setting", "'ordr'", "'order'")),
+        ({}, {"epochs": "many"}, ("c.toml", "epochs", "'many'")),
+        ({}, {"epochs": 1.5}, ("epochs", 1.5)),
+        ({}, {"shortcut": 1}, ("shortcut", 1)),
+        ({}, {"gamma": True}, ("gamma", True)),
+        ({}, {"readout": "meen"}, ("c.toml", "readout", "'meen'", "'mean'")),
+        ({"model": "gcn", "order": 3}, {}, ("order=", "gcn")),
+        ({"model": "cheb", "gamma": 1.0}, {}, ("gamma=", "cheb", "order")),
+        ({"model": "banks"}, {}, ("model", "'banks'", "'bank'")),
+        ({}, {"source": 3}, ("source", 3)),
     ],
 )
-def test_what_cannot_be_meant_is_named(flags: dict, file: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_what_cannot_be_meant_is_named(flags: dict, file: dict, named: tuple) -> None:
+    with refused(ValueError, *named):
         Settings.resolve(flags, file, "c.toml")
 
 
 def test_numbers_out_of_range_are_refused_before_anything_is_read() -> None:
-    with pytest.raises(ValueError, match="^gamma=inf: expected a finite number$"):
+    with refused(ValueError, gamma=math.inf):
         Settings.resolve({"gamma": float("inf")})
-    with pytest.raises(ValueError, match="^train_per_class=-3: expected at least 1$"):
+    with refused(ValueError, train_per_class=-3):
         Settings.resolve({}, {"train_per_class": -3})
 
 
@@ -109,13 +112,13 @@ def test_a_value_out_of_range_is_named_by_the_line_of_its_file(tmp_path: Path) -
 
 
 def test_files_that_are_no_settings_are_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="none.toml: cannot be read"):
+    with refused(FileError, at="none.toml", cause=FileNotFoundError):
         read_toml(tmp_path / "none.toml")
     (tmp_path / "c.toml").write_text("order = ")
-    with pytest.raises(FileError, match="c.toml: is not TOML"):
+    with refused(FileError, at="c.toml", cause=tomllib.TOMLDecodeError):
         read_toml(tmp_path / "c.toml")
     (tmp_path / "c.toml").write_text("[train]\norder = 1")
-    with pytest.raises(FileError, match="train is .*expected a number, a word"):
+    with pytest.raises(FileError, match="c.toml: train is .*expected a number, a word"):
         read_toml(tmp_path / "c.toml")
 
 
@@ -135,10 +138,10 @@ def test_settings_that_are_cut_short_are_refused(tmp_path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
     for kept in range(3, len(lines)):
         path.write_text("".join(lines[:kept]))
-        with pytest.raises(FileError, match=rf"c.toml:{kept}: is cut short"):
+        with refused(FileError, at=f"c.toml:{kept}"):
             read_toml(path)
     path.write_text("".join(lines)[:-10])
-    with pytest.raises(FileError, match="c.toml: is not TOML: Unterminated string"):
+    with refused(FileError, at="c.toml", cause=tomllib.TOMLDecodeError):
         read_toml(path)
 
 
@@ -178,6 +181,6 @@ def test_a_relative_data_root_means_the_same_from_every_folder(tmp_path: Path, m
 
 
 def test_errors_of_the_library_are_told_in_our_words() -> None:
-    with pytest.raises(ValueError, match="^max_epochs=0: ") as raised:
+    with refused(ValueError, max_epochs=0) as raised:
         Settings.resolve({"epochs": 0})
     assert with_flags(raised.value) == "--epochs 0: expected at least 1"

@@ -11,6 +11,7 @@ import pytest
 
 from bankgcn.cli.output import check_output, check_spreadsheet_safe, safe_cell, write_columns
 from bankgcn.files.tables import Columns
+from refusals import refused
 
 COLUMNS: Columns = [("id", ["x", "ü,\n"]), ("predicted", ["a", None]), ("p_a", [1 / 3, None])]
 
@@ -49,9 +50,9 @@ def test_a_table_may_have_no_rows(tmp_path: Path) -> None:
 
 
 def test_other_endings_are_refused_but_a_pipe_needs_none(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"t\.xlsx: cannot write a table with the ending '\.xlsx': expected \.csv, "):
+    with refused(ValueError, "t.xlsx", "'.xlsx'", ".csv"):
         check_output(tmp_path / "t.xlsx")
-    with pytest.raises(ValueError, match="the ending ''"):
+    with refused(ValueError, "''"):
         check_output(tmp_path / "t")
     os.mkfifo(tmp_path / "pipe")
     check_output(tmp_path / "pipe")
@@ -61,12 +62,12 @@ def test_other_endings_are_refused_but_a_pipe_needs_none(tmp_path: Path) -> None
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"writing Parquet needs pyarrow: pip install 'bankgcn\[parquet\]'"):
+    with refused(ImportError, "pyarrow", "pip install 'bankgcn[parquet]'"):
         check_output(tmp_path / "t.parquet")
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="two columns 'predicted': choose the columns of the input to keep by --keep"):
+    with refused(ValueError, "'predicted'", "--keep"):
         write_columns(tmp_path / "t.csv", [("predicted", ["a"]), ("predicted", ["b"])])
     assert not (tmp_path / "t.csv").exists()
 
@@ -90,5 +91,5 @@ def test_names_and_cells_of_a_table_are_made_safe_on_request(tmp_path: Path) -> 
     write_columns(tmp_path / "t.csv", columns, spreadsheet_safe=True)
     assert (tmp_path / "t.csv").read_text() == "'=id,p_a\n'=1+1,-0.5\n-7,\n"
     check_spreadsheet_safe(Path("-"), True)
-    with pytest.raises(ValueError, match="--spreadsheet-safe is for CSV"):
+    with refused(ValueError, "--spreadsheet-safe", "CSV"):
         check_spreadsheet_safe(tmp_path / "t.parquet", True)

@@ -11,6 +11,7 @@ from bankgcn.data import GraphError
 from bankgcn.data.builtin import mutag
 from bankgcn.data.combine import concatenate
 from bankgcn.data.graphs import GraphSet
+from refusals import refused
 
 
 def test_the_parts_of_a_set_make_the_set_again() -> None:
@@ -24,7 +25,7 @@ def test_classes_are_matched_by_name() -> None:
     first = GraphSet.from_edges([1, 1], np.zeros((2, 0), int), y=[0, 1], classes=["a", "b"], attributes=[1.0, 2.0])
     second = replace(first, classes=("b", "a"), name="other")
     assert concatenate(first, second).y.tolist() == [0, 1, 1, 0]
-    with pytest.raises(GraphError, match="other has the classes c, which no graph of  has"):
+    with refused(GraphError, "other", "c"):
         concatenate(first, replace(second, classes=("b", "c")))
 
 
@@ -34,7 +35,7 @@ def test_columns_of_targets_are_matched_by_name() -> None:
     both = concatenate(first, second)
     assert both.targets == ("a", "b")
     assert both.y.tolist() == [[1, 2], [2, 1]]
-    with pytest.raises(GraphError, match="other: these graphs have no target b; their targets are a, c"):
+    with refused(GraphError, "other", "b", "a, c"):
         concatenate(first, replace(second, targets=("a", "c")))
 
 

@@ -16,6 +16,7 @@ from bankgcn.data.convert import from_adjacency, from_networkx, from_pyg, to_adj
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import describe_features
 from random_sets import RandomSet, graph_sets
+from refusals import refused
 
 
 def plain(drawn: RandomSet) -> GraphSet:
@@ -87,7 +88,7 @@ def test_networkx_targets_may_be_lists_or_named() -> None:
     np.testing.assert_array_equal(listed.y, np.array([[1, np.nan], [2, 3]], np.float32))
     named = from_networkx([nx.Graph(y={"a": 1}), nx.Graph(y={"a": 2})])
     assert (named.y.tolist(), named.targets) == ([1, 2], ("a",))
-    with pytest.raises(GraphError, match="expected 'a', as in other graphs"):
+    with refused(GraphError, "'a'"):
         from_networkx([nx.Graph(y={"a": 1}), nx.Graph(y={"b": 2})])
 
 
@@ -107,35 +108,33 @@ def test_errors_in_lists_name_the_graph() -> None:
     from torch_geometric.data import Data
 
     good = Data(torch.zeros(2, 1), torch.tensor([[0, 1], [1, 0]]), y=torch.tensor([0]))
-    for bad, message in (
-        (Data(torch.zeros(2, 1), torch.tensor([[0, 2], [2, 0]]), y=good.y), r"graph 1: edge 0 is \(0, 2\).* 2 nodes"),
-        (Data(torch.zeros(2, 1), torch.tensor([[0], [1]]), y=good.y), r"graph 1: edge \(0, 1\) has no reverse"),
-        (Data(torch.zeros(2, 3), good.edge_index, y=good.y), r"graph 1: x has shape \(2, 3\), graph 0 has \(2, 1\)"),
-        (Data(torch.zeros(2, 1), good.edge_index), "graph 1 has no y, but others have"),
+    for bad, named in (
+        (Data(torch.zeros(2, 1), torch.tensor([[0, 2], [2, 0]]), y=good.y), ("edge 0", (0, 2), "2 nodes")),
+        (Data(torch.zeros(2, 1), torch.tensor([[0], [1]]), y=good.y), ((0, 1), "no reverse")),
+        (Data(torch.zeros(2, 3), good.edge_index, y=good.y), ("x", (2, 3), "graph 0", (2, 1))),
+        (Data(torch.zeros(2, 1), good.edge_index), ("no y",)),
         (
             Data(torch.zeros(2, 1), good.edge_index / 2, y=good.y),
-            "graph 1: edge_index has dtype float64, expected integers",
+            ("edge_index", "float64"),
         ),
-        (Data(torch.zeros(1, 1), good.edge_index, y=good.y, num_nodes=2), r"graph 1: x has shape \(1, 1\).* per node"),
+        (Data(torch.zeros(1, 1), good.edge_index, y=good.y, num_nodes=2), ("x", (1, 1))),
     ):
-        with pytest.raises(GraphError, match=message):
+        with refused(GraphError, "graph 1", *named):
             from_pyg([good, bad])
     with (
         pytest.warns(UserWarning, match="num_nodes"),
         pytest.raises(GraphError, match="graph 1 does not say how many"),
     ):
         from_pyg([good, Data(y=good.y)])
-    with pytest.raises(GraphError, match=r"graph 0: the matrix has shape \(2, 3\)"):
+    with refused(GraphError, "graph 0", (2, 3)):
         from_adjacency([np.zeros((2, 3))])
 
 
 def test_signals_belong_to_the_graph_of_their_place() -> None:
     matrices = [np.zeros((2, 2)), np.zeros((3, 3))]
-    with pytest.raises(
-        GraphError, match=r"graph 0: attributes has shape \(3, 1\), expected \(2, ...\): one row per node"
-    ):
+    with refused(GraphError, "graph 0", "attributes", (3, 1), 2):
         from_adjacency(matrices, [np.full((3, 1), 7.0), np.full((2, 1), 9.0)])
-    with pytest.raises(GraphError, match="there are 2 matrices, but attributes of 1 graphs"):
+    with refused(GraphError, "2 matrices", "1 graphs"):
         from_adjacency(matrices, [np.zeros((5, 1))])
 
 
@@ -144,9 +143,7 @@ def test_weights_belong_to_the_graph_of_their_place() -> None:
 
     edges = torch.tensor([[0, 1], [1, 0]])
     data_list = [Data(edge_index=edges, num_nodes=2, edge_weight=torch.ones(size)) for size in (1, 3)]
-    with pytest.raises(
-        GraphError, match=r"graph 0: edge_weight has shape \(1,\), expected \(2, ...\): one row per edge"
-    ):
+    with refused(GraphError, "graph 0", "edge_weight", (1,), 2):
         from_pyg(data_list)
 
 
@@ -167,7 +164,7 @@ def test_graphs_to_predict_get_the_columns_of_the_graphs_trained_on() -> None:
     schema = NodeSchema.infer(data for _, data in molecule("C", "N", "O").nodes(data=True))
     graphs = from_networkx([molecule("O")], schema=schema)
     assert graphs.signals().tolist() == [[0, 0, 0, 1]]
-    with pytest.raises(GraphError, match="'element' of node 0 is 'S', expected one of C, N, O"):
+    with refused(GraphError, "'element'", "node 0", "'S'", "C, N, O"):
         from_networkx([molecule("S")], schema=schema)
 
 
@@ -234,7 +231,7 @@ def test_named_node_data_are_read_alone() -> None:
     graphs = GraphSet.from_networkx(two_molecules(), categories=["kind", "element"])
     assert (graphs.num_attributes, graphs.label_widths) == (0, (2, 2))
     assert graphs.feature_spec["words"] == {"element": ["C", "N"], "kind": ["1", "2"]}
-    with pytest.raises(ValueError, match="unknown node data 'chrage'.*charge"):
+    with refused(ValueError, "'chrage'", "'charge'"):
         GraphSet.from_networkx(two_molecules(), attributes=["chrage"])
 
 
@@ -247,16 +244,15 @@ def test_numbers_that_a_schema_knows_as_words_are_words() -> None:
 def test_errors_in_node_data_name_the_graph_and_the_node() -> None:
     graphs = two_molecules()
     del graphs[1].nodes["d"]["charge"]
-    with pytest.raises(GraphError, match=r"graph 1: node 1 has no 'charge', but every node needs it \(node 1 is 'd'\)"):
+    with refused(GraphError, "graph 1", "node 1", "'charge'", "'d'"):
         from_networkx(graphs)
     graphs = two_molecules()
     graphs[1].nodes["c"]["element"] = 6
-    message = r"graph 1: 'element' of node 0 is 6, but words came before \(node 0 is 'c'\); categories=\['element'\]"
-    with pytest.raises(GraphError, match=message):
+    with refused(GraphError, "graph 1", "'element'", "node 0", 6, "'c'", "categories=['element']"):
         from_networkx(graphs)
     assert from_networkx(graphs, categories=["element"]).feature_spec["words"] == {"element": ["6", "C", "N"]}
     graphs[0].nodes["a"]["charge"] = None
-    with pytest.raises(GraphError, match="graph 0: 'charge' of node 0 is None, expected a number"):
+    with refused(GraphError, "graph 0", "'charge'", "node 0", None):
         from_networkx(graphs, attributes=["charge"])
 
 
@@ -264,9 +260,7 @@ def test_errors_in_weights_name_the_graph_and_the_edge() -> None:
     graphs = two_molecules()
     for wrong in ("heavy", -1, float("nan")):
         graphs[1].edges["c", "d"]["weight"] = wrong
-        with pytest.raises(
-            GraphError, match=r"graph 1: edge \('c', 'd'\) has weight .* \(weight=None reads no weights\)"
-        ):
+        with refused(GraphError, "graph 1", ("c", "d"), weight=None):
             from_networkx(graphs)
     assert from_networkx(graphs, weight=None).edge_weight is None
 
@@ -288,7 +282,7 @@ def test_words_are_classes_in_every_form() -> None:
     for graphs in sets:
         assert (graphs.y.tolist(), graphs.classes) == ([1, 0], ("no", "yes"))
     assert GraphSet.from_edges([1, 1], np.zeros((2, 0), int), y=y, classes=["yes", "no"]).y.tolist() == [0, 1]
-    with pytest.raises(GraphError, match="graph 1: class 'no' is none of yes"):
+    with refused(GraphError, "graph 1", "'no'", "yes"):
         GraphSet.from_edges([1, 1], np.zeros((2, 0), int), y=y, classes=["yes"])
     with pytest.raises(GraphError, match="graph 1: there is no target"):
         GraphSet.from_edges([1, 1], np.zeros((2, 0), int), y=["yes", None])
@@ -307,20 +301,20 @@ def test_targets_may_be_left_out() -> None:
     [
         (10**400, "an integer of about 401 digits"),
         ([0, -(10**5_000)], "an integer of about 5,001 digits"),
-        (1e300, r"1e\+300"),
+        (1e300, "1e+300"),
     ],
 )
 def test_a_number_too_large_for_single_precision_is_named_with_its_place(value: object, shown: str) -> None:
     graph = nx.path_graph(["a", "b"])
     nx.set_node_attributes(graph, value, "charge")
-    with pytest.raises(GraphError, match=rf"graph 1: 'charge' of node 0 is {shown}, too large: expected .* 3.4e\+38"):
+    with refused(GraphError, "graph 1", "'charge'", "node 0", shown, "3.4e+38"):
         from_networkx([nx.Graph(), graph])
 
 
 def test_a_weight_or_a_target_too_large_is_named_with_its_place() -> None:
     graph = nx.path_graph(2)
     nx.set_edge_attributes(graph, 10**400, "weight")
-    with pytest.raises(GraphError, match=r"graph 0: edge \(0, 1\) has weight an integer of about 401 digits"):
+    with refused(GraphError, "graph 0", (0, 1), 401):
         from_networkx([graph])
-    with pytest.raises(GraphError, match="graph 1: the target is an integer of about 5,001 digits"):
+    with refused(GraphError, "graph 1", "5,001"):
         from_networkx([nx.path_graph(2), nx.path_graph(2)], [1, 10**5_000])

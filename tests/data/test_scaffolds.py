@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bankgcn.data import GraphError
 from bankgcn.data.splits import scaffolds
+from refusals import refused
 
 
 def test_molecules_with_the_same_rings_share_a_scaffold() -> None:
@@ -18,5 +17,5 @@ def test_molecules_without_rings_have_the_empty_scaffold() -> None:
 
 
 def test_a_text_that_is_no_molecule_is_named() -> None:
-    with pytest.raises(GraphError, match="graph 1, 'oops', has no scaffold"):
+    with refused(GraphError, "graph 1", "'oops'"):
         scaffolds(["C", "oops"])

@@ -20,6 +20,7 @@ from bankgcn.data.splits import random_split
 from bankgcn.files.archives import Archive
 from bankgcn.files.checked import FileError
 from bankgcn.files.downloads import FetchError
+from refusals import refused
 
 FILES = {
     "A": "1, 2\n2, 1\n3, 4\n4, 3\n",
@@ -79,7 +80,7 @@ def test_roots_are_searched_in_order(root: Path, tmp_path: Path, monkeypatch: py
 
 
 def test_a_dataset_that_is_not_here_says_how_to_get_it(root: Path) -> None:
-    with pytest.raises(ValueError, match=r"NCI1 is not here: no TU/NCI1\.zip under .*; download it by 'bankgcn data "):
+    with refused(ValueError, "NCI1", "TU/NCI1.zip", "bankgcn data fetch NCI1"):
         load_source("NCI1", root)
     with pytest.raises(ValueError, match="has no address to download it from"):
         load_source("FRANKENSTEIN-rebuilt", root)
@@ -89,7 +90,7 @@ def test_a_dataset_that_is_not_here_says_how_to_get_it(root: Path) -> None:
 
 def test_another_set_under_the_name_of_a_dataset_is_refused(root: Path) -> None:
     write_zip(root / "TU" / "FRANKENSTEIN.zip", "FRANKENSTEIN-rebuilt")
-    with pytest.raises(FileError, match=r"FRANKENSTEIN\.zip: holds FRANKENSTEIN-rebuilt, not FRANKENSTEIN"):
+    with refused(FileError, "FRANKENSTEIN-rebuilt", "FRANKENSTEIN", at="FRANKENSTEIN.zip"):
         load_source("FRANKENSTEIN", root)
 
 
@@ -148,7 +149,7 @@ def test_the_second_time_comes_from_the_cache(root: Path, monkeypatch: pytest.Mo
 
 
 def test_a_slip_in_a_name_gets_a_hint() -> None:
-    with pytest.raises(ValueError, match="'ENZYME' is neither a dataset nor a file .* did you mean ENZYMES"):
+    with refused(ValueError, "'ENZYME'", "ENZYMES"):
         load_source("ENZYME")
 
 
@@ -182,12 +183,12 @@ def test_a_folder_of_nothing_that_can_be_read_is_refused(root: Path) -> None:
 def test_options_reach_the_reader_and_others_are_refused(root: Path) -> None:
     folder = write_folder(root / "own", "OWN")
     (folder / "OWN_A.txt").write_text("1, 2\n3, 4\n")
-    with pytest.raises(FileError, match=r"OWN_A\.txt:1: edge 1, 2 has no reverse"):
+    with refused(FileError, "1, 2", at="OWN_A.txt:1"):
         load_source(folder)
     assert load_source(folder, symmetrise=True).num_edges.tolist() == [1, 1]
-    with pytest.raises(ValueError, match='smiles="[^"]+" has no meaning for a set in the TU format: leave it out'):
+    with refused(ValueError, smiles="x"):
         load_source(folder, smiles="x")
-    with pytest.raises(ValueError, match='target="[^"]+" has no meaning for MUTAG: leave it out'):
+    with refused(ValueError, "MUTAG", target="x"):
         load_source("MUTAG", target="x")
 
 

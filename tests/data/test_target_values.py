@@ -24,6 +24,7 @@ from bankgcn.data.target_values import (
     with_decimal_points,
 )
 from bankgcn.tasks import TASKS, kind_of
+from refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -132,12 +133,12 @@ def test_words_among_real_numbers_are_classes_if_the_task_says_so() -> None:
 
 def test_fixed_classes_keep_their_numbers_and_admit_no_others() -> None:
     assert encode_targets([3, 1], classes=("1", "2", "3")).y.tolist() == [2, 0]
-    with pytest.raises(TargetError, match="class '4' is none of 1, 2, 3"):
+    with refused(TargetError, "'4'", "1, 2, 3"):
         encode_targets([3, 4], classes=("1", "2", "3"))
 
 
 def test_an_unknown_task_is_told_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="unknown task 'value'.*did you mean 'values'"):
+    with refused(ValueError, "task", "'value'", "'values'"):
         encode_targets([1], "value")
 
 
@@ -148,7 +149,7 @@ def test_the_names_of_tasks_are_those_of_the_tasks() -> None:
 @pytest.mark.parametrize("graphs", [21, 209])
 def test_many_different_whole_numbers_are_not_silently_classes(graphs: int) -> None:
     values = [graph % 21 for graph in range(graphs)]
-    with pytest.raises(TargetError, match=r'21 different whole numbers.*\(choose task="classes" or task="values"\)'):
+    with refused(TargetError, "21 different", task="values"):
         encode_targets(values)
     assert len(encode_targets(values, "classes").classes) == 21
     assert encode_targets(values, "values").y.dtype == np.float32
@@ -192,7 +193,7 @@ def test_one_column_can_be_labels() -> None:
 
 
 def test_several_targets_are_no_classes() -> None:
-    with pytest.raises(TargetError, match='2 targets for each graph, but task="classes" learns a single one'):
+    with refused(TargetError, "2 targets", task="classes"):
         encode_targets([[0, 1]], "classes")
 
 

@@ -26,9 +26,10 @@ from bankgcn.cli.settings import Settings
 from bankgcn.data import FileError, GraphError
 from bankgcn.data.convert import to_networkx, to_pyg
 from bankgcn.estimator.base import validation_split
-from bankgcn.nn import CONVS
+from bankgcn.nn import PLAIN_CONVS
 from bankgcn.training.spec import IN_PYTHON, RUN_SETTINGS, settings_of_run, spec_of
 from recorder import Recorder
+from refusals import refused
 
 QUICK: dict[str, Any] = {"hidden": 8, "layers": 2, "epochs": 4, "random_state": 0}
 SIZE = 24
@@ -77,7 +78,7 @@ def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
         assert parameters[name] == (None if place.part == "conv_options" else usual), name
 
 
-@pytest.mark.parametrize("model", CONVS)
+@pytest.mark.parametrize("model", PLAIN_CONVS)
 def test_settings_describe_a_run_completely(model: str) -> None:
     spec = spec_of("MUTAG", {"model": model, "dropout": 0.5, "pooling": "topk", "class_weight": "balanced"})
     assert spec_of("MUTAG", settings_of_run(spec)) == spec
@@ -146,7 +147,7 @@ def test_graphs_may_carry_their_targets() -> None:
     assert carried.score(graphs) == carried.score(graphs, y)
     mutag = bankgcn.load("MUTAG")
     assert BankGCNClassifier(**QUICK).fit(mutag).classes_.tolist() == [-1, 1]
-    with pytest.raises(GraphError, match="the graphs carry classes, but BankGCNRegressor learns numbers"):
+    with refused(GraphError, "classes", "BankGCNRegressor"):
         BankGCNRegressor(**QUICK).fit(mutag)
 
 
@@ -183,7 +184,7 @@ def test_training_stops_early_on_graphs_of_its_own() -> None:
     assert (len(classifier.split_.train), len(classifier.split_.valid)) == (18, 6)
 
 
-@pytest.mark.parametrize("model", CONVS)
+@pytest.mark.parametrize("model", PLAIN_CONVS)
 def test_every_convolution_is_a_model(model: str) -> None:
     graphs, y = rings_and_paths()
     assert BankGCNClassifier(**QUICK, model=model).fit(graphs, y).record_.config.model.conv == model
@@ -218,7 +219,7 @@ def test_the_split_counts_all_graphs_where_those_of_weight_0_are_left_out() -> N
     np.testing.assert_array_equal(np.union1d(fitted.split_.train, fitted.split_.valid), np.arange(6, SIZE))
     of_the_others = BankGCNClassifier(**QUICK).fit(graphs[6:], y[6:])
     np.testing.assert_array_equal(fitted.predict_proba(graphs), of_the_others.predict_proba(graphs))
-    with pytest.raises(ValueError, match="all 12 graphs of the set have the class 'ring'"):
+    with refused(ValueError, "12 graphs", "'ring'"):
         BankGCNClassifier(**QUICK).fit(graphs, y, np.array(y) == "ring")
 
 
@@ -238,9 +239,9 @@ def test_weights_of_classes_and_of_graphs_change_the_training() -> None:
     np.testing.assert_allclose(rarely(class_weight={"rare": 50.0}), rarely(sample_weight=heavy))
     of_all_folds = {"rare": 50.0, "common": 1.0, "in no graph": 3.0}
     np.testing.assert_allclose(rarely(class_weight=of_all_folds), rarely(sample_weight=heavy))
-    with pytest.raises(ValueError, match='class_weight="balanced" needs classes or labels, but the task is values'):
+    with refused(ValueError, "values", class_weight="balanced"):
         BankGCNRegressor(**QUICK, class_weight="balanced").fit(graphs, range(SIZE))
-    with pytest.raises(ValueError, match="needs classes, but the task is values"):
+    with refused(ValueError, "values", class_weight={1: 2.0}):
         BankGCNRegressor(**QUICK, class_weight={1: 2.0}).fit(graphs, range(SIZE))
 
 
@@ -286,46 +287,46 @@ def test_a_regressor_learns_one_value_or_several(tmp_path: Path) -> None:
 
 def test_folders_are_not_replaced_by_accident(trained: BankGCNClassifier, tmp_path: Path) -> None:
     trained.save(tmp_path / "r")
-    with pytest.raises(FileError, match="holds a run: name another folder, or replace it by overwrite=True"):
+    with refused(FileError, overwrite=True):
         trained.save(tmp_path / "r")
     trained.save(tmp_path / "r", overwrite=True)
-    with pytest.raises(FileError, match="holds a model of classes, but BankGCNRegressor predicts values"):
+    with refused(FileError, "classes", "BankGCNRegressor", "values"):
         BankGCNRegressor.load(tmp_path / "r")
     with pytest.raises(FileError, match="there is no finished run"):
         BankGCNClassifier.load(tmp_path / "other")
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "named"),
     [
-        ({"hidden": 0}, "hidden=0: expected at least 1"),
-        ({"model": "gnc"}, "gnc"),
-        ({"model": "gcn", "order": 3}, "order= is no option of the model gcn"),
-        ({"hidden": 7}, "hidden=7 does not divide into subspaces=8: choose subspaces=7, or hidden=8"),
-        ({"validation_fraction": 1.5}, "validation_fraction=1.5: expected a number between 0 and 1"),
-        ({"attributes": ["chrage"]}, "chrage"),
+        ({"hidden": 0}, ("hidden=0",)),
+        ({"model": "gnc"}, ("model", "'gnc'")),
+        ({"model": "gcn", "order": 3}, ("order=", "gcn")),
+        ({"hidden": 7}, ("hidden=7", "subspaces=8", "subspaces=7", "hidden=8")),
+        ({"validation_fraction": 1.5}, ("validation_fraction=1.5", 0, 1)),
+        ({"attributes": ["chrage"]}, ("'chrage'",)),
         (
             {"class_weight": {"rnig": 5.0, "path": 1.0}},
-            "has the key 'rnig', which is none of the classes 'path', 'ring'",
+            ("'rnig'", "'path', 'ring'"),
         ),
-        ({"class_weight": {0: 1.0, 1: 10.0}}, "has the key 0, which is none of the classes 'path', 'ring'"),
-        ({"class_weight": [1, 2]}, r"unknown class_weight \[1, 2\], expected one of balanced"),
+        ({"class_weight": {0: 1.0, 1: 10.0}}, (0, "'path', 'ring'")),
+        ({"class_weight": [1, 2]}, ("class_weight", [1, 2], "balanced")),
     ],
 )
-def test_wrong_parameters_are_reported_by_fit(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_wrong_parameters_are_reported_by_fit(parameters: dict[str, Any], named: tuple) -> None:
+    with refused(ValueError, *named):
         BankGCNClassifier(**{**QUICK, **parameters}).fit(*rings_and_paths())
 
 
 def test_targets_that_do_not_fit_are_refused() -> None:
     graphs, y = rings_and_paths()
-    with pytest.raises(GraphError, match="there are 24 graphs, but y has 23 targets"):
+    with refused(GraphError, "24 graphs", "y", "23 targets"):
         BankGCNClassifier(**QUICK).fit(graphs, y[:-1])
     with pytest.raises(GraphError, match="requires y to be passed"):
         BankGCNClassifier(**QUICK).fit(graphs)
-    with pytest.raises(ValueError, match="have the class 'path': there is nothing to learn"):
+    with refused(ValueError, "'path'"):
         BankGCNClassifier(**QUICK).fit(graphs, ["path"] * SIZE)
-    with pytest.raises(ValueError, match="n_samples=1: a training needs at least two graphs"):
+    with refused(ValueError, n_samples=1):
         BankGCNClassifier(**QUICK).fit(graphs[:1], y[:1])
 
 
@@ -334,44 +335,42 @@ def test_targets_that_do_not_fit_are_refused() -> None:
 def test_a_graph_without_a_target_is_named(missing: float | None, as_given: Callable[[list], Any]) -> None:
     graphs, _ = rings_and_paths()
     y = [0.5, 1.5, 2.5, missing, missing, *np.arange(SIZE - 5.0)]
-    with pytest.raises(GraphError, match=f"no value for graph 3, but {missing}: leave out graphs without a value"):
+    with refused(GraphError, "value", "graph 3", missing):
         BankGCNRegressor(**QUICK).fit(graphs, as_given(y))
     y = [0, 1, 1, missing, missing, *(0, 1) * 9, 1]
-    with pytest.raises(GraphError, match=f"no class for graph 3, but {missing}: leave out graphs without a class"):
+    with refused(GraphError, "class", "graph 3", missing):
         BankGCNClassifier(**QUICK).fit(graphs, as_given(y))
 
 
 def test_messages_advise_what_the_estimators_have() -> None:
     graphs, y = rings_and_paths()
     graphs[2].edges[0, 1]["weight"] = 2.0
-    with pytest.raises(ValueError, match=r"which the model gin cannot use \(ignore_weights=True ignores them\)"):
+    with refused(ValueError, "gin", ignore_weights=True):
         BankGCNClassifier(**QUICK, model="gin").fit(graphs, y)
     BankGCNClassifier(**QUICK, model="gin", ignore_weights=True).fit(graphs, y).predict(graphs)
     directed = [nx.DiGraph(graph.edges) for graph in graphs]
-    with pytest.raises(
-        GraphError, match=r"graph 0: edge .* has no reverse .* \(symmetrise=True makes graphs undirected"
-    ):
+    with refused(GraphError, "graph 0", symmetrise=True):
         BankGCNClassifier(**QUICK).fit(directed, y)
     BankGCNClassifier(**QUICK, symmetrise=True).fit(directed, y).predict(directed)
-    with pytest.raises(GraphError, match="1 of 2 molecules cannot be read: molecule 1, 'xyz'"):
+    with refused(GraphError, "1 of 2 molecules", "molecule 1", "'xyz'"):
         BankGCNClassifier(**QUICK).fit(["CC", "xyz"], ["a", "b"])
 
 
 def test_new_graphs_with_other_features_are_refused(trained: BankGCNClassifier) -> None:
     graphs, _ = rings_and_paths()
     graphs[1].nodes[2]["element"] = "Xx"
-    with pytest.raises(GraphError, match="graph 1: 'element' of node 2 is 'Xx', expected one of C, N"):
+    with refused(GraphError, "graph 1", "'element'", "node 2", "'Xx'", "C, N"):
         trained.predict(graphs)
     del graphs[1].nodes[2]["charge"]
-    with pytest.raises(GraphError, match="graph 1: node 2 has no 'charge', but every node needs it"):
+    with refused(GraphError, "graph 1", "node 2", "'charge'"):
         trained.predict(graphs)
-    with pytest.raises(ValueError, match="the model was trained on nodes with charge, element"):
+    with refused(ValueError, "charge, element"):
         trained.predict(bankgcn.load("MUTAG"))
 
 
 def test_a_training_that_diverges_says_what_may_help() -> None:
     graphs, y = rings_and_paths()
-    with pytest.raises(ValueError, match="the training diverged.*learning_rate=1e.30 may be too large"):
+    with refused(ValueError, learning_rate=1e30):
         BankGCNClassifier(**QUICK, learning_rate=1e30, norm="none").fit(graphs, y)
 
 
@@ -460,7 +459,7 @@ def test_contradictory_equals_do_not_keep_a_class_from_being_trained() -> None:
 
 def test_a_missing_class_is_named_by_its_graph() -> None:
     graphs = [nx.path_graph(number) for number in range(2, 6)]
-    with pytest.raises(GraphError, match="y has no class for graph 1, but None: leave out graphs without a class"):
+    with refused(GraphError, "class", "y", "graph 1", None):
         BankGCNClassifier().fit(graphs, ["a", None, "b", "a"])
 
 
@@ -511,14 +510,14 @@ def test_a_matrix_of_answers_is_learned_as_labels(tmp_path: Path) -> None:
 
 def test_labels_that_are_no_answers_are_refused() -> None:
     graphs, y = with_labels()
-    with pytest.raises(GraphError, match="label 0 of graph 1 is 2: several labels are a matrix of 0 and 1"):
+    with refused(GraphError, "label 0", "graph 1", 2):
         BankGCNClassifier(**QUICK).fit(graphs, 2 * y)
     with pytest.raises(ValueError, match="class_weight is a dictionary, which is for classes"):
         BankGCNClassifier(**QUICK, class_weight={0: 1.0}).fit(graphs, y)
     classifier = BankGCNClassifier(**QUICK).fit(graphs, y)
-    with pytest.raises(ValueError, match="the model learned 2 labels, but y has classes"):
+    with refused(ValueError, "2 labels", "classes"):
         classifier.score(graphs, y[:, 0])
-    with pytest.raises(ValueError, match="the model learned 2 labels, but y has 3 labels"):
+    with refused(ValueError, "2 labels", "3 labels"):
         classifier.score(graphs, np.ones((len(graphs), 3)))
     with pytest.raises(ValueError, match="sample_weight is for the accuracy of classes"):
         classifier.score(graphs, y, np.ones(len(graphs)))

@@ -30,6 +30,7 @@ from bankgcn.experiments.paper import (
 )
 from bankgcn.nn.activation import ACTIVATIONS
 from bankgcn.nn.budget import layer_parameters, width_for_budget
+from refusals import refused
 
 DECREASES = {  # as printed
     **{"gcn": -34.5, "sage": -37.0, "gin": -36.1, "gat": -40.2, "cheb-K2": -38.7, "cheb-K3": -40.4},
@@ -149,17 +150,17 @@ def test_other_datasets_have_no_published_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "part", "message"),
+    ("table", "part", "named"),
     [
-        (TABLE_1, {"datasets": ["NCI11"]}, "unknown dataset of table1 'NCI11'.*did you mean 'NCI1'"),
-        (TABLE_4, {"datasets": ["NCI1"]}, "unknown dataset of table4 'NCI1'"),
-        (TABLE_1, {"models": ["bnak"]}, "unknown model of table1 'bnak'.*did you mean 'bank'"),
-        (TABLE_1, {"runs": 0}, "runs=0"),
-        (TABLE_1, {"max_epochs": 0}, "epochs=0"),
+        (TABLE_1, {"datasets": ["NCI11"]}, ("dataset", "table1", "'NCI11'", "'NCI1'")),
+        (TABLE_4, {"datasets": ["NCI1"]}, ("dataset", "table4", "'NCI1'")),
+        (TABLE_1, {"models": ["bnak"]}, ("model", "table1", "'bnak'", "'bank'")),
+        (TABLE_1, {"runs": 0}, ("runs=0",)),
+        (TABLE_1, {"max_epochs": 0}, ("epochs=0",)),
     ],
 )
-def test_wrong_parts_are_refused(table: Design, part: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_wrong_parts_are_refused(table: Design, part: dict, named: tuple) -> None:
+    with refused(ValueError, *named):
         table.restricted(**part)
 
 

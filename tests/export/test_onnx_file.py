@@ -22,6 +22,7 @@ from bankgcn.nn import CONVS
 from bankgcn.tasks import Task
 from bankgcn.training.config import ModelConfig
 from bankgcn.training.model import TrainedModel
+from refusals import refused
 
 CLASSES = Task(names=("ring", "path"))
 VALUES = Task(kind="values", names=("mass", "size"), center=(1000.0, 3.0), scale=(50.0, 2.0))
@@ -86,14 +87,16 @@ def test_a_file_that_differs_is_refused(bank: ExportedModel) -> None:
     with pytest.raises(ValueError, match="the exported model differs from the model by .*more than 0.0001"):
         check_same_predictions(bank.content, net, sample_graphs(other, weighted=True))
     uncalibrated = PredictingNetwork(model(), calibrated=False, weighted=True)
-    with pytest.raises(ValueError, match="differs from the model"):
+    with refused(ValueError, 0.0001):
         check_same_predictions(bank.content, uncalibrated, sample_graphs(other, weighted=False))
 
 
-def test_a_difference_of_nan_is_refused(bank: ExportedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bankgcn.export._difference", lambda *_: float("nan"))
-    net = PredictingNetwork(model(), calibrated=True, weighted=True)
-    with pytest.raises(ValueError, match="differs from the model by nan"):
+def test_a_difference_of_nan_is_refused(bank: ExportedModel) -> None:
+    other = model()
+    with torch.no_grad():
+        other.net.predict.bias += torch.nan
+    net = PredictingNetwork(other, calibrated=True, weighted=True)
+    with refused(ValueError, "nan"):
         check_same_predictions(bank.content, net, sample_graphs(model(), weighted=False))
 
 
@@ -112,7 +115,7 @@ def test_the_generated_graphs_contain_one_node_and_no_edges() -> None:
 
 
 def test_pooling_cannot_be_exported() -> None:
-    with pytest.raises(ValueError, match="pooling=topk: PyTorch cannot export PyG's pooling layers"):
+    with refused(ValueError, "pooling=topk"):
         export_onnx(model(pooling="topk", num_layers=2))
 
 

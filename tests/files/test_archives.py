@@ -11,6 +11,7 @@ import pytest
 from bankgcn.files import archives as archive
 from bankgcn.files.archives import Archive, Folder, unpack
 from bankgcn.files.checked import FileError
+from refusals import refused
 
 
 @pytest.fixture
@@ -49,18 +50,18 @@ def test_two_members_of_one_name_are_refused(zip_of) -> None:
 
 
 def test_too_many_members_are_refused(zip_of) -> None:
-    with pytest.raises(FileError, match="has 3 members, more than the limit of 2"):
+    with refused(FileError, "3 members", 2, at="set.zip"):
         Archive(zip_of({"a": b"", "b": b"", "c": b""}), max_members=2)
 
 
 def test_too_many_bytes_are_refused_before_any_is_unpacked(zip_of) -> None:
-    with pytest.raises(FileError, match=r"unpacks to 2,000 bytes, more than the limit of 1,999"):
+    with refused(FileError, "2,000 bytes", "1,999"):
         Archive(zip_of({"a": b"0" * 1000, "b": b"1" * 1000}), max_bytes=1999)
 
 
 def test_a_bomb_is_refused_by_its_ratio(zip_of, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "RATIO_MATTERS_FROM", 1 << 20)
-    with pytest.raises(FileError, match=r"'a' claims to unpack from .* to 4,194,304 bytes: more than 200 times"):
+    with refused(FileError, "'a'", "4,194,304 bytes", "200 times"):
         Archive(zip_of({"a": bytes(4 << 20)}))
     assert Archive(zip_of({"a": bytes(1 << 20)})).names == ("a",)  # as repetitive, but small
 
@@ -88,7 +89,7 @@ def test_an_encrypted_member_is_refused(zip_of) -> None:
 def test_a_flipped_bit_is_found_by_the_checksum(zip_of) -> None:
     path = zip_of({"a": b"hello graphs"}, zipfile.ZIP_STORED)
     path.write_bytes(path.read_bytes().replace(b"hello", b"hallo"))
-    with pytest.raises(FileError, match=r"set\.zip/a: cannot be unpacked: Bad CRC-32"):
+    with refused(FileError, at="set.zip/a", cause=zipfile.BadZipFile):
         Archive(path).read("a")
 
 
@@ -97,12 +98,12 @@ def test_a_truncated_zip_is_refused(zip_of, kept: float) -> None:
     path = zip_of({"a": b"1, 2\n" * 100})
     content = path.read_bytes()
     path.write_bytes(content[: kept if isinstance(kept, int) else int(kept * len(content))])
-    with pytest.raises(FileError, match=r"set\.zip: not a readable zip file"):
+    with refused(FileError, at="set.zip", cause=zipfile.BadZipFile):
         Archive(path)
 
 
 def test_a_missing_zip_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"none\.zip: not a readable zip file: no such file"):
+    with refused(FileError, at="none.zip", cause=FileNotFoundError):
         Archive(tmp_path / "none.zip")
 
 
@@ -116,7 +117,7 @@ def test_a_folder_shows_its_own_files_and_those_of_named_subfolders(tmp_path: Pa
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="absent: cannot be listed: No such file"):
+    with refused(FileError, at="absent", cause=FileNotFoundError):
         Folder(tmp_path / "absent")
 
 

@@ -129,8 +129,9 @@ def test_what_was_written_a_moment_ago_may_belong_to_another_machine(tmp_path: P
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_device_is_named() -> None:
-    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+    with pytest.raises(OSError, match="/dev/full") as caught:
         write(Path("/dev/full"), bytes(1 << 20))
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, "/dev/full")
 
 
 def test_a_full_disk_is_named_and_the_old_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,8 +141,9 @@ def test_a_full_disk_is_named_and_the_old_file_stays(tmp_path: Path, monkeypatch
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}/file'"):
+    with pytest.raises(OSError, match="file") as caught:
         write(tmp_path / "file")
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path / "file"))
     assert (tmp_path / "file").read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from bankgcn.files.archives import RATIO_MATTERS_FROM, open_plain, plain_ending, plain_stem
 from bankgcn.files.checked import FileError
 from bankgcn.files.tables import read_table
+from refusals import refused
 
 CONTENT = b"smiles,y\nCCO,1\n"
 
@@ -28,7 +30,8 @@ def write(folder: Path, ending: str, content: bytes = CONTENT) -> Path:
     if ending == ".zip":
         zipped(content, path)
     else:
-        compress = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[ending]
+        fast_xz = partial(lzma.compress, preset=0)
+        compress = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": fast_xz}[ending]
         path.write_bytes(compress(content))
     return path
 
@@ -58,13 +61,13 @@ def test_content_beyond_the_bound_is_refused(tmp_path: Path, ending: str) -> Non
 
 def test_content_far_larger_than_its_file_is_refused_early(tmp_path: Path) -> None:
     path = write(tmp_path, ".xz", b"0" * 80_000_000)
-    with pytest.raises(FileError, match=f"unpacks to more than {RATIO_MATTERS_FROM:,} bytes"):
+    with refused(FileError, f"{RATIO_MATTERS_FROM:,} bytes"):
         open_plain(path)
 
 
 def test_a_zip_beyond_the_bound_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, ".zip", b"0" * 5_000_000)
-    with pytest.raises(FileError, match="5,000,000 bytes, more than the limit of 1,000,000"):
+    with refused(FileError, "5,000,000 bytes", "1,000,000"):
         open_plain(path, largest=1_000_000)
 
 
@@ -84,5 +87,5 @@ def test_a_zip_of_several_files_has_no_content_of_its_own(tmp_path: Path) -> Non
 
 
 def test_a_missing_compressed_file_cannot_be_opened(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"gone\.csv\.gz: cannot be opened: No such file"):
+    with refused(FileError, at="gone.csv.gz", cause=FileNotFoundError):
         read_table(tmp_path / "gone.csv.gz")

@@ -10,6 +10,7 @@ import pytest
 
 from bankgcn.files.checked import FileError
 from bankgcn.files.tables import TextTable, read_table, write_csv
+from refusals import refused
 
 
 def _table(folder: Path, content: bytes) -> TextTable:
@@ -71,7 +72,7 @@ def test_a_missing_file_says_so(tmp_path: Path) -> None:
 
 
 def test_an_unknown_column_is_told_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="no column 'c'; its columns are 'a', 'b'"):
+    with refused(FileError, "'c'", "'a', 'b'"):
         _table(tmp_path, b"a,b\n1,2\n").column("c")
 
 
@@ -112,5 +113,5 @@ def test_many_columns_take_time_in_proportion_to_their_number(tmp_path: Path) ->
     assert [table.column(name) for name in names[-1_000:]] == [[""]] * 1_000
     assert both.header == tuple(names)
     assert time.process_time() - started < 5  # when each name was compared with all others: 22 seconds
-    with pytest.raises(FileError, match="'column39' and 39,960 more"):
+    with refused(FileError, "'column39'", "39,960"):
         table.column("smiles")

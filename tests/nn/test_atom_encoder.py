@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from bankgcn.nn import AtomEncoder
+from refusals import refused
 
 
 def test_it_is_the_sum_of_one_embedding_per_column() -> None:
@@ -48,21 +49,21 @@ def test_each_table_starts_within_xaviers_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "message"),
+    ("x", "named"),
     [
-        ([[0, 0], [4, 0]], "column 0 of node 1 is 4: expected a whole number from 0 to 3"),
-        ([[0, -1]], "column 1 of node 0 is -1"),
-        ([[0.5, 0.0]], "column 0 of node 0 is 0.5"),
-        ([[float("nan"), 0.0]], "column 0 of node 0 is nan"),
-        ([[0]], r"shape \(1, 1\), expected \(num_nodes, 2\)"),
+        ([[0, 0], [4, 0]], ("column 0", "node 1", 4, "0 to 3")),
+        ([[0, -1]], ("column 1", "node 0", -1)),
+        ([[0.5, 0.0]], ("column 0", "node 0", 0.5)),
+        ([[float("nan"), 0.0]], ("column 0", "node 0", "nan")),
+        ([[0]], ((1, 1), "(num_nodes, 2)")),
     ],
 )
-def test_errors_name_values_out_of_range_and_their_column(x: list, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_errors_name_values_out_of_range_and_their_column(x: list, named: tuple) -> None:
+    with refused(ValueError, *named):
         AtomEncoder([4, 2], channels=3)(torch.tensor(x))
 
 
 @pytest.mark.parametrize("num_values", [[], [3, 0]])
 def test_a_column_without_values_is_refused(num_values: list[int]) -> None:
-    with pytest.raises(ValueError, match="num_values="):
+    with refused(ValueError, num_values=...):
         AtomEncoder(num_values, channels=3)

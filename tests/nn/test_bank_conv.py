@@ -13,6 +13,7 @@ from torch_geometric.nn import ChebConv
 import oracles
 from bankgcn import BankConv
 from bankgcn.spectral import BASES, GraphShift, Jacobi, RectangularPulses, Spectrum
+from refusals import refused
 from strategies import RandomGraph, disjoint_union, graphs, ring, signals
 
 POLYNOMIAL_BASES = [name for name in BASES if name != "pulses"]
@@ -198,45 +199,45 @@ def test_repr_shows_the_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
         (
             {"out_channels": 10, "num_subspaces": 4},
-            "out_channels=10 does not divide into num_subspaces=4: choose num_subspaces=5, or out_channels=12",
+            ("out_channels=10", "num_subspaces=4", "num_subspaces=5", "out_channels=12"),
         ),
-        ({"out_channels": 7, "num_subspaces": 8}, "choose num_subspaces=7, or out_channels=8"),
-        ({"out_channels": 1, "num_subspaces": 8}, "choose num_subspaces=1, or out_channels=8"),
-        ({"order": -1}, "order=-1 is negative"),
-        ({"num_subspaces": 0}, "num_subspaces=0"),
-        ({"in_channels": 0}, "in_channels=0"),
-        ({"in_channels": -2}, "in_channels=-2"),
-        ({"out_channels": 0}, "out_channels=0"),
-        ({"basis": "fourier"}, "unknown basis 'fourier'"),
-        ({"projection": "cnn"}, "unknown projection 'cnn'"),
-        ({"initial_alpha": "ones"}, "unknown initial_alpha 'ones'"),
+        ({"out_channels": 7, "num_subspaces": 8}, ("num_subspaces=7", "out_channels=8")),
+        ({"out_channels": 1, "num_subspaces": 8}, ("num_subspaces=1", "out_channels=8")),
+        ({"order": -1}, ("order=-1",)),
+        ({"num_subspaces": 0}, ("num_subspaces=0",)),
+        ({"in_channels": 0}, ("in_channels=0",)),
+        ({"in_channels": -2}, ("in_channels=-2",)),
+        ({"out_channels": 0}, ("out_channels=0",)),
+        ({"basis": "fourier"}, ("basis", "'fourier'")),
+        ({"projection": "cnn"}, ("projection", "'cnn'")),
+        ({"initial_alpha": "ones"}, ("initial_alpha", "'ones'")),
     ],
 )
-def test_bad_arguments_are_named(arguments: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_bad_arguments_are_named(arguments: dict, named: tuple) -> None:
+    with refused(ValueError, *named):
         BankConv(**{"in_channels": 3, "out_channels": 8, **arguments})
 
 
 @pytest.mark.parametrize(
-    ("x", "message"),
+    ("x", "named"),
     [
-        (torch.ones(5, 4), "x has 4 channels, expected in_channels=3"),
-        (torch.ones(5, 3, dtype=torch.long), "x has dtype torch.int64, expected floating point"),
-        (torch.ones(5), r"x has shape \(5,\)"),
-        (torch.ones(4, 3), "out of range for num_nodes=4"),
+        (torch.ones(5, 4), ("x", "4 channels", "in_channels=3")),
+        (torch.ones(5, 3, dtype=torch.long), ("x", "torch.int64")),
+        (torch.ones(5), ("x", (5,))),
+        (torch.ones(4, 3), ("num_nodes=4",)),
     ],
 )
-def test_bad_signals_are_named(x: torch.Tensor, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_bad_signals_are_named(x: torch.Tensor, named: tuple) -> None:
+    with refused(ValueError, *named):
         BankConv(3, 8)(x, ring(5))
 
 
 def test_a_projection_of_the_wrong_width_is_named() -> None:
-    with pytest.raises(ValueError, match=r"projection turned \(5, 3\) into \(5, 7\), expected \(5, out_channels=8\)"):
+    with refused(ValueError, "projection", (5, 3), (5, 7), 5, out_channels=8):
         BankConv(3, 8, projection=nn.Linear(3, 7))(signals(5, 3), ring(5))
 
 
@@ -251,9 +252,7 @@ def test_frequencies_out_of_range_raise(lam: list[float]) -> None:
 def test_a_signal_of_another_precision_is_refused_with_advice(dtype: torch.dtype, in_channels: int) -> None:
     conv = BankConv(in_channels, 8).float()
     edges = torch.tensor([[0, 1], [1, 0]])
-    with pytest.raises(
-        ValueError, match=rf"x has dtype {dtype}, but the weights have torch.float32: x.to\(torch.float32"
-    ):
+    with refused(ValueError, "x", dtype, "x.to(torch.float32"):
         conv(torch.ones(2, 3, dtype=dtype), edges)
     with torch.autocast("cpu", dtype=torch.bfloat16):  # which converts the signal itself
         assert conv(torch.ones(2, 3, dtype=torch.bfloat16), edges).shape == (2, 8)

@@ -14,6 +14,7 @@ from torch import nn
 from bankgcn import BankConv, BankGCN, GraphShift, mutual_coherence
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import PLAIN_CONVS, POOLINGS, READOUTS, GraphNetwork, check_available
+from refusals import refused
 from strategies import RandomGraph, disjoint_union, graphs, ring, signals
 
 NO_EDGES = torch.empty(2, 0, dtype=torch.long)
@@ -209,22 +210,22 @@ class OwnConvolution(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
-        ({"conv": "bnak"}, "unknown convolution 'bnak'.*did you mean 'bank'"),
-        ({"normalize": "l2"}, "unknown normalize 'l2'"),
-        ({"readout": "total"}, "unknown readout 'total'"),
-        ({"pooling": "topK"}, "unknown pooling 'topK'.*did you mean 'topk'"),
-        ({"num_layers": 0}, "num_layers=0"),
+        ({"conv": "bnak"}, ("convolution", "'bnak'", "'bank'")),
+        ({"normalize": "l2"}, ("normalize", "'l2'")),
+        ({"readout": "total"}, ("readout", "'total'")),
+        ({"pooling": "topK"}, ("pooling", "'topK'", "'topk'")),
+        ({"num_layers": 0}, ("num_layers=0",)),
     ],
 )
-def test_bad_arguments_are_named(arguments: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_bad_arguments_are_named(arguments: dict, named: tuple) -> None:
+    with refused(ValueError, *named):
         GraphNetwork(3, 2, **arguments)
 
 
 def test_a_batch_vector_of_the_wrong_length_is_named() -> None:
-    with pytest.raises(ValueError, match=r"batch has shape \(4,\), expected \(5,\)"):
+    with refused(ValueError, "batch", (4,), (5,)):
         BankGCN(3, 2)(signals(5, 3), ring(5), torch.zeros(4, dtype=torch.long))
 
 
@@ -241,7 +242,7 @@ def test_a_batch_vector_may_have_integers_of_any_size(conv: str, pooling: str | 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool])
 def test_a_batch_vector_of_the_wrong_type_is_named(dtype: torch.dtype) -> None:
-    with pytest.raises(ValueError, match=f"batch has dtype {dtype}, expected integers"):
+    with refused(ValueError, "batch", dtype):
         BankGCN(3, 2)(signals(5, 3), ring(5), torch.zeros(5, dtype=dtype))
 
 
@@ -253,13 +254,13 @@ def test_one_channel_networks_have_a_subspace_per_feature_map_in_the_first_layer
 
 def test_what_a_network_needs_can_be_checked_by_name_before_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
     check_available("gcn", "topk")
-    with pytest.raises(ValueError, match="unknown convolution 'gcm'.*did you mean 'gcn'"):
+    with refused(ValueError, "convolution", "'gcm'", "'gcn'"):
         check_available("gcm")
-    with pytest.raises(ValueError, match="unknown pooling 'sage'"):
+    with refused(ValueError, "pooling", "'sage'"):
         check_available("bank", "sage")
     monkeypatch.setitem(sys.modules, "torch_geometric", None)
     check_available("bank")
-    with pytest.raises(ImportError, match=r"^GCN needs PyTorch Geometric: pip install 'bankgcn\[pyg\]'$"):
+    with refused(ImportError, "GCN", "pip install 'bankgcn[pyg]'"):
         check_available("gcn")
-    with pytest.raises(ImportError, match=r"^TopK pooling needs PyTorch Geometric: pip install 'bankgcn\[pyg\]'$"):
+    with refused(ImportError, "TopK", "pip install 'bankgcn[pyg]'"):
         check_available("bank", "topk")

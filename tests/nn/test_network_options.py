@@ -14,6 +14,7 @@ from bankgcn.kernels import use_kernels
 from bankgcn.nn import NORMS, PLAIN_CONVS, POOLINGS, GraphNetwork
 from bankgcn.nn.layers import drop
 from bankgcn.nn.readout import READOUT_PARTS
+from refusals import refused
 from strategies import disjoint_union, ring, signals
 
 NO_EDGES = torch.empty(2, 0, dtype=torch.long)
@@ -205,15 +206,15 @@ def test_a_network_with_dropout_compiles_as_one_graph() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
-        ({"norm": "leyer"}, "unknown norm 'leyer'.*did you mean 'layer'"),
-        ({"head": "mpl"}, "unknown head 'mpl'.*did you mean 'mlp'"),
-        ({"dropout": 1.0}, "dropout=1.0: expected at least 0 and less than 1"),
-        ({"dropout": -0.1}, "dropout=-0.1: expected"),
-        ({"dropout": float("nan")}, "dropout=nan: expected"),
+        ({"norm": "leyer"}, ("norm", "'leyer'", "'layer'")),
+        ({"head": "mpl"}, ("head", "'mpl'", "'mlp'")),
+        ({"dropout": 1.0}, ("dropout=1.0",)),
+        ({"dropout": -0.1}, ("dropout=-0.1",)),
+        ({"dropout": float("nan")}, ("dropout=nan",)),
     ],
 )
-def test_bad_options_are_named(arguments: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_bad_options_are_named(arguments: dict, named: tuple) -> None:
+    with refused(ValueError, *named):
         GraphNetwork(3, 2, **arguments)

@@ -18,6 +18,7 @@ from bankgcn.report.results import collect
 from bankgcn.report.sheet import WRITERS
 from bankgcn.report.tables import AHEAD, BEHIND, compact, render_table
 from fake_records import fake_record, fake_records
+from refusals import refused
 
 SCORES = {"mlp": 0.80, "gcn": 0.50, "gin": 0.70, "bank": 0.70}
 PART = TABLE_1.restricted(datasets=["ENZYMES", "PROTEINS"], models=["mlp", "gcn", "gin", "bank-K2-s8"], runs=6)
@@ -153,5 +154,5 @@ def test_latex_compiles(layout: str, tmp_path: Path) -> None:
 
 
 def test_an_unknown_layout_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown layout 'papr'.*did you mean 'paper'"):
+    with refused(ValueError, "layout", "'papr'", "'paper'"):
         render_table(PART, {}, layout="papr")

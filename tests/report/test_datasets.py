@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.experiments.paper import Description, describe, is_here
+from bankgcn.data.catalog import DataFolders, find_in_catalog
+from bankgcn.experiments.paper import Description, describe
 from bankgcn.report.sheet import write_sheet
 from bankgcn.report.tables import dataset_sheet
 
@@ -26,8 +27,8 @@ def test_what_differs_from_the_paper_is_shown_with_both_figures() -> None:
 def test_what_is_not_here_has_the_papers_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BANKGCN_CACHE", str(tmp_path))
     monkeypatch.delenv("BANKGCN_DATA", raising=False)
-    assert not is_here("ENZYMES", tmp_path)
-    sheet = write_sheet(dataset_sheet(describe(["ENZYMES", "MUTAG"], tmp_path)))
+    assert not DataFolders(tmp_path).has(find_in_catalog("ENZYMES"))
+    sheet = write_sheet(dataset_sheet(describe(["ENZYMES", "MUTAG"], DataFolders(tmp_path))))
     rows = {line.split()[0]: line for line in sheet.splitlines() if line.strip()}
     assert "62.14" in rows["ENZYMES"]
     assert "not here" in rows["ENZYMES"]
@@ -38,5 +39,5 @@ def test_what_is_not_here_has_the_papers_figures(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.datasets("TU/ENZYMES.zip", "TU/NCI1.zip")
 def test_real_data_is_as_in_the_paper(data_root: Path) -> None:
-    for data in describe(["ENZYMES", "NCI1"], data_root):
+    for data in describe(["ENZYMES", "NCI1"], DataFolders(data_root)):
         assert data.here == data.published

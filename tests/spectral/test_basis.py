@@ -11,6 +11,7 @@ from scipy import special
 import oracles
 from bankgcn.spectral import BASES, Chebyshev, ChebyshevInterpolation, Jacobi, RectangularPulses
 from bankgcn.spectral.basis import basis_named
+from refusals import refused
 
 POLYNOMIAL_BASES = [name for name in BASES if name != "pulses"]
 LAM = np.linspace(0, 2, 41)
@@ -36,7 +37,7 @@ def test_jacobi_of_any_weight(a: float, b: float) -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(-1.0, 0.0), (0.0, -2.0), (float("nan"), 0.0)])
 def test_jacobi_weights_that_cannot_be_integrated_raise(a: float, b: float) -> None:
-    with pytest.raises(ValueError, match=f"a={a}, b={b}"):
+    with refused(ValueError, a=a, b=b):
         Jacobi(a, b)
 
 
@@ -93,7 +94,7 @@ def test_the_matrix_has_values_on_any_default_device(name: str) -> None:
 def test_a_basis_is_given_by_name_or_as_an_object() -> None:
     assert basis_named("chebyshev") == Chebyshev()
     assert basis_named(Jacobi(2.0, 0.0)) == Jacobi(2.0, 0.0)
-    with pytest.raises(ValueError, match="unknown basis 'chebishev'.*did you mean 'chebyshev'"):
+    with refused(ValueError, "basis", "'chebishev'", "'chebyshev'"):
         basis_named("chebishev")
-    with pytest.raises(ValueError, match="degree=-1"):
+    with refused(ValueError, degree=-1):
         RectangularPulses(-1)

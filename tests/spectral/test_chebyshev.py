@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 import oracles
 from bankgcn.kernels import use_kernels
 from bankgcn.spectral import BASES, GraphShift, chebyshev
+from refusals import refused
 from strategies import RandomGraph, graphs, ring, signals
 
 
@@ -141,11 +141,11 @@ def test_precision_of_the_input_is_kept(dtype: torch.dtype) -> None:
 
 def test_signals_and_coefficients_of_wrong_shapes_raise() -> None:
     shift = GraphShift.from_edges(ring(6), num_nodes=6)
-    with pytest.raises(ValueError, match=r"x has shape \(5, 2\), expected one row for each of num_nodes=6"):
+    with refused(ValueError, "x", (5, 2), num_nodes=6):
         chebyshev.apply(shift, torch.ones(5, 2), torch.ones(3))
-    with pytest.raises(ValueError, match="2 channels cannot be divided among 3 filters"):
+    with refused(ValueError, "2 channels", "3 filters"):
         chebyshev.apply(shift, torch.ones(6, 2), torch.ones(3, 3))
     for shape in ((), (0,), (0, 1), (3, 0), (3, 1, 2)):
         for operator, enabled in itertools.product((shift, torch.neg), (False, True)):
-            with use_kernels(enabled), pytest.raises(ValueError, match=re.escape(f"have shape {shape}, expected")):
+            with use_kernels(enabled), refused(ValueError, shape):
                 chebyshev.apply(operator, torch.ones(6, 2), torch.ones(shape))

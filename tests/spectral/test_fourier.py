@@ -9,6 +9,7 @@ from hypothesis import given
 
 import oracles
 from bankgcn.spectral import GraphShift, RectangularPulses, Spectrum, frame_bounds, normalized_laplacian
+from refusals import refused
 from strategies import RandomGraph, graphs, ring, signals
 
 
@@ -68,7 +69,7 @@ def test_a_constant_is_in_the_lowest_band_of_a_ring_and_an_alternating_signal_in
     spectrum = Spectrum.of(GraphShift.from_edges(ring(8), num_nodes=8))
     x = torch.stack([torch.ones(8), torch.tensor([1.0, -1.0] * 4)], dim=1)
     torch.testing.assert_close(spectrum.band_energy(x, 4), torch.tensor([[8.0, 0], [0, 0], [0, 0], [0, 8.0]]))
-    with pytest.raises(ValueError, match="num_bands=0"):
+    with refused(ValueError, num_bands=0):
         spectrum.band_energy(x, 0)
 
 
@@ -87,5 +88,5 @@ def test_frame_bounds_are_the_least_and_greatest_gain() -> None:
     low_and_high = torch.stack([(1 - lam / 2).sqrt(), (lam / 2).sqrt()])
     assert frame_bounds(low_and_high) == pytest.approx((1, 1))  # a tight frame
     assert frame_bounds(low_and_high[:1]) == pytest.approx((0, 1))  # the low pass alone loses the highest frequency
-    with pytest.raises(ValueError, match=r"response has shape \(50,\)"):
+    with refused(ValueError, "response", (50,)):
         frame_bounds(lam)

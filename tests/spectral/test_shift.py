@@ -12,6 +12,7 @@ from torch_geometric import EdgeIndex
 
 from bankgcn.kernels import use_kernels
 from bankgcn.spectral import GraphShift, Spectrum, chebyshev
+from refusals import refused
 from strategies import RandomGraph, graphs, ring, signals
 
 
@@ -100,20 +101,20 @@ def test_converting_a_shift_keeps_its_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "named"),
     [
-        ({"weight": torch.ones(3)}, r"weight has shape \(3,\), expected \(10,\): one for each entry of col"),
-        ({"weight": torch.ones(10, 1)}, r"weight has shape \(10, 1\), expected \(10,\)"),
-        ({"row": torch.zeros(9).long()}, r"row has shape \(9,\), expected \(10,\)"),
-        ({"col": torch.zeros(5, 2).long()}, r"rowptr and col have shapes \(6,\) and \(5, 2\), expected one dimension"),
-        ({"rowptr": torch.zeros(0).long()}, r"rowptr and col have shapes \(0,\) and \(10,\)"),
-        ({"rowptr": torch.zeros(6)}, "rowptr and col have dtypes torch.float32 and torch.int64, expected integers"),
+        ({"weight": torch.ones(3)}, ("weight", (3,), (10,), "col")),
+        ({"weight": torch.ones(10, 1)}, ("weight", (10, 1), (10,))),
+        ({"row": torch.zeros(9).long()}, ("row", (9,), (10,))),
+        ({"col": torch.zeros(5, 2).long()}, ("rowptr", "col", (6,), (5, 2))),
+        ({"rowptr": torch.zeros(0).long()}, ("rowptr", "col", (0,), (10,))),
+        ({"rowptr": torch.zeros(6)}, ("rowptr", "col", "torch.float32", "torch.int64")),
     ],
 )
-def test_arrays_of_wrong_shapes_raise(changes: dict[str, torch.Tensor], message: str) -> None:
+def test_arrays_of_wrong_shapes_raise(changes: dict[str, torch.Tensor], named: tuple) -> None:
     shift = GraphShift.from_edges(ring(5), num_nodes=5)
     arrays = {"rowptr": shift.rowptr, "col": shift.col, "weight": shift.weight, "row": shift.row} | changes
-    with pytest.raises(ValueError, match=message):
+    with refused(ValueError, *named):
         GraphShift(**arrays)
 
 
@@ -122,7 +123,7 @@ def test_new_weights_are_used_by_the_compiled_pass_and_must_have_the_same_shape(
     before = chebyshev.apply(shift, x, torch.tensor([0.0, 1.0]))
     shift.weight = 3 * shift.weight
     torch.testing.assert_close(chebyshev.apply(shift, x, torch.tensor([0.0, 1.0])), 3 * before)
-    with pytest.raises(ValueError, match=r"weight has shape \(3,\), expected \(10,\)"):
+    with refused(ValueError, "weight", (3,), (10,)):
         shift.weight = shift.weight[:3]
 
 
@@ -170,7 +171,7 @@ def test_weights_whose_sum_is_infinite_raise() -> None:
         GraphShift.from_edges(edges, weight, num_nodes=3)
     double = GraphShift.from_edges(edges, weight.double(), num_nodes=3)
     torch.testing.assert_close(double.to_dense()[1], torch.tensor([-(0.5**0.5), 0, -(0.5**0.5)]))
-    with pytest.raises(ValueError, match="weights of node 0 add up to more than float32"):  # duplicates are added
+    with refused(ValueError, "node 0", "float32"):  # duplicates are added
         GraphShift.from_edges(torch.tensor([[0, 1, 0, 1], [1, 0, 1, 0]]), weight, num_nodes=2)
 
 
@@ -187,23 +188,23 @@ EDGE = torch.tensor([[0, 1], [1, 0]])
 
 
 @pytest.mark.parametrize(
-    ("edge_index", "edge_weight", "message"),
+    ("edge_index", "edge_weight", "named"),
     [
-        (torch.tensor([[0, 3], [3, 0]]), None, r"edge 0 is \(0, 3\): out of range for num_nodes=3"),
-        (torch.tensor([[0, -1], [-1, 0]]), None, r"edge 0 is \(0, -1\): out of range for num_nodes=3"),
-        (torch.tensor([[0, 1, 1], [1, 0, 2]]), None, r"directed: edge \(1, 2\) has no reverse \(2, 1\).*to_undirected"),
-        (EDGE, torch.tensor([1.0, 2.0]), r"asymmetric: edge \(0, 1\) weighs 1.0, its reverse \(1, 0\) 2.0.*to_undir"),
-        (EDGE, torch.tensor([1.0, math.nan]), r"edge 1 \(1, 0\) has weight nan"),
-        (EDGE, torch.tensor([math.inf, 1.0]), r"edge 0 \(0, 1\) has weight inf"),
-        (EDGE, torch.tensor([-0.5, -0.5]), r"edge 0 \(0, 1\) has weight -0.5"),
-        (EDGE, torch.ones(3), r"edge_weight has shape \(3,\), expected \(2,\)"),
-        (EDGE, torch.ones(2, 1), r"edge_weight has shape \(2, 1\), expected \(2,\)"),
-        (torch.zeros(3, 2).long(), None, r"edge_index has shape \(3, 2\)"),
-        (EDGE.double(), None, "edge_index has dtype torch.float64"),
+        (torch.tensor([[0, 3], [3, 0]]), None, ("edge 0", (0, 3), "num_nodes=3")),
+        (torch.tensor([[0, -1], [-1, 0]]), None, ("edge 0", (0, -1), "num_nodes=3")),
+        (torch.tensor([[0, 1, 1], [1, 0, 2]]), None, ((1, 2), (2, 1), "to_undirected")),
+        (EDGE, torch.tensor([1.0, 2.0]), ((0, 1), 1.0, (1, 0), 2.0, "to_undirected")),
+        (EDGE, torch.tensor([1.0, math.nan]), ("edge 1", (1, 0), "nan")),
+        (EDGE, torch.tensor([math.inf, 1.0]), ("edge 0", (0, 1), "inf")),
+        (EDGE, torch.tensor([-0.5, -0.5]), ("edge 0", (0, 1), -0.5)),
+        (EDGE, torch.ones(3), ("edge_weight", (3,), (2,))),
+        (EDGE, torch.ones(2, 1), ("edge_weight", (2, 1), (2,))),
+        (torch.zeros(3, 2).long(), None, ("edge_index", (3, 2))),
+        (EDGE.double(), None, ("edge_index", "torch.float64")),
     ],
 )
-def test_bad_edges_are_named(edge_index: torch.Tensor, edge_weight: torch.Tensor | None, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_bad_edges_are_named(edge_index: torch.Tensor, edge_weight: torch.Tensor | None, named: tuple) -> None:
+    with refused(ValueError, *named):
         GraphShift.of(edge_index, edge_weight, num_nodes=3)
 
 
@@ -217,7 +218,7 @@ def test_weights_given_twice_raise() -> None:
 
 def test_an_adjacency_of_the_wrong_size_raises() -> None:
     adjacency = torch.sparse_coo_tensor(EDGE, torch.ones(2), (2, 2), check_invariants=True)
-    with pytest.raises(ValueError, match=r"adjacency has shape \(2, 2\), but x has num_nodes=3"):
+    with refused(ValueError, "adjacency", (2, 2), num_nodes=3):
         GraphShift.of(adjacency, num_nodes=3)
 
 

@@ -13,11 +13,12 @@ from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.data.combine import without_weights
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split, stratified_split
-from bankgcn.nn import CONVS, GraphNetwork
+from bankgcn.nn import CONVS, PLAIN_CONVS, GraphNetwork
 from bankgcn.tasks import Task
 from bankgcn.training import ModelConfig, TrainConfig, fit
 from bankgcn.training.checks import check_run, class_notes, data_warnings, settings_for_skew, target_warnings
 from bankgcn.training.spec import RunSpec
+from refusals import refused
 
 BY_SCORE = TrainConfig(metric="roc_auc", select="score")
 
@@ -42,15 +43,15 @@ def check(graphs: GraphSet, config: TrainConfig | None = None, conv: str = "bank
 
 
 @pytest.mark.parametrize(
-    ("y", "message"),
+    ("y", "named"),
     [
-        ([0] * 20, "all 20 graphs of own have the class 'c0': there is nothing to learn"),
-        (list(range(20)), "own has 20 graphs and 20 classes: expected several graphs of each class"),
-        ([0, 1, 1], "3 training graphs and 0 validation graphs"),
+        ([0] * 20, (20, "own", "'c0'")),
+        (list(range(20)), ("own", "20 graphs", "20 classes")),
+        ([0, 1, 1], ("3 training", "0 validation")),
     ],
 )
-def test_graphs_from_which_nothing_can_be_learned_are_refused(y: list[int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_graphs_from_which_nothing_can_be_learned_are_refused(y: list[int], named: tuple) -> None:
+    with refused(ValueError, *named):
         check(graphs_of(y))
 
 
@@ -103,7 +104,7 @@ def test_classes_with_one_graph_are_noted() -> None:
 def test_roc_auc_selects_no_epoch_where_validation_has_one_class() -> None:
     graphs = graphs_of([0, 1] * 10)
     split = Split(np.arange(16), np.array([16, 18]), np.array([17, 19]))
-    with pytest.raises(ValueError, match='all 2 validation graphs have one class.*select="loss"'):
+    with refused(ValueError, "2 validation", select="loss"):
         check(graphs, BY_SCORE, split=split)
     check(graphs, replace(BY_SCORE, select="loss"), split=split)
     check(graphs, replace(BY_SCORE, metric="accuracy"), split=split)
@@ -119,19 +120,18 @@ def test_the_training_itself_refuses_such_validation_graphs() -> None:
 
 
 def test_roc_auc_is_refused_for_more_than_two_classes() -> None:
-    with pytest.raises(ValueError, match='metric="roc_auc" is for two classes, but there are 3'):
+    with refused(ValueError, 3, metric="roc_auc"):
         check(graphs_of([0, 1, 2] * 10), TrainConfig(metric="roc_auc"))
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_weighted_graphs_are_refused_by_models_that_take_no_weights(conv: str) -> None:
     graphs = graphs_of([0, 1] * 10, weight=2.0)
     check(without_weights(graphs), conv=conv)
     if CONVS[conv].takes_weights:
         check(graphs, conv=conv)
     else:
-        message = rf"own has edge weights, which the model {conv} cannot use \(ignore_weights=True ignores them\)"
-        with pytest.raises(ValueError, match=message):
+        with refused(ValueError, "own", conv, advice={"ignore_weights": True}):
             check(graphs, conv=conv)
 
 
@@ -165,7 +165,7 @@ def test_the_largest_and_smallest_numbers_of_single_precision_can_be_learned() -
         y = np.array([0, size] * 10, np.float32)
         check(replace(graphs_of([0, 1] * 10), y=y, classes=()), split=stratified_split([0, 1] * 10))
     y = np.array([single.max, np.nextafter(single.max, np.float32(0))] * 10, np.float32)
-    with pytest.raises(ValueError, match=r"subtract their mean, about 3\.40282e\+38"):
+    with refused(ValueError, "own", "mean", "3.40282e+38"):
         check(replace(graphs_of([0, 1] * 10), y=y, classes=()), split=stratified_split([0, 1] * 10))
 
 
@@ -220,7 +220,5 @@ def test_a_threshold_needs_two_classes_or_labels(counts: Sequence[int], found: s
         else replace(smooth_or_alternating(15), y=np.arange(15, dtype=np.float32), classes=())
     )
     split = Split(np.arange(9), np.arange(9, 12), np.arange(12, 15))
-    with pytest.raises(
-        ValueError, match=f'threshold="validation" is for two classes or for labels, but there are {found}'
-    ):
+    with refused(ValueError, found, threshold="validation"):
         check_run(graphs, split, ModelConfig(), TrainConfig(threshold="validation"))

@@ -19,7 +19,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import load_tensors, save_tensors
 from bankgcn.kernels.network.executor import train
-from bankgcn.nn import CONVS, GraphNetwork, mutual_coherence
+from bankgcn.nn import PLAIN_CONVS, GraphNetwork, mutual_coherence
 from bankgcn.nn.layers import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import (
@@ -37,6 +37,7 @@ from bankgcn.training import (
 from bankgcn.training.fitting import Context, Training, reuse_memory
 from bankgcn.training.stepper import ProgramStepper, logits_of, objective
 from recorder import Recorder
+from refusals import refused
 
 CONFIG = TrainConfig(max_epochs=6, batch_size=8, learning_rate=1e-2, gamma=0.5, decay_patience=1)
 
@@ -80,7 +81,7 @@ def test_objective_is_cross_entropy_plus_weighted_diversity() -> None:
         torch.testing.assert_close(loss, cross_entropy + 10.0 * omega)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_every_network_takes_a_batch_of_the_set(conv: str) -> None:
     net, batch = network(conv), graphs().batch()
     torch.testing.assert_close(logits_of(net, batch), net(batch.x, batch.edge_index, batch.batch))
@@ -328,7 +329,7 @@ def test_damaged_foreign_and_newer_checkpoints_are_named(tmp_path: Path, monkeyp
     monkeypatch.setattr("bankgcn.files.tensors.FORMAT", 99)
     save_tensors(path, {"a": torch.ones(3)}, {})
     monkeypatch.undo()
-    with pytest.raises(FileError, match="format 99, newer than"):
+    with refused(FileError, "format 99"):
         load_tensors(path)
 
 
@@ -349,9 +350,9 @@ def test_bad_protocols_are_named(field: str, value: object) -> None:
 
 
 def test_graphs_without_classes_cannot_be_trained_on() -> None:
-    with pytest.raises(ValueError, match="^there are 0 validation graphs"):
+    with refused(ValueError, "0 validation"):
         fit(network(), graphs(), graphs()[[]], CONFIG, generator=torch.Generator())
-    with pytest.raises(ValueError, match="^there are 0 training graphs"):
+    with refused(ValueError, "0 training"):
         fit(network(), graphs()[[]], graphs(), CONFIG, generator=torch.Generator())
 
 

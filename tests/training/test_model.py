@@ -17,9 +17,10 @@ from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import save_tensors
-from bankgcn.nn import CONVS
+from bankgcn.nn import CONVS, PLAIN_CONVS
 from bankgcn.tasks import Task
 from bankgcn.training import ModelConfig, TrainedModel, embed, predict_logits
+from refusals import refused
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +49,7 @@ def test_numbers_of_numpy_become_pythons() -> None:
     assert json.dumps(given.to_dict()) == json.dumps(plain.to_dict())
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_a_model_comes_back_from_its_file(tmp_path: Path, conv: str) -> None:
     graphs = smooth_or_alternating(5)
     config = ModelConfig(conv=conv, hidden_channels=16, num_layers=2)
@@ -96,16 +97,16 @@ def test_relu_alone_has_one_configuration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "named"),
     [
-        ({"norm": "layr"}, "unknown norm 'layr'.*did you mean 'layer'"),
-        ({"head": "mpl"}, "unknown head 'mpl'"),
-        ({"dropout": 1.0}, "dropout=1.0: expected at least 0 and less than 1"),
-        ({"dropout": -0.5}, "dropout=-0.5: expected at least 0"),
+        ({"norm": "layr"}, ("norm", "'layr'", "'layer'")),
+        ({"head": "mpl"}, ("head", "'mpl'")),
+        ({"dropout": 1.0}, ("dropout=1.0",)),
+        ({"dropout": -0.5}, ("dropout=-0.5",)),
     ],
 )
-def test_options_out_of_range_are_named(options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_options_out_of_range_are_named(options: dict, named: tuple) -> None:
+    with refused(ValueError, *named):
         ModelConfig(**options)
 
 
@@ -116,21 +117,21 @@ def test_integer_signals_can_be_embedded() -> None:
     assert net(x, torch.tensor([[0, 1], [1, 0]])).shape == (1, 2)
     assert net.convs[0].in_channels == 16
     assert ModelConfig(**config.to_dict()) == config
-    with pytest.raises(ValueError, match="embedding has 2 columns, but the signals have 3"):
+    with refused(ValueError, "embedding", "2 columns", 3):
         config.build(3, 2)
 
 
 def test_unknown_models_and_options_are_named() -> None:
-    with pytest.raises(ValueError, match="unknown model 'banks'.*did you mean 'bank'"):
+    with refused(ValueError, "model", "'banks'", "'bank'"):
         ModelConfig(conv="banks")
-    with pytest.raises(ValueError, match="unknown option of gcn 'order'"):
+    with refused(ValueError, "gcn", "'order'"):
         ModelConfig(conv="gcn", conv_options={"order": 3})
 
 
 def test_graphs_with_other_signals_are_refused() -> None:
     config = ModelConfig()
     model = TrainedModel(config.build(7, 2), config, ("a", "b"), 7)
-    with pytest.raises(ValueError, match="1 features a node, but the model was trained on 7"):
+    with refused(ValueError, "1 features", 7):
         model.check(smooth_or_alternating(3))
 
 
@@ -144,10 +145,10 @@ def test_a_model_gets_the_columns_that_it_was_trained_on_or_refuses_the_graphs()
     about = {"signals": describe_features(atoms("C", "N", "O"))}
     model = TrainedModel(config.build(3, 2), config, ("a", "b"), 3, about)
     assert model.conform(atoms("O", "C")).signals().tolist() == [[0, 0, 1], [1, 0, 0]]
-    with pytest.raises(ValueError, match="atoms: element of node 0 of graph 0 is 'P'"):
+    with refused(ValueError, "atoms", "element", "node 0", "graph 0", "'P'"):
         model.conform(atoms("P", "S", "Cl"))
     nameless = TrainedModel(model.net, config, ("a", "b"), 3)
-    with pytest.raises(ValueError, match="2 features a node, but the model was trained on 3"):
+    with refused(ValueError, "2 features", 3):
         nameless.conform(atoms("O", "C"))
 
 

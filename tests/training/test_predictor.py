@@ -17,6 +17,7 @@ from bankgcn.training.execute import execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import RunSpec
+from refusals import refused
 
 SMALL = {"max_epochs": 2, "hidden_channels": 8, "num_layers": 2}
 
@@ -72,7 +73,7 @@ def test_values_and_labels_are_predicted_from_smiles(tmp_path: Path, table: Path
     trained(tmp_path / "values", values)
     model = bankgcn.load_model(tmp_path / "values")
     assert model.predict(["CCO", "CCCO"]).shape == (2,)
-    with pytest.raises(ValueError, match="1 of 2 molecules cannot be read: molecule 1, 'XX'"):
+    with refused(ValueError, "1 of 2 molecules", "molecule 1", "'XX'"):
         model.predict(["CCO", "XX"])
     with pytest.raises(ValueError, match="the model predicts values, which have no probabilities"):
         model.predict_proba(["CCO"])
@@ -87,7 +88,7 @@ def test_a_table_is_loaded_by_one_line(table: Path) -> None:
     graphs = bankgcn.load(table, target="odd")
     assert isinstance(graphs, GraphSet)
     assert graphs.classes == ("0", "1")
-    with pytest.raises(ValueError, match="unknown option 'colour', expected one of smiles, target"):
+    with refused(ValueError, "'colour'", "smiles, target"):
         bankgcn.load(table, colour="red")
 
 

@@ -10,6 +10,7 @@ from bankgcn import BankGCNClassifier
 from bankgcn.nn import CONVS
 from bankgcn.training.config import ModelConfig
 from bankgcn.training.spec import SOURCE, complete_settings, given_settings, spec_of, unused_settings
+from refusals import refused
 
 
 def test_flags_override_a_file_which_overrides_the_protocol_of_the_dataset() -> None:
@@ -26,17 +27,17 @@ def test_complete_settings_are_those_of_the_model(model: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "named"),
     [
-        ({"ordr": 3}, "unknown setting 'ordr'.*did you mean 'order'"),
-        ({"hidden": "wide"}, "hidden is 'wide', expected a whole number"),
-        ({"hidden": True}, "hidden is True, expected a whole number"),
-        ({"learning_rate": 10**400}, "expected a number"),
-        ({"readout": "meen"}, "unknown readout 'meen'.*did you mean 'mean'"),
+        ({"ordr": 3}, ("setting", "'ordr'", "'order'")),
+        ({"hidden": "wide"}, ("hidden", "'wide'")),
+        ({"hidden": True}, ("hidden", True)),
+        ({"learning_rate": 10**400}, ("learning_rate",)),
+        ({"readout": "meen"}, ("readout", "'meen'", "'mean'")),
     ],
 )
-def test_unknown_names_and_wrong_types_are_refused(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_unknown_names_and_wrong_types_are_refused(given: dict[str, Any], named: tuple) -> None:
+    with refused(ValueError, *named):
         given_settings(given)
 
 
@@ -45,5 +46,5 @@ def test_flags_and_keywords_describe_the_same_run() -> None:
     spec = BankGCNClassifier(**keywords, random_state=4)._spec("classes")
     flags = {"model": "cheb", "order": 3, "learning_rate": 1, "pooling": "none", "task": "classes", "seed": 4}
     assert spec == spec_of(spec.dataset, complete_settings(given_settings(flags)))
-    with pytest.raises(ValueError, match="heads= is no option of the model cheb, which has order"):
+    with refused(ValueError, "cheb", "order", heads=...):
         BankGCNClassifier(model="cheb", heads=2)._spec("classes")

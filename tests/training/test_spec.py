@@ -15,6 +15,7 @@ from bankgcn.nn import CONVS
 from bankgcn.settings import Setting
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.spec import RunSpec, Seeds
+from refusals import refused
 
 WRITTEN_BY_0_1_0 = json.loads((Path(__file__).parents[1] / "records_v010" / "keys.json").read_text())
 BASE = RunSpec(dataset="MUTAG")
@@ -144,20 +145,20 @@ def test_changes_reach_the_part_they_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "named"),
     [
-        ({"gama": 1.0}, "unknown option of a run of bank 'gama'.*did you mean 'gamma'"),
-        ({"conv": "gcn", "order": 2}, "unknown option of a run of gcn 'order'"),
-        ({"conv": "gcnn"}, "unknown model 'gcnn'.*did you mean 'gcn'"),
-        ({"metric": "acuracy"}, "unknown metric 'acuracy'.*did you mean 'accuracy'"),
-        ({"seed": -1}, "seed=-1"),
-        ({"seed": 1.5}, "seed=1.5"),
-        ({"train_per_class": 0}, "train_per_class=0"),
-        ({"weight_decay": -1.0}, "weight_decay=-1.0"),
+        ({"gama": 1.0}, ("bank", "'gama'", "'gamma'")),
+        ({"conv": "gcn", "order": 2}, ("gcn", "'order'")),
+        ({"conv": "gcnn"}, ("model", "'gcnn'", "'gcn'")),
+        ({"metric": "acuracy"}, ("metric", "'acuracy'", "'accuracy'")),
+        ({"seed": -1}, ("seed=-1",)),
+        ({"seed": 1.5}, ("seed=1.5",)),
+        ({"train_per_class": 0}, ("train_per_class=0",)),
+        ({"weight_decay": -1.0}, ("weight_decay=-1.0",)),
     ],
 )
-def test_wrong_changes_are_named(change: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_wrong_changes_are_named(change: dict, named: tuple) -> None:
+    with refused(ValueError, *named):
         BASE.with_(**change)
 
 

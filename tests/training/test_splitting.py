@@ -13,6 +13,7 @@ from bankgcn.data.splits import scaffolds
 from bankgcn.training.config import SplitOptions
 from bankgcn.training.prepare import draw_split, prepare
 from bankgcn.training.spec import RunSpec
+from refusals import refused
 
 RINGS = (
     "c1ccccc1",
@@ -83,44 +84,44 @@ def test_every_graph_is_tested_in_one_fold(table: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "named"),
     [
-        ({"ratios": "8,1"}, 'ratios="8,1": expected shares from 0, for example 8,1,1'),
-        ({"ratios": "8,1,1", "test": "x.csv"}, "two numbers such as 8,1, because test= names the test graphs"),
-        ({"ratios": "a,b,c"}, 'ratios="a,b,c": expected shares'),
-        ({"folds": 2}, "folds=2: expected at least 3"),
-        ({"folds": 3, "fold": 3}, "fold=3: expected folds=, and a number from 0 that is smaller"),
-        ({"fold": 0}, "fold=0: expected folds="),
-        ({"ratios": "8,1,1", "folds": 5}, "ratios= and folds= contradict each other"),
-        ({"rule": "scafold"}, "did you mean 'scaffold'"),
+        ({"ratios": "8,1"}, ('ratios="8,1"', "8,1,1")),
+        ({"ratios": "8,1,1", "test": "x.csv"}, ('ratios="8,1,1"', "8,1", "test=")),
+        ({"ratios": "a,b,c"}, ('ratios="a,b,c"',)),
+        ({"folds": 2}, ("folds=2", 3)),
+        ({"folds": 3, "fold": 3}, ("fold=3", "folds=")),
+        ({"fold": 0}, ("fold=0", "folds=")),
+        ({"ratios": "8,1,1", "folds": 5}, ("ratios=", "folds=")),
+        ({"rule": "scafold"}, ("'scafold'", "'scaffold'")),
     ],
 )
-def test_settings_that_contradict_each_other_are_refused(options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_settings_that_contradict_each_other_are_refused(options: dict, named: tuple) -> None:
+    with refused(ValueError, *named):
         SplitOptions(**options)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "named"),
     [
-        ({"split_column": "fold"}, r"holds 4 different values \('1', '2', '3', '4'\): .* folds=4"),
-        ({"split_column": "nope"}, "has no column 'nope'; its columns are 'smiles', 'y', 'fold', 'part'"),
-        ({"folds": 5}, r"folds=5 makes several runs: choose one of them by fold="),
+        ({"split_column": "fold"}, ("4 different", "'1', '2', '3', '4'", "folds=4")),
+        ({"split_column": "nope"}, ("'nope'", "'smiles', 'y', 'fold', 'part'")),
+        ({"folds": 5}, ("folds=5", "fold=")),
     ],
 )
-def test_splits_that_the_table_does_not_have_are_refused(table: Path, options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_splits_that_the_table_does_not_have_are_refused(table: Path, options: dict, named: tuple) -> None:
+    with refused(ValueError, *named):
         split_of(table, **options)
 
 
 def test_scaffolds_need_molecules_and_enough_of_them(table: Path) -> None:
     mutag = find_source("MUTAG")
-    with pytest.raises(ValueError, match="needs molecules from a table of SMILES.* and MUTAG is"):
+    with refused(ValueError, "MUTAG", split="scaffold"):
         draw_split(RunSpec(dataset="MUTAG", split=SplitOptions(rule="scaffold")), mutag, mutag.load())
-    with pytest.raises(ValueError, match='split_column="fold" is for tables'):
+    with refused(ValueError, split_column="fold"):
         draw_split(RunSpec(dataset="MUTAG", split=SplitOptions(split_column="fold")), mutag, mutag.load())
     table.write_text("smiles,y\n" + "".join(f"{'C' * n},{n % 2}\n" for n in range(1, 20)))
-    with pytest.raises(ValueError, match="19 molecules have 1 scaffolds, which leave no graphs for valid and test"):
+    with refused(ValueError, "19 molecules", "1 scaffolds", "valid", "test"):
         split_of(table, rule="scaffold")
 
 
@@ -149,9 +150,9 @@ def test_test_graphs_may_come_from_a_source_of_their_own(table: Path) -> None:
     assert run.graphs.names[40:] == ("CCCCN", "CCCCS")
     assert run.split_from.endswith("test graphs: other.csv")
     other.write_text("smiles,y\nCCCCN,c\n")
-    with pytest.raises(ValueError, match="other has the classes c, which no graph of own has"):
+    with refused(ValueError, "other", "c", "own"):
         prepare(spec)
-    with pytest.raises(ValueError, match=r"20 graphs of own are test graphs by their split, and test= names others"):
+    with refused(ValueError, "20 graphs", "own", test=...):
         prepare(spec.with_(split_column="part"))
 
 

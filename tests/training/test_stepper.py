@@ -10,12 +10,13 @@ import torch
 
 from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.kernels import use_kernels
-from bankgcn.nn import CONVS, GraphNetwork
+from bankgcn.nn import PLAIN_CONVS, GraphNetwork
 from bankgcn.nn.layers import dropout_key
 from bankgcn.tasks import Task
 from bankgcn.training import TrainConfig, embed
 from bankgcn.training.fitting import Context
 from bankgcn.training.stepper import FlatParameters, ProcessGroup, ProgramStepper, Stepper, make_stepper
+from refusals import refused
 
 TASK = Task(names=("smooth", "alternating"))
 
@@ -144,7 +145,7 @@ def test_representations_agree() -> None:
 
 def test_programs_are_for_networks_of_which_all_parameters_learn() -> None:
     graphs = smooth_or_alternating(5)
-    for conv in CONVS:
+    for conv in PLAIN_CONVS:
         assert type(make_stepper(network(conv), graphs, context())) is ProgramStepper
     frozen = network()
     frozen.predict.bias.requires_grad_(False)
@@ -154,7 +155,7 @@ def test_programs_are_for_networks_of_which_all_parameters_learn() -> None:
     assert stepper.parameters.gradient.numel() == sum(p.numel() for p in frozen.parameters()) - 2
 
 
-@pytest.mark.parametrize("conv", [conv for conv in CONVS if conv != "bank"])
+@pytest.mark.parametrize("conv", [conv for conv in PLAIN_CONVS if conv != "bank"])
 def test_the_vector_holds_the_gradients_of_a_baseline(conv: str) -> None:
     batch = smooth_or_alternating(10).batch()
     stepper, alone = make_stepper(network(conv), batch.source, context()), network(conv)
@@ -231,5 +232,5 @@ def test_weights_that_a_layer_cannot_use_are_refused_on_every_path() -> None:
     graphs = smooth_or_alternating(4)
     weighted = replace(graphs, edge_weight=np.full_like(graphs.shift, 2.0))
     for on in (True, False):
-        with use_kernels(on), pytest.raises(ValueError, match="SAGEConv takes no edge weights"):
+        with use_kernels(on), refused(ValueError, "SAGEConv"):
             embed(network("sage"), weighted)

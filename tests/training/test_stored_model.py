@@ -29,6 +29,7 @@ from bankgcn.training.execute import execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
 from bankgcn.training.spec import RunSpec
+from refusals import refused
 
 REMOVED = object()
 WRONG: tuple[Any, ...] = (
@@ -149,17 +150,18 @@ def test_a_wrong_value_is_an_error_or_changes_no_prediction(
     model.save(file)
     tensors, values = load_tensors(file)
     expected = predicted(tmp_path, graphs)
-    refused = 0
+    errors = 0
     for path, wrong in product(places(values), WRONG):
+        file.unlink()  # some file systems wait for the disk where a file is replaced
         save_tensors(file, tensors, changed(values, path, wrong))
         found = predicted(tmp_path, graphs)
         if isinstance(found, str):
             not_these = "signals" in path and "the model " in found  # it describes other features than those here
             assert found.startswith(f"{file}: holds no model of this version (") or not_these, (path, wrong)
-            refused += 1
+            errors += 1
         elif "names" not in path and not may_be_measured(path, wrong):  # any text may name a class
             np.testing.assert_array_equal(found, expected, err_msg=f"{path} {wrong!r}")
-    assert refused > 500
+    assert errors > 500
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.float16, torch.bfloat16, torch.bool, torch.complex64])
@@ -171,7 +173,7 @@ def test_weights_of_another_type_are_refused(
     for name, tensor in tensors.items():
         if tensor.dtype != dtype:
             save_tensors(tmp_path / "other", {**tensors, name: tensor.to(dtype)}, values)
-            with pytest.raises(FileError, match=f"the weight '{name}' has the type {dtype}"):
+            with refused(FileError, f"'{name}'", dtype):
                 TrainedModel.load(tmp_path / "other")
 
 
@@ -182,7 +184,7 @@ def test_numbers_that_a_network_cannot_hold_are_refused(trained: tuple[TrainedMo
         wrong = tensors["predict.bias"].double().clone()
         wrong[0] = number
         save_tensors(tmp_path / "other", {**tensors, "predict.bias": wrong}, values)
-        with pytest.raises(FileError, match=r"the weight 'predict.bias' holds a number that is not finite"):
+        with refused(FileError, "'predict.bias'", "not finite"):
             TrainedModel.load(tmp_path / "other")
 
 

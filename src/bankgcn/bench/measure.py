@@ -25,7 +25,7 @@ from bankgcn.bench.peers import (
 from bankgcn.data.convert import to_pyg
 from bankgcn.data.graphs import GraphSet
 from bankgcn.extras import require
-from bankgcn.nn.convs import CONVS
+from bankgcn.nn.convs import PLAIN_CONVS
 
 SIZE_PER_SECOND = 150_000
 """Nodes and edges that a slow contender trains on: a guess for the progress bar, and for nothing else."""
@@ -38,7 +38,7 @@ class Protocol:
     Args:
         quick: Whether this is a quick look, whose figures are too noisy to quote.
         cases: Names in ``CASES``.
-        models: Names in ``CONVS``.
+        models: Names in ``PLAIN_CONVS``.
         repetitions: Number of timed turns of each contender, after one turn to warm up.
         turn_seconds: Minimum seconds of a turn.
         max_steps: Maximum number of steps in an epoch; ``None`` trains on all graphs of the case.
@@ -46,7 +46,7 @@ class Protocol:
 
     quick: bool
     cases: tuple[str, ...]
-    models: tuple[str, ...] = tuple(CONVS)
+    models: tuple[str, ...] = PLAIN_CONVS
     repetitions: int
     turn_seconds: float
     max_steps: int | None
@@ -197,7 +197,7 @@ def make_contenders(graphs: GraphSet, batch_size: int, models: Sequence[str]) ->
     Args:
         graphs: The graphs of an epoch.
         batch_size: Graphs per step.
-        models: Names in ``CONVS``.
+        models: Names in ``PLAIN_CONVS``.
     """
     contenders: dict[str, Steps] = {}
     for model in models:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from bankgcn.data.convert import to_pyg
 from bankgcn.data.graphs import GraphSet
 from bankgcn.extras import require
-from bankgcn.nn.convs import CONVS
+from bankgcn.nn.convs import CONVS, PLAIN_CONVS
 from bankgcn.training import ModelConfig, TrainConfig
 from bankgcn.training.checks import task_of
 from bankgcn.training.fitting import Context, Training
@@ -177,7 +177,7 @@ def layer_products(model: str) -> LayerProducts:
 
 def products_name(model: str) -> str:
     """Name of the products among the contenders. Models with equal products share the name of the first of them."""
-    first = next(name for name in CONVS if layer_products(name) == layer_products(model))
+    first = next(name for name in PLAIN_CONVS if layer_products(name) == layer_products(model))
     return PRODUCTS if first == "bank" else f"{PRODUCTS} {CONVS[first].label}"
 
 

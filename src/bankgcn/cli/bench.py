@@ -18,7 +18,7 @@ from bankgcn.cli.progress import Progress, percent
 from bankgcn.cli.settings import Folders, names_in
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.extras import require
-from bankgcn.nn.convs import CONVS
+from bankgcn.nn.convs import PLAIN_CONVS
 from bankgcn.settings import pick
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def bench(
         typer.Option(help="Datasets, separated by commas (default: all five; NCI1 and ENZYMES with --quick)."),
     ] = None,
     models: Annotated[
-        str | None, typer.Option(help=f"Models, separated by commas (default: {','.join(CONVS)}).")
+        str | None, typer.Option(help=f"Models, separated by commas (default: {','.join(PLAIN_CONVS)}).")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A quick look of one or two minutes.")] = False,
     repetitions: Annotated[
@@ -78,7 +78,7 @@ def _protocol(cases: str | None, models: str | None, quick: bool, numbers: dict[
         typed["cases"] = tuple(dict.fromkeys(case_named(name).dataset for name in case_names))
     if (model_names := names_in(models, "models")) is not None:
         for name in model_names:
-            pick(CONVS, name, "model")
+            pick(dict.fromkeys(PLAIN_CONVS), name, "model")
         typed["models"] = tuple(dict.fromkeys(model_names))
     return replace(protocol, **typed)
 

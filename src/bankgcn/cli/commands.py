@@ -22,6 +22,7 @@ FIRST_COLUMN = 24
 """Width of the names of options; the help of a longer name starts on the next line."""
 NARROWEST = 30
 OTHERS = "Options"
+PATH = "PATH"  # the metavar of an option that stands for a folder, whatever its value becomes
 HELP_ALL = "--help-all"
 BOUNDS = [
     (re.compile(r"\s*\[((?:default: |required|x[<>]|-?\d+<=?x)[^\[\]]*)\]$"), r" (\1)"),
@@ -174,7 +175,7 @@ class PlainHelp:
         """Raise if the name of a file or folder is empty. Its parsed value does not tell it from the current folder."""
         typed, _, _ = self.make_parser(ctx).parse_args(arguments)  # type: ignore[attr-defined]
         for row in self.get_params(ctx):  # type: ignore[attr-defined]
-            if typed.get(row.name) == "" and isinstance(ctx.params.get(row.name), Path):
+            if typed.get(row.name) == "" and (row.metavar == PATH or isinstance(ctx.params.get(row.name), Path)):
                 name = row.opts[0] if row.param_type_name == "option" else row.name.upper()
                 raise ValueError(f"{name} is empty: expected the name of a file or folder; . is the current folder")
 

@@ -148,16 +148,16 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
 
     Returns:
         The settings with the fingerprint of the graphs; and with the task that the targets look like, if its metric is
-        not the default; and with the metric and the threshold that skewed targets call for.
+        not the default; and with the settings that the graphs choose.
     """
-    from bankgcn.cli.run_report import choose_by_data, show_graphs
+    from bankgcn.cli.run_report import CHOSEN_BY_DATA, choose_by_data, show_graphs
     from bankgcn.training.prepare import Loader, prepare
 
     _check_records(settings, folder)
     load = Loader(settings.folders, load_graphs)
     prepared = [prepare(spec, load) for spec in settings.specs.values()]
     run = prepared[0]
-    free = [] if settings[GRAPHS] else [name for name in ("metric", "threshold") if name not in settings.given]
+    free = [] if settings[GRAPHS] else [name for name in CHOSEN_BY_DATA if name not in settings.given]
     chosen = choose_by_data(run, free)
     settings = settings.with_(**chosen)
     show_graphs(prepare(next(iter(settings.specs.values())), load) if chosen else run)

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bankgcn.cli.commands import HelpAll
+from bankgcn.cli.commands import PATH, HelpAll
 from bankgcn.cli.errors import print_error
 from bankgcn.data.catalog import CATALOG, DataFolders, cache_folder, catalog_name
 from bankgcn.files.archives import LARGEST
@@ -244,7 +244,7 @@ Folders = Annotated[
     DataFolders,
     typer.Option(
         "--data-root",
-        metavar="PATH",
+        metavar=PATH,
         parser=_folders,
         show_default=False,
         help="Where to look for datasets first; then in $BANKGCN_DATA, then in the user's cache folder.",

@@ -16,7 +16,7 @@ from bankgcn.cli.errors import INTERRUPTED, print_note, print_warning, with_flag
 from bankgcn.cli.model_input import read_input
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress, load_graphs
-from bankgcn.cli.run_report import choose_by_data, show_assessment, show_start
+from bankgcn.cli.run_report import CHOSEN_BY_DATA, choose_by_data, show_assessment, show_start
 from bankgcn.cli.settings import Settings, read_settings
 from bankgcn.data.catalog import DataFolders
 from bankgcn.data.splits import Split
@@ -117,8 +117,8 @@ def _resolve(
 
 def _left_open(flags: dict[str, Plain], file: dict[str, Plain]) -> tuple[str, ...]:
     """Names of the settings that the data may choose: a file that has a metric describes a run completely."""
-    free = [] if "metric" in {**flags, **file} else ["metric"]
-    return (*free, *([] if "threshold" in {**flags, **file} or "metric" in file else ["threshold"]))
+    given = {*flags, *file}
+    return tuple(name for name in CHOSEN_BY_DATA if name not in given and (name == "metric" or "metric" not in file))
 
 
 def _train(settings: Settings, free: tuple[str, ...], folder: RunFolder, command: Command) -> RunRecord | None:

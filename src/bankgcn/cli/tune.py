@@ -124,11 +124,11 @@ def _read_trials(settings: Settings, fixed: dict[str, Plain]) -> Trials:
 def _chosen_by_data(
     settings: Settings, fixed: dict[str, Plain], runner: Trials
 ) -> tuple[Settings, dict[str, Plain], Trials]:
-    """The same with the metric and the threshold that skewed targets call for, where the user left them open."""
-    from bankgcn.cli.run_report import choose_by_data
+    """The same with the settings that the graphs choose, where the user left them open."""
+    from bankgcn.cli.run_report import CHOSEN_BY_DATA, choose_by_data
     from bankgcn.experiments.tuning.trial import Trials
 
-    chosen = choose_by_data(runner.graphs, [name for name in ("metric", "threshold") if name not in fixed])
+    chosen = choose_by_data(runner.graphs, [name for name in CHOSEN_BY_DATA if name not in fixed])
     if not chosen:
         return settings, fixed, runner
     fixed = {**fixed, **chosen}

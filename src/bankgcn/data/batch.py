@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bankgcn.spectral.featured_edges import FeaturedEdges
 from bankgcn.spectral.shift import GraphShift
 
 if TYPE_CHECKING:
@@ -145,6 +146,14 @@ class GraphBatch:
         """Features of each edge, shape ``(num_directed_edges, num_edge_features)``: attributes, then one-hot labels."""
         features = self.source.num_edge_features
         return self._tensor(self.source.edge_signals(self._edges)) if features else None
+
+    @cached_property
+    def featured_edges(self) -> FeaturedEdges:
+        """The edges with their weights and features, in the form that networks prepare; the set has checked them."""
+        row, col = self.edge_index.unbind()
+        features = self._tensor(self.source.edge_signals(self._edges))
+        weight = torch.ones(len(row), device=self.device) if self.edge_weight is None else self.edge_weight
+        return FeaturedEdges(row, col, weight, features, self.num_nodes)
 
     @cached_property
     def edge_labels(self) -> Tensor | None:

@@ -74,6 +74,7 @@ class RunParameters(BaseEstimator):
         residual: bool = False,
         dropout: float = 0.0,
         head: str = "linear",
+        edges: str = "auto",
         order: int | None = None,
         subspaces: int | None = None,
         basis: str | None = None,
@@ -117,6 +118,7 @@ class RunParameters(BaseEstimator):
         self.residual = residual
         self.dropout = dropout
         self.head = head
+        self.edges = edges
         self.order = order
         self.subspaces = subspaces
         self.basis = basis
@@ -150,8 +152,12 @@ class RunParameters(BaseEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _spec(self, task: str) -> RunSpec:
+    def _spec(self, task: str, edge_features: bool = False) -> RunSpec:
         """The run that the parameters describe.
+
+        Args:
+            task: What is learned.
+            edge_features: Whether the edges of the graphs have features.
 
         Raises:
             ValueError: A value is of the wrong type, out of range, or not one of the model's options.
@@ -163,6 +169,8 @@ class RunParameters(BaseEstimator):
             values["class_weight"] = None  # the classifier makes weights of graphs of it
         if self.threshold == AUTO:
             values["threshold"] = None  # the classifier chooses by its targets
+        if self.edges == AUTO and not edge_features:
+            values["edges"] = "none"
         unused = BANK_ONLY if self.model != "bank" else ()  # they have defaults, so that they are always there
         given = {
             name: RUN_SETTINGS[name].setting.plain(values[name])
@@ -302,7 +310,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         kind = "classes" if graphs.classes else next(kind for kind in self._tasks if kind != "classes")
         with _spelled_as_parameters(self):
-            spec = self._spec(kind)
+            spec = self._spec(kind, bool(graphs.num_edge_features))
         graphs, weights = self._merged(graphs, weights)
         weighted = np.arange(len(graphs)) if weights is None else np.flatnonzero(weights > 0)
         learned = graphs if len(weighted) == len(graphs) else graphs[weighted]

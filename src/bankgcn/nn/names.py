@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Literal
 
 ACTIVATION_NAMES = ("before", "after", "none")
 NORM_NAMES = ("l2", "layer", "graph", "batch", "none")
 POOLING_NAMES = ("topk", "sag", "asap")
 REDUCTION_NAMES = ("sum", "mean")
-EDGE_USES = {"weights": ("weights",), "input": ("input",), "both": ("weights", "input"), "none": ()}
+EDGE_USES: dict[Literal["weights", "input", "both", "none"], tuple[str, ...]] = {
+    "weights": ("weights",),
+    "input": ("input",),
+    "both": ("weights", "input"),
+    "none": (),
+}
 HEADS = ("linear", "mlp")
 PROJECTIONS = ("linear", "mlp")
 INITIAL_ALPHA_NAMES = ("xavier", "zeros")

@@ -295,7 +295,11 @@ class GraphNetwork(nn.Module):
     ) -> tuple:
         """What the first convolution takes besides the signal; if nothing is pooled, so do all others."""
         if isinstance(edge_index, FeaturedEdges) and self.edge_dim is not None:
-            return (edge_index if self.weighs_edges else edge_index.shift(),)
+            if isinstance(self.convs[0], BankConv):
+                return (edge_index if self.weighs_edges else edge_index.shift(),)
+            weight = edge_index.weight if self.takes_weights else None
+            edges = torch.stack([edge_index.row, edge_index.col])
+            return self._prepared(x, edges, weight, edge_index.features if self.weighs_edges else None)
         if (edge_attr is None) != (self.edge_dim is None):
             given = "needs edge_attr" if edge_attr is None else "takes no edge_attr"
             raise ValueError(f"the network has edge_dim={self.edge_dim}: it {given}")

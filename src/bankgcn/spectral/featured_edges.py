@@ -11,7 +11,7 @@ Weights that are positive and equal in both directions of an edge make it symmet
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -141,6 +141,12 @@ class FeaturedEdges:
         merged = cls(row[example], col[example], weight, features[example], num_nodes)
         _check_reverses(merged, pairs, number[example])
         return merged
+
+    def to(self, dtype: torch.dtype) -> FeaturedEdges:
+        """The same edges with weights and features in another precision."""
+        if self.weight.dtype == self.features.dtype == dtype:
+            return self
+        return replace(self, weight=self.weight.to(dtype), features=self.features.to(dtype))
 
     def shift(self) -> GraphShift:
         """The shift without regard to the features."""

@@ -71,6 +71,11 @@ def _has_thresholds(task: Task) -> bool:
     return task.kind == "labels" or (task.kind == "classes" and len(task.names) == 2)
 
 
+def settings_for_edges(graphs: GraphSet) -> dict[str, str]:
+    """The setting of a network for graphs of the user's own whose edges have features; mostly none."""
+    return {"edges": "auto"} if graphs.num_edge_features else {}
+
+
 def settings_for_skew(graphs: GraphSet, task: Task) -> dict[str, str]:
     """The settings of a training that fit targets of which nearly all are the same, by their names; mostly none.
 

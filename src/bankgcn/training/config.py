@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import CONVS
-from bankgcn.nn.names import ACTIVATION_NAMES, HEADS, NORM_NAMES, POOLING_NAMES, READOUTS, REDUCTION_NAMES
+from bankgcn.nn.names import ACTIVATION_NAMES, EDGE_USES, HEADS, NORM_NAMES, POOLING_NAMES, READOUTS, REDUCTION_NAMES
 from bankgcn.settings import check_settings, pick, plain_value, setting
 from bankgcn.tasks import DEFAULT_METRIC, LOSSES
 
@@ -118,6 +118,9 @@ class ModelConfig:
         residual: Whether each layer adds its input to its output.
         dropout: Probability to drop an element in training.
         head: ``"linear"``, or ``"mlp"`` for a hidden layer before the output.
+        edges: How the network uses features of edges: ``"weights"``, ``"input"`` or ``"both"``, see
+            :class:`~bankgcn.nn.GraphNetwork`; ``"auto"``: both, if the convolution can, else as a part of the input;
+            ``"none"``: not at all.
         embedding: Number of values of each column of integer signals, if the network learns a vector for each of them;
             see :class:`~bankgcn.nn.AtomEncoder`.
     """
@@ -139,6 +142,12 @@ class ModelConfig:
     head: Literal["linear", "mlp"] = _model(
         "linear", "From the graph to the output; mlp has a hidden layer:", choices=HEADS, advanced=True
     )
+    edges: Literal["auto", "weights", "input", "both", "none"] = _model(
+        "none",
+        "How features of edges, such as bonds, are used; auto, as for your own data: as weights in the layers, if they "
+        "can, and as a part of the input:",
+        choices=("auto", *EDGE_USES),
+    )
     embedding: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -153,6 +162,8 @@ class ModelConfig:
         if "none" in (self.norm, self.normalize):  # ReLU alone: one network has one configuration, that of old runs
             object.__setattr__(self, "norm", "l2")
             object.__setattr__(self, "normalize", "none")
+        if CONVS[self.conv].needs_features and "weights" not in self.edge_uses:  # it is nothing without them
+            object.__setattr__(self, "edges", "auto")
         if self.embedding is not None:
             object.__setattr__(self, "embedding", tuple(map(plain_value, self.embedding)))
 
@@ -170,8 +181,24 @@ class ModelConfig:
             plain["embedding"] = list(self.embedding)
         return plain
 
+    @property
+    def edge_uses(self) -> tuple[str, ...]:
+        """The ways in which the network uses features of edges, among ``"weights"`` and ``"input"``."""
+        if self.edges == "auto":
+            takes_features = CONVS[self.conv].takes_features and self.pooling is None  # which makes new edges
+            if takes_features and self.embedding is not None:
+                return ("weights",)  # the executor has no sums beside a table of vectors
+            # Weights alone cannot tell graphs apart whose edges are all of one kind: they are relative to the degrees.
+            return ("weights", "input") if takes_features else ("input",)
+        return EDGE_USES[self.edges]
+
+    def edge_dim(self, graphs: GraphSet) -> int | None:
+        """The number of features of edges that a network for these graphs uses; ``None`` if it uses none."""
+        return (graphs.num_edge_features or None) if self.edge_uses else None
+
     def check(self, graphs: GraphSet) -> None:
-        """Raise if the graphs have edge weights and networks of this kind cannot use them."""
+        """Raise if the graphs have edge weights and networks of this kind cannot use them, or lack what they need."""
+        self._check_edge_features(graphs)
         if graphs.edge_weight is not None and not CONVS[self.conv].takes_weights:
             models = ", ".join(sorted(name for name, conv in CONVS.items() if conv.takes_weights))
             cannot = (
@@ -181,10 +208,35 @@ class ModelConfig:
             values = {"name": graphs.name or "the set", "conv": self.conv, "models": models}
             raise ValueError(Message(cannot, advice=advice, **values))
 
-    def build(self, in_channels: int, out_channels: int) -> GraphNetwork:
-        """A network of this kind, with fresh weights from torch's global generator."""
+    def _check_edge_features(self, graphs: GraphSet) -> None:
+        name, row = graphs.name or "the set", CONVS[self.conv]
+        edges = Option("edges", self.edges)
+        if self.edges not in ("auto", "none") and not graphs.num_edge_features:
+            raise ValueError(Message("{edges}: the edges of {name} have no features", edges=edges, name=name))
+        if "weights" in self.edge_uses and not row.takes_features:
+            only = Option("edges", "input")
+            cannot = "{edges}: {label} uses features of edges only as a part of its input, {only}"
+            raise ValueError(Message(cannot, edges=edges, label=row.label, only=only))
+        if row.needs_features and self.pooling is not None:
+            alone = "{model} needs features of edges, which {pooling} removes"
+            raise ValueError(
+                Message(alone, model=Option("model", self.conv, field="conv"), pooling=Option("pooling", self.pooling))
+            )
+        if row.needs_features and not graphs.num_edge_features:
+            lacks = "{model} needs features of edges, and those of {name} have none"
+            raise ValueError(Message(lacks, model=Option("model", self.conv, field="conv"), name=name))
+
+    def build(self, in_channels: int, out_channels: int, edge_dim: int | None = None) -> GraphNetwork:
+        """A network of this kind, with fresh weights from torch's global generator.
+
+        Args:
+            in_channels: Width of the node signals.
+            out_channels: Width of the output.
+            edge_dim: Number of features of each edge, if the network uses them.
+        """
         from bankgcn.nn import AtomEncoder, GraphNetwork
 
+        resolved = next(name for name, uses in EDGE_USES.items() if uses == self.edge_uses)
         encoder: nn.Module | None = None
         if self.embedding is not None:
             if len(self.embedding) != in_channels:
@@ -205,6 +257,8 @@ class ModelConfig:
             residual=self.residual,
             dropout=self.dropout,
             head=self.head,
+            edge_dim=edge_dim,
+            edges=resolved,
         )
 
 

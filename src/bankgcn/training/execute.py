@@ -133,6 +133,7 @@ def _protocol(run: PreparedRun) -> str:
 def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, processes: int, seconds: float) -> RunRecord:
     spec, split, best, test = run.spec, run.split, fitted.best, tested.evaluation
     banks = [conv.alpha.detach() for conv in run.net.convs if isinstance(conv, BankConv)]
+    options = {**spec.model.conv_options, **({"edge_dim": run.net.edge_dim} if run.net.weighs_edges else {})}
     diverged = f"the loss of epoch {len(fitted.epochs)} is not a finite number" if fitted.status == "diverged" else ""
     return RunRecord(
         config=spec,
@@ -149,7 +150,7 @@ def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, processes: int
         coherence=tuple(mutual_coherence(alpha).item() for alpha in banks) if best else (),
         alpha=tuple(map(tuple, banks[0].tolist())) if best and banks else (),
         parameters=sum(parameter.numel() for parameter in run.net.parameters()),
-        layer_parameters=layer_parameters(spec.model.conv, spec.model.hidden_channels, **spec.model.conv_options),
+        layer_parameters=layer_parameters(spec.model.conv, spec.model.hidden_channels, **options),
         task=run.task.to_dict(),
         fingerprint=run.fingerprint,
         split_hash=split.hash,
@@ -184,6 +185,7 @@ def _model(run: PreparedRun, record: RunRecord) -> TrainedModel:
             "temperature": record.temperature,
             "constant": list(constant_prediction(run.task, run.graphs.y[run.split.train])),
         },
+        edge_dim=run.net.edge_dim,
     )
 
 

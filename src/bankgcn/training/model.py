@@ -40,6 +40,7 @@ class TrainedModel:
         config: What it is made of.
         task: What it learned; its names are those of the outputs.
         in_channels: Width of the signals that it was trained on.
+        edge_dim: Number of features of edges that it uses; ``None`` if it uses none.
         metadata: Facts about the training, as JSON holds them: the run, its graphs, its scores.
     """
 
@@ -48,6 +49,7 @@ class TrainedModel:
     task: Task
     in_channels: int
     metadata: dict[str, Any] = field(default_factory=dict)
+    edge_dim: int | None = None
 
     @property
     def temperature(self) -> float:
@@ -126,6 +128,11 @@ class TrainedModel:
                 f"the graphs have {graphs.num_features} features a node, but the model was trained on "
                 f"{self.in_channels}: make their features as those of the training graphs"
             )
+        if self.edge_dim is not None and graphs.num_edge_features != self.edge_dim:
+            raise ValueError(
+                f"the graphs have {graphs.num_edge_features} features an edge, but the model was trained on "
+                f"{self.edge_dim}: make their features as those of the training graphs"
+            )
 
     def save(self, path: Path) -> None:
         """Write the model to one file."""
@@ -134,6 +141,7 @@ class TrainedModel:
             "config": self.config.to_dict(),
             "task": self.task.to_dict(),
             "in_channels": self.in_channels,
+            **({} if self.edge_dim is None else {"edge_dim": self.edge_dim}),
             "about": self.metadata,
         }
         save_tensors(path, self.net.state_dict(), values)
@@ -149,13 +157,14 @@ class TrainedModel:
         try:
             check_kind(values)
             config, task, in_channels = ModelConfig(**values["config"]), stored_task(values), values["in_channels"]
-            check_weights_fit(config, in_channels, task.out_channels, tensors)
+            edge_dim = values.get("edge_dim")
+            check_weights_fit(config, in_channels, task.out_channels, tensors, edge_dim)
             check_facts(values["about"], config, task, in_channels)
-            net = config.build(in_channels, task.out_channels)
+            net = config.build(in_channels, task.out_channels, edge_dim)
             net.load_state_dict(tensors)
         except UNREADABLE as error:
             raise FileError(f"holds no model of this version ({error})", path) from error
-        return cls(net.eval(), config, task, in_channels, values["about"])
+        return cls(net.eval(), config, task, in_channels, values["about"], edge_dim)
 
 
 LONGEST_VALUE = 100  # characters in a message
@@ -170,6 +179,7 @@ def check_kind(values: Mapping[str, Any]) -> None:
         raise ValueError(f"it says that it holds {values.get('kind')!r}, expected 'model'")
     parts: dict[str, type] = {"config": dict, "in_channels": int, "about": dict}
     parts |= {"task": dict} if "task" in values else {"classes": list}
+    parts |= {"edge_dim": int} if "edge_dim" in values else {}
     for name, kind in parts.items():
         value = values.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
@@ -250,7 +260,13 @@ def stored_run(facts: Mapping[str, Any]) -> RunSpec | None:
     return spec_of(settings["source"], settings)
 
 
-def check_weights_fit(config: ModelConfig, in_channels: int, out_channels: int, tensors: Mapping[str, Tensor]) -> None:
+def check_weights_fit(
+    config: ModelConfig,
+    in_channels: int,
+    out_channels: int,
+    tensors: Mapping[str, Tensor],
+    edge_dim: int | None = None,
+) -> None:
     """Raise unless these are the weights of such a network, all of them finite.
 
     A file that claims a network of a billion channels must not take the memory of one. So all numbers in the
@@ -260,7 +276,9 @@ def check_weights_fit(config: ModelConfig, in_channels: int, out_channels: int, 
         ValueError: The message names the number or the weight.
     """
     largest = max((SMALL, len(tensors), *(size for tensor in tensors.values() for size in tensor.shape)))
-    for number in (in_channels, out_channels, *_numbers(config.to_dict())):
+    if (edge_dim is not None and not config.edge_uses) or (edge_dim is None and config.edges not in ("auto", "none")):
+        raise ValueError(f"its edge_dim is {edge_dim}, but its edges are {config.edges!r}")
+    for number in (in_channels, out_channels, edge_dim or 0, *_numbers(config.to_dict())):
         if number > largest:
             raise ValueError(
                 f"it claims a network with the size {number:,}, but its weights have at most {largest:,} rows"
@@ -269,7 +287,7 @@ def check_weights_fit(config: ModelConfig, in_channels: int, out_channels: int, 
     if (order + 1) ** 2 > max(SMALL**2, sum(tensor.numel() for tensor in tensors.values())):
         raise ValueError(f"order={order} is larger than its weights allow")
     with torch.device("meta"):  # shapes without memory
-        expected = config.build(in_channels, out_channels).state_dict()
+        expected = config.build(in_channels, out_channels, edge_dim).state_dict()
     for name in expected.keys() | tensors.keys():
         shapes = [tuple(each[name].shape) if name in each else None for each in (tensors, expected)]
         if shapes[0] != shapes[1]:

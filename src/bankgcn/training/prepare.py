@@ -167,7 +167,7 @@ def prepare_graphs(
     task = check_run(graphs, split, spec.model, spec.train, spec.task)
     with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
         torch.manual_seed(spec.seeds.weights)
-        net = spec.model.build(graphs.num_features, task.out_channels)
+        net = spec.model.build(graphs.num_features, task.out_channels, spec.model.edge_dim(graphs))
     return PreparedRun(
         spec=spec,
         graphs=graphs,

@@ -23,6 +23,7 @@ from bankgcn.kernels import fused_for
 from bankgcn.nn.layers import AtomEncoder, dropout_key
 from bankgcn.nn.lowering import lower
 from bankgcn.nn.network import GraphNetwork
+from bankgcn.spectral.featured_edges import FeaturedEdges
 from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import Task
 from bankgcn.training.checks import known_weight
@@ -70,11 +71,15 @@ def embedding_of(net: GraphNetwork, batch: GraphBatch, dropout_key: int | None =
     return net.graph_embedding(x, edges, batch.batch, weight, batch_size=batch.num_graphs, dropout_key=dropout_key)
 
 
-def network_inputs(net: GraphNetwork, batch: GraphBatch) -> tuple[Tensor, Tensor | GraphShift, Tensor | None]:
+def network_inputs(
+    net: GraphNetwork, batch: GraphBatch
+) -> tuple[Tensor, Tensor | GraphShift | FeaturedEdges, Tensor | None]:
     """Signals, edges and edge weights of a batch, in the form that is fastest for the network."""
     dtype = net.predict.weight.dtype
     # An encoder looks integers up: they must not be rounded.
     x = batch.x if isinstance(net.encoder, AtomEncoder) else batch.x.to(dtype)
+    if net.edge_dim is not None:
+        return x, batch.featured_edges.to(dtype), None
     if net.takes_shift:
         return x, batch.shift, None
     sparse = net.takes_adjacency and batch.device.type == "cpu"  # measured on the CPU only
@@ -101,7 +106,8 @@ def runs_on(program: Program, net: GraphNetwork, graphs: GraphSet) -> bool:
     """Whether the executor can run the program of a network on these graphs."""
     if net.predict.weight.dtype != torch.float32 or graphs.largest > MAX_PROGRAM_NODES:  # graphs are stored in float32
         return False
-    if graphs.num_features != program.in_channels:
+    summed = (net.edge_dim or 0) if net.sums_edges else 0
+    if graphs.num_features + summed != program.in_channels or graphs.num_edge_features < (net.edge_dim or 0):
         return False
     if graphs.edge_weight is not None and not net.takes_weights:  # autograd refuses them
         return False

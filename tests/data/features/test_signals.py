@@ -18,6 +18,7 @@ from bankgcn.data.features.signals import (
     structural_signals,
 )
 from random_sets import RandomSet, graph_sets
+from refusals import refused
 
 
 def test_labels_keep_the_gaps_of_their_range() -> None:
@@ -86,7 +87,7 @@ def test_a_cap_bounds_the_width_of_the_degree() -> None:
     graphs = structural_signals(from_networkx([nx.star_graph(100)]), max_degree=2)
     assert graphs.num_features == 1 + 3
     assert graphs.signals()[0].tolist() == [0, 0, 0, 1]
-    with pytest.raises(ValueError, match="max_degree=-1"):
+    with refused(ValueError, max_degree=-1):
         structural_signals(graphs, max_degree=-1)
 
 

@@ -11,6 +11,7 @@ from bankgcn.data.features.spec import describe_features
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.sources import find_source, load_source
 from bankgcn.files.checked import FileError
+from refusals import refused
 
 EDGES = "graph,source,target,weight\na,1,2,1\na,2,3,2\nb,x,y,0.5\n"
 NODES = "graph,node,mass,element\na,1,0.5,C\na,2,1,N\na,3,2,C\nb,x,0,C\nb,y,1,C\nc,only,4,N\n"
@@ -97,7 +98,7 @@ def test_what_does_not_fit_is_named(folder: Path, table: str, text: str, message
 
 def test_a_target_without_a_table_of_graphs_says_which_table_is_missing(tmp_path: Path) -> None:
     (tmp_path / "mine_edges.csv").write_text(EDGES)
-    with pytest.raises(FileError, match=r"beside it: mine_graphs\.csv with the columns 'graph' and 'active'"):
+    with refused(FileError, "mine_graphs.csv", "'graph'", "'active'"):
         load_source(tmp_path / "mine_edges.csv", target="active")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from bankgcn.data.readers.images import read_image
 from bankgcn.files.checked import FileError
+from refusals import refused
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -57,5 +58,5 @@ def test_transparent_pixels_keep_their_colour_and_are_told(tmp_path: Path) -> No
 @pytest.mark.parametrize(("dtype", "mode"), [(np.float32, "F"), (np.int32, "I")])
 def test_pixels_whose_white_is_unknown_are_refused(tmp_path: Path, dtype: type, mode: str) -> None:
     Image.fromarray(RAMP.astype(dtype)).save(tmp_path / "real.tif")
-    with pytest.raises(FileError, match=rf"real\.tif: .* mode '{mode}'.* save it with 8 or 16 bits.* from_images"):
+    with refused(FileError, f"'{mode}'", "from_images", at="real.tif"):
         read_image(tmp_path / "real.tif")

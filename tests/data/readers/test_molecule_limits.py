@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bankgcn.data import GraphError
 from bankgcn.data.readers.molecules import MAX_ATOMS, MAX_RING_SYSTEM, from_smiles, ring_systems
+from refusals import refused
 
 pytest.importorskip("rdkit")
 
@@ -46,7 +47,7 @@ def test_too_large_molecules_are_refused_before_rdkit_looks_for_rings(
         return read(text, check)
 
     monkeypatch.setattr(molecules, "_rdkit_molecule", unchecked_only)
-    with pytest.raises(GraphError, match="1 of 1 molecules cannot be read") as caught:
+    with refused(GraphError, "1 of 1 molecules") as caught:
         from_smiles([smiles])
     assert reason in str(caught.value)
 

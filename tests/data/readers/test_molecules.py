@@ -10,6 +10,7 @@ import torch
 
 from bankgcn.data import GraphError
 from bankgcn.data.readers.molecules import from_smiles
+from refusals import refused
 
 pytest.importorskip("rdkit")
 
@@ -91,7 +92,7 @@ def test_bad_arguments_are_named(arguments: tuple, options: dict, message: str) 
 
 def test_without_rdkit_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rdkit", None)
-    with pytest.raises(ImportError, match=r"pip install 'bankgcn\[molecules\]'"):
+    with refused(ImportError, "pip install 'bankgcn[molecules]'"):
         from_smiles(["C"])
 
 
@@ -109,7 +110,7 @@ def test_without_rdkit_the_error_says_what_to_install(monkeypatch: pytest.Monkey
     ],
 )
 def test_molecules_that_cannot_be_are_unreadable(smiles: str, reason: str) -> None:
-    with pytest.raises(GraphError, match="1 of 2 molecules cannot be read") as caught:
+    with refused(GraphError, "1 of 2 molecules") as caught:
         from_smiles(["CC", smiles])
     assert reason in str(caught.value)
     assert from_smiles(["CC", smiles], skip_unreadable=True).names == ("CC",)
@@ -125,14 +126,14 @@ def test_whatever_rdkit_raises_is_an_unreadable_molecule(monkeypatch: pytest.Mon
         raise RuntimeError("Pre-condition Violation\n\tbad valence\n\tViolation occurred on line 1 in file x.cpp")
 
     monkeypatch.setattr("bankgcn.data.readers.molecules.atom_features", fail)
-    with pytest.raises(GraphError, match="molecule 0, 'CC': RDKit cannot read it: bad valence$"):
+    with refused(GraphError, "molecule 0", "'CC'", "bad valence"):
         from_smiles(["CC"])
 
 
 @pytest.mark.parametrize(
     ("smiles", "character"),
-    [("Cé", r"'é' \(U\+00E9\)"), ("C(=O\u2013C", r"'\u2013' \(U\+2013\)"), ("C\ud800", "U.D800"), ("C\0C", "U.0000")],
+    [("Cé", "'é' (U+00E9)"), ("C(=O\u2013C", "'\u2013' (U+2013)"), ("C\ud800", "U+D800"), ("C\0C", "U+0000")],
 )
 def test_other_characters_than_those_of_smiles_are_named(smiles: str, character: str) -> None:
-    with pytest.raises(GraphError, match=f"molecule 1, .*: has the character .*{character}"):
+    with refused(GraphError, "molecule 1", character):
         from_smiles(["CC", smiles])

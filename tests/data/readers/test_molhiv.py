@@ -12,6 +12,7 @@ import pytest
 from bankgcn.data.options import ReadOptions
 from bankgcn.data.readers.benchmark_sets import read_molhiv, scaffold_split
 from bankgcn.files.checked import FileError
+from refusals import refused
 
 ATOM = "5,0,4,5,3,0,2,0,0"
 FILES = {
@@ -97,10 +98,10 @@ def test_a_damaged_file_is_told(folder: Path, damage: Callable[[Path], object], 
 
 
 def test_a_split_of_other_molecules_is_refused(folder: Path) -> None:
-    with pytest.raises(FileError, match=r"train\.csv\.gz:1: there is no molecule 2: there are 2"):
+    with refused(FileError, "molecule 2", at="train.csv.gz:1"):
         scaffold_split(folder, 2)
     _write(folder, "split/scaffold/valid", ["2"])
-    with pytest.raises(FileError, match="scaffold: graph 2 is in a split more than once"):
+    with refused(FileError, "graph 2", at="split/scaffold"):
         scaffold_split(folder, 3)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from bankgcn.data import GraphError
 from bankgcn.data.readers.node_link import parse_node_link
+from refusals import refused
 
 NODES = [{"id": 0}, {"id": "a"}, {"id": 5}]
 
@@ -29,7 +30,7 @@ def test_nodes_are_numbered_in_their_order_whatever_their_ids() -> None:
 def test_edges_may_be_called_links() -> None:
     document = {"nodes": NODES, "links": [_edge(0, 5)]}
     assert parse_node_link(document).edges == [(0, 2, 1.0), (2, 0, 1.0)]
-    with pytest.raises(GraphError, match="both 'edges' and 'links'"):
+    with refused(GraphError, "'edges'", "'links'"):
         parse_node_link({**document, "edges": []})
 
 
@@ -83,37 +84,37 @@ def test_signals_are_what_nodes_have_beside_their_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "message"),
+    ("document", "named"),
     [
-        ([], r"is \[\], expected an object"),
-        ({}, "has no list 'nodes'"),
-        ({"nodes": 3}, "'nodes' is 3, not a list"),
-        ({"nodes": []}, "has no list 'edges'"),
-        ({"nodes": [1], "edges": []}, "entry 0 of 'nodes' is 1"),
-        ({"nodes": [{}], "edges": []}, "node 0 has no 'id'"),
-        ({"nodes": [{"id": 1.5}], "edges": []}, "node 0 has id 1.5"),
-        ({"nodes": [{"id": True}], "edges": []}, "node 0 has id True"),
-        ({"nodes": [{"id": [1, 2]}], "edges": []}, r"node 0 has id \[1, 2\]"),
-        ({"nodes": [{"id": 1}, {"id": 1}], "edges": []}, "nodes 0 and 1 have the same id 1"),
-        (_document(_edge(0, 9)), "edge 0 has target 9, which is not the id of a node"),
-        (_document({"target": 0}), "edge 0 has source None"),
-        (_document(_edge(0, {})), r"edge 0 has target \{\}"),
-        (_document(_edge(0, 5, weight=-1)), "edge 0 has weight -1"),
-        (_document(_edge(0, 5, weight="2")), "edge 0 has weight '2'"),
-        (_document(_edge(0, 5, weight=10**40)), "edge 0 has weight 1000"),
-        (_document(_edge(0, 5, weight=None)), "edge 0 has weight None"),
-        (_document(directed="no"), "'directed' is 'no', expected true or false"),
-        (_document(graph=[]), r"'graph' is \[\]"),
-        (_document(target={}), r"the target is \{\}"),
-        (_document(target=[]), r"the target is \[\]"),
-        (_document(target=[1, "a"]), "the target is"),
-        (_document(target={"a": [1]}), "the target is"),
-        ({"nodes": [{"id": 0, "x": None}], "edges": []}, "'x' of node 0 is None"),
-        ({"nodes": [{"id": 0, "x": ["a"]}], "edges": []}, r"'x' of node 0 is \['a'\]"),
-        ({"nodes": [{"id": "n", "x": 1e39}], "edges": []}, r"'x' of node 'n' is 1e\+39"),
-        ({"nodes": [{"id": "n", "x": "y", "z": {}}], "edges": []}, r"'z' of node 'n' is \{\}"),
+        ([], ("[]",)),
+        ({}, ("'nodes'",)),
+        ({"nodes": 3}, ("'nodes'", 3)),
+        ({"nodes": []}, ("'edges'",)),
+        ({"nodes": [1], "edges": []}, ("entry 0", "'nodes'", 1)),
+        ({"nodes": [{}], "edges": []}, ("node 0", "'id'")),
+        ({"nodes": [{"id": 1.5}], "edges": []}, ("node 0", "id", 1.5)),
+        ({"nodes": [{"id": True}], "edges": []}, ("node 0", "id", True)),
+        ({"nodes": [{"id": [1, 2]}], "edges": []}, ("node 0", "id", [1, 2])),
+        ({"nodes": [{"id": 1}, {"id": 1}], "edges": []}, ("nodes 0 and 1", "id 1")),
+        (_document(_edge(0, 9)), ("edge 0", "target 9")),
+        (_document({"target": 0}), ("edge 0", "source None")),
+        (_document(_edge(0, {})), ("edge 0", "target {}")),
+        (_document(_edge(0, 5, weight=-1)), ("edge 0", "weight -1")),
+        (_document(_edge(0, 5, weight="2")), ("edge 0", "weight '2'")),
+        (_document(_edge(0, 5, weight=10**40)), ("edge 0", str(10**40)[:40])),
+        (_document(_edge(0, 5, weight=None)), ("edge 0", "weight None")),
+        (_document(directed="no"), ("'directed'", "'no'")),
+        (_document(graph=[]), ("'graph'", "[]")),
+        (_document(target={}), ("target", "{}")),
+        (_document(target=[]), ("target", "[]")),
+        (_document(target=[1, "a"]), ("target", [1, "a"])),
+        (_document(target={"a": [1]}), ("target", {"a": [1]})),
+        ({"nodes": [{"id": 0, "x": None}], "edges": []}, ("'x'", "node 0", None)),
+        ({"nodes": [{"id": 0, "x": ["a"]}], "edges": []}, ("'x'", "node 0", ["a"])),
+        ({"nodes": [{"id": "n", "x": 1e39}], "edges": []}, ("'x'", "node 'n'", "1e+39")),
+        ({"nodes": [{"id": "n", "x": "y", "z": {}}], "edges": []}, ("'z'", "node 'n'", "{}")),
     ],
 )
-def test_a_wrong_document_is_refused_with_what_is_wrong(document: object, message: str) -> None:
-    with pytest.raises(GraphError, match=message):
+def test_a_wrong_document_is_refused_with_what_is_wrong(document: object, named: tuple) -> None:
+    with refused(GraphError, *named):
         parse_node_link(document)

@@ -20,6 +20,7 @@ from bankgcn.data.readers.molecule_tables import read_smiles_table
 from bankgcn.data.sources import find_source
 from bankgcn.files.checked import FileError
 from bankgcn.tasks import kind_of
+from refusals import refused
 
 pytest.importorskip("rdkit")
 
@@ -47,10 +48,10 @@ def test_a_column_with_a_usual_name_is_the_target(table: Path) -> None:
 
 def test_columns_in_doubt_are_asked_for_with_their_names(table: Path) -> None:
     table.write_text("smiles,activity,HIV_active\nC,CI,0\n")
-    with pytest.raises(FileError, match=": 'activity', 'HIV_active'"):  # and not the column of the SMILES
+    with refused(FileError, "'activity', 'HIV_active'"):  # and not the column of the SMILES
         read_smiles_table(table)
     table.write_text("molecule,y\nC,0\n")
-    with pytest.raises(FileError, match=r"no column is called 'smiles'.*'molecule', 'y'"):
+    with refused(FileError, "'smiles'", "'molecule', 'y'"):
         read_smiles_table(table)
     assert len(read_smiles_table(table, ReadOptions(smiles="molecule"))) == 1
     table.write_text("smiles,SMILES,y\nC,C,0\n")
@@ -61,7 +62,7 @@ def test_columns_in_doubt_are_asked_for_with_their_names(table: Path) -> None:
 def test_molecules_of_fewer_classes_keep_the_numbers_that_a_model_knows(table: Path) -> None:
     table.write_text("smiles,y\nC,yes\n")
     assert read_smiles_table(table, expected=Expected(classes=("no", "yes"))).y.tolist() == [1]
-    with pytest.raises(FileError, match=r"solubility\.csv:2: column 'y': class 'yes' is none of no"):
+    with refused(FileError, "'y'", "'yes'", "no", at="solubility.csv:2"):
         read_smiles_table(table, expected=Expected(classes=("no",)))
 
 
@@ -88,7 +89,7 @@ def test_unreadable_molecules_refuse_the_file_by_line(table: Path) -> None:
 
 def test_missing_targets_refuse_the_file_by_line(table: Path) -> None:
     table.write_text("smiles,y\nC,0\nCC,\nCCC,NaN\nCCCC,1\n")
-    with pytest.raises(FileError, match="2 of 4 rows have no target in column 'y'") as caught:
+    with refused(FileError, "2 of 4 rows", "'y'") as caught:
         read_smiles_table(table)
     assert caught.value.line == 3
     graphs = read_smiles_table(table, ReadOptions(skip_missing=True))
@@ -122,7 +123,7 @@ def test_a_missing_target_at_the_end_of_a_long_table_is_found_in_one_pass(table:
     before = sys.gettrace()
     sys.settrace(count)
     try:
-        with pytest.raises(FileError, match="1 of 1,000 rows") as caught:
+        with refused(FileError, "1 of 1,000 rows") as caught:
             read_smiles_table(table)
     finally:
         sys.settrace(before)
@@ -132,7 +133,7 @@ def test_a_missing_target_at_the_end_of_a_long_table_is_found_in_one_pass(table:
 
 def test_a_word_among_numbers_is_refused_by_line_when_numbers_are_wanted(table: Path) -> None:
     table.write_text("smiles,y\nC1,0.0\nC,0.5\nCC,high\n")
-    with pytest.raises(FileError, match="column 'y': target 'high' is not a number") as caught:
+    with refused(FileError, "'y'", "'high'") as caught:
         read_smiles_table(table, ReadOptions(skip_unreadable=True), Expected(task="values"))
     assert caught.value.line == 4
 
@@ -150,9 +151,9 @@ def test_several_columns_of_real_numbers_are_values(table: Path) -> None:
     graphs = read_smiles_table(table, ReadOptions(target="b,a"))
     assert graphs.targets == ("b", "a")
     assert kind_of(graphs.y) == "values"
-    with pytest.raises(FileError, match=r"csv:2: column 'b': label 0.5 is neither 0 nor 1"):
+    with refused(FileError, "'b'", 0.5, at="solubility.csv:2"):
         read_smiles_table(table, ReadOptions(target="b,a"), Expected(task="labels"))
-    with pytest.raises(FileError, match='there are 2 targets for each graph, but task="classes" learns a single one'):
+    with refused(FileError, "2 targets", task="classes"):
         read_smiles_table(table, ReadOptions(target="b,a"), Expected(task="classes"))
 
 
@@ -170,18 +171,18 @@ def test_a_column_whose_name_has_a_comma_is_found_by_its_name(table: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("target", "message"),
-    [("a,c", "has no column 'c'; its columns are"), ("a,,b", "has no column ''"), ("a,a", "'a' more than once")],
+    ("target", "named"),
+    [("a,c", ("'c'",)), ("a,,b", ("''",)), ("a,a", ("'a'", "more than once"))],
 )
-def test_a_list_of_columns_with_a_slip_is_refused(table: Path, target: str, message: str) -> None:
+def test_a_list_of_columns_with_a_slip_is_refused(table: Path, target: str, named: tuple) -> None:
     table.write_text("smiles,a,b\nC,1,2\n")
-    with pytest.raises(FileError, match=message):
+    with refused(FileError, *named):
         read_smiles_table(table, ReadOptions(target=target))
 
 
 def test_a_row_without_any_known_target_is_missing(table: Path) -> None:
     table.write_text("smiles,a,b\nC,1,\nCC,,\nO,,0\n")
-    with pytest.raises(FileError, match="csv:3: 1 of 3 rows have no target in columns 'a', 'b'"):
+    with refused(FileError, "1 of 3 rows", "'a', 'b'", at="solubility.csv:3"):
         read_smiles_table(table, ReadOptions(target="a,b"))
     graphs = read_smiles_table(table, ReadOptions(target="a,b", skip_missing=True))
     assert graphs.names == ("C", "O")
@@ -189,7 +190,7 @@ def test_a_row_without_any_known_target_is_missing(table: Path) -> None:
 
 def test_a_word_in_one_of_several_columns_is_refused_with_its_place(table: Path) -> None:
     table.write_text("smiles,a,b\nC,1,\nxyz,,1\nO,0,high\n")
-    with pytest.raises(FileError, match="csv:4: column 'b': target 'high' is not a number"):
+    with refused(FileError, "'b'", "'high'", at="solubility.csv:4"):
         read_smiles_table(table, ReadOptions(target="a,b", skip_unreadable=True))
 
 
@@ -235,7 +236,7 @@ def test_the_molecules_are_no_target(tmp_path: Path) -> None:
 def test_a_foreign_character_in_a_molecule_is_named_with_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "molecules.csv"
     path.write_text("smiles,y\nCC,0\nCC(é,1\n", encoding="utf-8")
-    with pytest.raises(FileError, match=r"molecules.csv:3: 1 of 2 .*line 3, 'CC\(é': has the character 'é'"):
+    with refused(FileError, "1 of 2", "line 3", "'CC(é'", "'é'", at="molecules.csv:3"):
         read_smiles_table(path)
     assert read_smiles_table(path, ReadOptions(skip_unreadable=True)).names == ("CC",)
 
@@ -251,7 +252,7 @@ def test_decimal_commas_stay_in_classes_and_beside_decimal_points(table: Path) -
     table.write_text("smiles;kind\nCCO;1,2\nCC;1,3\n")
     assert read_smiles_table(table, expected=Expected(task="classes")).classes == ("1,2", "1,3")
     table.write_text("smiles;mp\nCCO;1.234\nCC;1,5\n")
-    with pytest.raises(FileError, match=r":3: .*'1,5' has a decimal comma"):
+    with refused(FileError, "'1,5'", at="solubility.csv:3"):
         read_smiles_table(table)
 
 
@@ -259,7 +260,7 @@ def test_the_only_column_with_smiles_in_its_name_has_the_molecules(table: Path) 
     table.write_text("id,SMILES (RDKit),target\n1,CCO,a\n2,CC,b\n")
     assert read_smiles_table(table).names == ("CCO", "CC")
     table.write_text("SMILES (RDKit),SMILES (given),target\nCCO,OCC,a\n")
-    with pytest.raises(FileError, match="more than one column is called 'smiles': name the column"):
+    with refused(FileError, "more than one column", "'smiles'"):
         read_smiles_table(table)
 
 
@@ -273,5 +274,5 @@ def test_classes_that_may_be_one_or_missing_have_notes_and_options(table: Path) 
     graphs = read_smiles_table(table, ReadOptions(ignore_case=True, missing_words="n.d.", skip_missing=True))
     assert graphs.classes == ("no", "yes")
     assert graphs.rows.tolist() == [0, 1, 3]
-    with pytest.raises(FileError, match="1 of 4 rows have no target"):
+    with refused(FileError, "1 of 4 rows"):
         read_smiles_table(table, ReadOptions(missing_words="N.D."))

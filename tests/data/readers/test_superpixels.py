@@ -11,6 +11,7 @@ import pytest
 from bankgcn.data import GraphError
 from bankgcn.data.readers.benchmark_sets import CIFAR10_CLASSES, cifar10_split, read_superpixel_pack
 from bankgcn.files.checked import FileError
+from refusals import refused
 
 PACK = {
     "x": np.arange(25, dtype=np.uint16).reshape(5, 5) * 2000,
@@ -99,7 +100,7 @@ def test_the_official_split_keeps_the_first_training_images_for_validation() -> 
     split = cifar10_split()
     assert [len(split.train), len(split.valid), len(split.test)] == [45_000, 5_000, 10_000]
     assert (split.valid[0], split.valid[-1], split.train[0], split.test[0]) == (0, 4_999, 5_000, 50_000)
-    with pytest.raises(GraphError, match="60,000 images, but there are 1,000"):
+    with refused(GraphError, "60,000 images", "1,000"):
         cifar10_split(1_000)
 
 

@@ -19,6 +19,7 @@ from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers.tu import read_tu
 from bankgcn.files.archives import Archive, unpack
 from bankgcn.files.checked import FileError
+from refusals import refused
 
 # A triangle and a path of two nodes.
 SMALL = {
@@ -155,7 +156,7 @@ def test_the_task_chooses_between_graph_labels_and_graph_attributes(write: Write
 
 
 def test_targets_that_do_not_fit_the_task_are_refused(write: Write) -> None:
-    with pytest.raises(FileError, match=r"graph_attributes\.txt:2: column 1: label 3.0 is neither 0 nor 1"):
+    with refused(FileError, "column 1", 3.0, at="SMALL_graph_attributes.txt:2"):
         read_tu(write(graph_labels=None, graph_attributes="0, 1\n1, 3\n"), expected=Expected(task="labels"))
     with pytest.raises(FileError, match=r"graph_labels\.txt: is missing"):
         read_tu(write(graph_labels=None, graph_attributes="0, 1\n1, 3\n"), expected=Expected(task="classes"))
@@ -183,7 +184,7 @@ def test_a_set_without_edge_labels_has_no_note_on_them(write: Write) -> None:
 
 def test_an_edge_without_its_reverse_is_refused_or_completed_with_a_count(write: Write) -> None:
     folder = write(A=SMALL["A"].replace("3, 2\n", "").replace("5, 4\n", ""), edge_labels=None)
-    with pytest.raises(FileError, match=r"SMALL_A\.txt:3: edge 2, 3 has no reverse 3, 2, nor have 1 others"):
+    with refused(FileError, "2, 3", "3, 2", 1, at="SMALL_A.txt:3"):
         read_tu(folder)
     graphs = read_tu(folder, ReadOptions(symmetrise=True))
     assert graphs.num_edges.tolist() == [3, 1]
@@ -233,12 +234,12 @@ def test_a_missing_file_is_named(write: Write, part: str) -> None:
 def test_two_sets_in_one_place_are_refused(write: Write) -> None:
     folder = write()
     (folder / "OTHER_A.txt").write_text("1, 1\n")
-    with pytest.raises(FileError, match=r"several sets: OTHER_A\.txt, SMALL_A\.txt"):
+    with refused(FileError, "OTHER_A.txt, SMALL_A.txt"):
         read_tu(folder)
 
 
 def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"none\.zip"):
+    with refused(FileError, at="none.zip"):
         read_tu(tmp_path / "none.zip")
 
 
@@ -281,7 +282,7 @@ def mutate(content: bytes, rng: random.Random) -> bytes:
 
 
 def test_a_thousand_mutated_files_are_read_or_refused_but_never_crash(tmp_path: Path) -> None:
-    rng, refused = random.Random(0), 0
+    rng, errors = random.Random(0), 0
     for part, text in SMALL.items():
         (tmp_path / f"SMALL_{part}.txt").write_text(text)
     started = time.perf_counter()
@@ -293,9 +294,9 @@ def test_a_thousand_mutated_files_are_read_or_refused_but_never_crash(tmp_path: 
             graphs = read_tu(tmp_path, ReadOptions(symmetrise=rng.choice([False, True])))
             assert np.isfinite(graphs.batch().x.numpy()).all()
         except (FileError, GraphError):
-            refused += 1
+            errors += 1
         file.write_text(SMALL[part])
-    assert 300 < refused < 1000
+    assert 300 < errors < 1000
     assert time.perf_counter() - started < 60
 
 

@@ -16,13 +16,14 @@ import torch
 from bankgcn.experiments import Event, RunSpec, Store, run, sweep
 from bankgcn.experiments.engines.cluster import RayEngine
 from fake_runs import attempts, scripted_score
+from refusals import refused
 
 CONFIGS = [RunSpec(dataset="MUTAG", seed=seed) for seed in range(6)]
 
 
 def test_without_ray_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ImportError, match=r"pip install 'bankgcn\[ray\]'"):
+    with refused(ImportError, "pip install 'bankgcn[ray]'"):
         sweep(CONFIGS, Store(tmp_path), RayEngine())
 
 
@@ -100,5 +101,5 @@ def test_a_run_that_cannot_be_run_at_all_is_not_tried_again(tmp_path: Path, clus
 @pytest.mark.slow
 def test_a_wrong_address_is_named(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'bankgcn[ray]'")
-    with pytest.raises(ValueError, match="no Ray cluster at address '127.0.0.1:1': .*refused"):
+    with refused(ValueError, "'127.0.0.1:1'"):
         sweep(CONFIGS, Store(tmp_path), RayEngine("127.0.0.1:1"))

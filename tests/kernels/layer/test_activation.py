@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bankgcn.kernels import use_kernels
 from bankgcn.nn.activation import ACTIVATIONS, activate_and_read
+from refusals import refused
 from strategies import signals
 
 batches = st.lists(st.integers(0, 4), min_size=1, max_size=25)
@@ -115,5 +116,5 @@ def test_infinity_is_rectified_as_any_other_number(infinity: float) -> None:
 
 @pytest.mark.parametrize("graph", [-1, 2])
 def test_a_node_in_no_graph_is_named(graph: int) -> None:
-    with pytest.raises(IndexError, match=f"node 1 is in graph {graph}, but there are 2 graphs"):
+    with refused(IndexError, "node 1", f"graph {graph}", "2 graphs"):
         activate_and_read(signals(3, 2), torch.tensor([0, graph, 1]), 2)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bankgcn.kernels import fused_for, use_kernels
 from bankgcn.spectral import GraphShift, chebyshev
+from refusals import refused
 from strategies import RandomGraph, disjoint_union, graphs, ring, signals
 
 
@@ -102,7 +103,7 @@ def test_nan_stays_nan() -> None:
 )
 def test_a_broken_shift_is_refused_rather_than_followed(rowptr: list[int], col: list[int]) -> None:
     shift = GraphShift(torch.tensor(rowptr), torch.tensor(col), torch.ones(2))
-    with pytest.raises(ValueError, match="columns outside 0 to 1, or pointers that do not ascend"):
+    with refused(ValueError, "0 to 1"):
         chebyshev.apply(shift, torch.ones(2, 3), torch.ones(2, 3))
 
 

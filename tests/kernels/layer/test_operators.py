@@ -14,6 +14,7 @@ from bankgcn import BankConv, BankGCN, GraphShift
 from bankgcn.kernels import use_kernels
 from bankgcn.nn.activation import ACTIVATIONS, activate_and_read
 from bankgcn.spectral import chebyshev
+from refusals import refused
 from strategies import disjoint_union, ring, signals
 
 pytestmark = pytest.mark.filterwarnings(  # warnings of torch.compile about itself
@@ -108,5 +109,5 @@ def test_a_graph_without_kernels_or_under_torch_func_or_exported_is_plain() -> N
 
 def test_a_broken_shift_is_refused_by_the_operator_too() -> None:
     rowptr, _, weight, x, c = filter_inputs()
-    with pytest.raises(ValueError, match="columns outside 0 to 5"):
+    with refused(ValueError, "0 to 5"):
         ours.filter_bank(rowptr, torch.full((12,), 6), weight, x, c)

@@ -30,6 +30,7 @@ from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import LOSSES
 from program_interpreter import interpret
 from random_sets import RandomSet, graph_sets
+from refusals import refused
 from rounding import UNIT, Rounding, distance, measure
 from strategies import RandomGraph
 
@@ -495,10 +496,10 @@ def test_an_unknown_class_is_named_and_changes_nothing() -> None:
     targets, batch_ptr = targets_of(np.array([0, 7, 1, 1])), np.array([0, 4])
     adam = Adam(gradient.copy(), gradient.copy(), 1, 0.1, 0.9, 0.999, 1e-8, 0.0)
     for optimizer in (None, adam):
-        with pytest.raises(IndexError, match="range from 0 to 7, expected 0 to 1"):
+        with refused(IndexError, "0 to 7", "0 to 1"):
             train(graphs, batch_ptr, program, theta, targets, gradient, optimizer)
     few = targets._replace(classes=np.zeros(3, np.int64))
-    with pytest.raises(IndexError, match="expected 4 with 2 outputs"):
+    with refused(IndexError, 4, "2 outputs"):
         train(graphs, batch_ptr, program, theta, few, gradient)
     assert not gradient.any()
     np.testing.assert_array_equal(theta, parameters(net))
@@ -508,7 +509,7 @@ def test_integers_out_of_range_are_named() -> None:
     attributes = np.array([[0.0, 1.0], [7.0, 0.0]])
     graphs = GraphSet.from_edges([2], [[0, 1], [1, 0]], attributes=attributes)
     net = GraphNetwork(8, 2, 8, 1, encoder=AtomEncoder([5, 3], 8))
-    with pytest.raises(ValueError, match="column 0 of a node is 7.0: expected a whole number from 0 to 4"):
+    with refused(ValueError, "column 0", 7.0, "0 to 4"):
         Case(net, graphs.batch()).collated(lower(net), torch.float64, merged=True)
 
 

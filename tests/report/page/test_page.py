@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from bankgcn.report.page.page import (
     plain,
     write_html,
 )
+from refusals import refused
 
 EVIL = "<script>alert('x')</script>"
 CHART = Chart(x=Axis(title=EVIL), y=Axis(), series=(Series(name=EVIL, x=(EVIL,), y=(1.0,), text=(EVIL,)),))
@@ -79,6 +81,6 @@ def test_a_figure_needs_a_chart_for_each_combination_of_choices() -> None:
 
 
 def test_a_missing_library_is_named_before_work_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bankgcn.extras.is_installed", lambda module: module != "plotly")
-    with pytest.raises(ImportError, match=re.escape("pip install 'bankgcn[report]'")):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    with refused(ImportError, "pip install 'bankgcn[report]'"):
         pages.check_available()

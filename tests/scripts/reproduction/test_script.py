@@ -10,6 +10,7 @@ import pytest
 from bankgcn.experiments.paper import AS_PAPER, TABLE_1
 from bankgcn.experiments.store import pack
 from fake_records import fake_records
+from refusals import refused
 from reproduction_page import main
 
 
@@ -40,7 +41,7 @@ def test_the_page_is_written_with_its_pictures_and_is_the_same_again(
 @pytest.mark.parametrize("content", ["[]", '{"seed": 3', '{"seed": 3, "drawn": 1, "checks": [{"key": "a"}]}'])
 def test_a_damaged_outcome_of_verify_is_named(packed: Path, content: str) -> None:
     (packed / "verify.json").write_text(content)
-    with pytest.raises(SystemExit, match="^error: .*verify.json: is not a file of 'bankgcn paper verify --json'"):
+    with refused(SystemExit, "verify.json", "bankgcn paper verify --json"):
         main([str(packed), "--out", "page.md"])
     assert not Path("page.md").exists()
 
@@ -52,5 +53,5 @@ def test_a_folder_without_records_is_refused(packed: Path) -> None:
 
 
 def test_at_least_one_seed_chooses(packed: Path) -> None:
-    with pytest.raises(SystemExit, match="error: --search-runs 0: expected at least 1"):
+    with refused(SystemExit, "--search-runs 0"):
         main([str(packed), "--out", "page.md", "--search-runs", "0"])

@@ -1,0 +1,123 @@
+"""Compare settings over datasets and seeds: run what has no record, and print one table for each dataset.
+
+python scripts/study.py NAME --store DIR [--known results/quality] [--workers 1] [--dry]
+
+A study is a row of ``STUDIES``. Every variant runs on the same splits, one for each seed; its scores are compared with
+those of the first variant by a paired test with the correction for splits that overlap. Epochs are chosen by the
+validation graphs, and the test graphs are scored once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bankgcn.experiments.engines import make_engine
+from bankgcn.experiments.statistics import Spread, compare
+from bankgcn.experiments.store import Store, read_packed
+from bankgcn.experiments.sweep import sweep
+from bankgcn.metrics import METRICS
+from bankgcn.training.record import RunRecord
+from bankgcn.training.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is compared.
+
+    Args:
+        datasets: Names of datasets, each with the settings that all its runs share.
+        variants: Settings by the name of the variant; the first is what the others are compared with.
+        seeds: Number of seeds.
+    """
+
+    datasets: Mapping[str, Mapping[str, Any]]
+    variants: Mapping[str, Mapping[str, Any]]
+    seeds: int
+
+    def runs(self, dataset: str) -> dict[str, list[RunSpec]]:
+        """The runs on a dataset, by the name of the variant, one for each seed."""
+        shared = self.datasets[dataset]
+        return {
+            name: [RunSpec(dataset=dataset, seed=seed).with_(**{**shared, **settings}) for seed in range(self.seeds)]
+            for name, settings in self.variants.items()
+        }
+
+
+EDGES = {name: {"edges": name} for name in ("none", "input", "weights", "both")}
+
+STUDIES = {
+    "edges": Study({"Mutagenicity": {}}, EDGES, 20),
+}
+
+
+def main() -> None:
+    """Run a study and print its tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("study", choices=STUDIES)
+    parser.add_argument("--store", type=Path, required=True, help="folder of the records")
+    parser.add_argument("--known", type=Path, help="packed records; their runs are not repeated")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--dry", action="store_true", help="run nothing")
+    arguments = parser.parse_args()
+    study, known = STUDIES[arguments.study], read_packed(arguments.known) if arguments.known else {}
+    runs = {dataset: study.runs(dataset) for dataset in study.datasets}
+    specs = [
+        spec
+        for of_seed in zip(*(row for each in runs.values() for row in each.values()), strict=True)
+        for spec in of_seed
+    ]
+    records = {**known, **{record.config.key: record for record in Store(arguments.store).records()}}
+    if not arguments.dry:
+        engine = make_engine("local", workers=arguments.workers, checkpoints=arguments.store)
+        outcome = sweep(specs, Store(arguments.store), engine, known_records=known)
+        records |= {record.config.key: record for record in outcome.records}
+    for dataset, variants in runs.items():
+        print("\n".join(table(dataset, variants, records)))
+
+
+def table(dataset: str, variants: Mapping[str, Sequence[RunSpec]], records: Mapping[str, RunRecord]) -> Iterable[str]:
+    """The lines of a table in Markdown."""
+    found = {name: [records.get(spec.key) for spec in specs] for name, specs in variants.items()}
+    metric = next((record.metric for row in found.values() for record in row if record), "")
+    if not metric:
+        yield f"{dataset}: no records"
+        return
+    row = METRICS[metric]
+    yield f"\n{dataset}: {row.label}, mean and standard deviation\n"
+    yield "| variant | runs | valid | test | difference (95 % interval) | p | wins/ties/losses | minutes |"
+    yield "| :-- | --: | --: | --: | --: | --: | --: | --: |"
+    first = next(iter(found))
+    for name, of_variant in found.items():
+        done = [record for record in of_variant if record is not None]
+        both = [(one, two) for one, two in zip(of_variant, found[first], strict=True) if one and two]
+        against = compare(*_scores(both), higher_is_better=row.higher_is_better) if name != first and both else None
+        cells = [name, str(len(done)), _spread(done, "valid_score"), _spread(done, "test_score")]
+        if against is None:
+            cells += ["", "", ""]
+        else:
+            low, high = against.interval
+            cells += [f"{against.difference:+.4f} ({low:+.4f} to {high:+.4f})", f"{against.t_test:.3f}", against.counts]
+        cells.append(f"{sum(record.seconds for record in done) / 60 / max(len(done), 1):.1f}")
+        yield f"| {' | '.join(cells)} |"
+
+
+def _scores(pairs: Sequence[tuple[RunRecord, RunRecord]]) -> tuple[list[float], list[float]]:
+    return [_number(one.test_score) for one, _ in pairs], [_number(two.test_score) for _, two in pairs]
+
+
+def _spread(records: Sequence[RunRecord], name: str) -> str:
+    spread = Spread.of([_number(getattr(record, name)) for record in records])
+    return f"{spread.mean:.4f} ± {spread.std:.4f}"
+
+
+def _number(score: float | None) -> float:
+    return math.nan if score is None else score
+
+
+if __name__ == "__main__":
+    main()
