@@ -310,7 +310,8 @@ def _pyg_edge_features(data_list: Sequence[Data], num_edges: Sequence[int]) -> d
     found = [np.unique(column, return_inverse=True) for column in table.astype(np.int64).T]
     words = {name: tuple(map(str, values.tolist())) for name, (values, _) in zip(names, found, strict=True)}
     schema = NodeSchema({}, words, what="edge")
-    return schema.edge_signals(None, np.stack([places for _, places in found], axis=1), slice(None))
+    places = np.stack([place for _, place in found], axis=1)
+    return {"edge_labels": places, "edge_label_widths": schema.label_widths, "edge_spec": schema.spec}
 
 
 def _pyg_columns(data: Data) -> NDArray | None:

@@ -114,6 +114,8 @@ def layout(spec: FeatureSpec) -> dict[str, Any]:
     if spec.get("kind") == "named":
         widths = [len(words) for words in spec["words"].values()]
         return {"attributes": sum(spec["numbers"].values()), "label_widths": widths}
+    if spec.get("kind") == "bonds":
+        return {"attributes": 0, "label_widths": list(BOND_FEATURE_WIDTHS)}
     return {}
 
 
