@@ -136,9 +136,11 @@ def _facts(source: Source, graphs: GraphSet) -> dict[str, str]:
     from bankgcn.data.duplicates import Duplicates
 
     plain = without_edge_features(graphs)
-    facts["duplicates"] = Duplicates.of(plain).summary() or "none: all graphs differ"
-    if graphs.num_edge_features and (told := Duplicates.of(graphs, edges=True).summary()) != facts["duplicates"]:
-        facts["with edges"] = told or "none: all graphs differ"
+    nothing = "none: all graphs differ"
+    facts["duplicates"] = Duplicates.of(plain).summary() or nothing
+    counted = Duplicates.of(graphs, edges=True).summary() or nothing
+    if counted != facts["duplicates"]:
+        facts["with edges"] = counted
     facts["fingerprint"] = plain.fingerprint
     if plain is not graphs:
         facts["with edges "] = graphs.fingerprint

@@ -356,7 +356,7 @@ OGB_BOND_FEATURES = (("type", 5), ("stereo", 6), ("conjugated", 2))  # and the n
 _STEREO = np.array([0, 2, 1, 2, 1, 0])  # none, Z, E, cis, trans, any: as the values of BOND_FEATURES
 
 
-def _bond_features(path: Path, bonds: NDArray[np.int64], num_atoms: int) -> NDArray[np.int64]:
+def _bond_features(path: Path, bonds: NDArray[np.int64], num_atoms: int) -> NDArray[np.uint8]:
     """The features of each bond as :data:`bankgcn.data.features.atoms.BOND_FEATURES` have them."""
     table = _read(path, columns=len(OGB_BOND_FEATURES))
     _check_length(path, len(table), bonds.shape[1], "bonds")
@@ -364,7 +364,8 @@ def _bond_features(path: Path, bonds: NDArray[np.int64], num_atoms: int) -> NDAr
         for bond in np.flatnonzero((table[:, column] < 0) | (table[:, column] >= width))[:1]:
             raise FileError(f"{name} {table[bond, column]} is not among 0 to {width - 1}", path, bond + 1)
     kind, stereo, conjugated = table.T
-    return np.stack([kind, conjugated, edges_in_rings(num_atoms, bonds), _STEREO[stereo]], axis=1)
+    columns = (kind, conjugated, edges_in_rings(num_atoms, bonds), _STEREO[stereo])
+    return np.stack([column.astype(np.uint8) for column in columns], axis=1)
 
 
 def edges_in_rings(num_nodes: int, edges: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -385,8 +386,9 @@ def edges_in_rings(num_nodes: int, edges: NDArray[np.integer]) -> NDArray[np.boo
     from scipy.sparse.csgraph import breadth_first_order, connected_components  # 50 ms, for one dataset
 
     matrix = csr_array((np.ones(edges.shape[1], np.int8), (edges[0], edges[1])), shape=(num_nodes, num_nodes))
-    _, component = connected_components(matrix, directed=False)
-    _, roots = np.unique(component, return_index=True)
+    count, component = connected_components(matrix, directed=False)
+    roots = np.empty(count, np.int64)
+    roots[component] = np.arange(num_nodes)  # any node of each part
     # One more node joins all graphs, so that one search covers them.
     first, second = np.concatenate([edges, np.stack([np.full(len(roots), num_nodes), roots])], axis=1)
     joined = csr_array((np.ones(len(first), np.int8), (first, second)), shape=(num_nodes + 1, num_nodes + 1))
