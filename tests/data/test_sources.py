@@ -12,7 +12,7 @@ import pytest
 
 from bankgcn.data import sources
 from bankgcn.data.catalog import CATALOG, DataFolders
-from bankgcn.data.edges import is_edge_note
+from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.readers.json_graphs import write_jsonlines
 from bankgcn.data.sources import Source, fetch_dataset, find_dataset, find_source, load_source

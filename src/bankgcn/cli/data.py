@@ -61,7 +61,7 @@ def describe(
 
     graph_source = find_source(source, folders)
     typed = {name: value for name, value in flags.items() if value is not None}
-    expected = Expected(task=task, has_target=not ignore_targets)
+    expected = Expected(task=task, has_target=not ignore_targets, edges="any")
     graphs = load_graphs(graph_source, ReadOptions(**typed), expected)
     console = Console(highlight=False)
     entry = graph_source.entry
@@ -118,14 +118,16 @@ def _figure(value: float) -> str:
 
 def _facts(source: Source, graphs: GraphSet) -> dict[str, str]:
     """Further facts, by their names."""
+    from bankgcn.data.edge_data import describe_edges, without_edge_features
+
     facts = {"class names": ", ".join(graphs.classes)} if graphs.classes else {}
     if source.entry is not None:
         facts |= {"features": str(source.entry.features), "split": SPLITS[source.entry.split]}
     else:
         labels = sum(graphs.label_widths)
         facts |= {"features": f"{graphs.num_attributes} numbers and {labels} one-hot columns per node"}
-    if source.entry is not None and (carried := _edge_data(source, graphs)):
-        facts["edges"] = carried[0]
+    if carried := describe_edges(graphs):
+        facts["edges"] = carried
     facts["found"] = str(source.path) if source.path else "comes with the package"
     if source.path:
         facts["read as"] = source.kind
@@ -133,20 +135,18 @@ def _facts(source: Source, graphs: GraphSet) -> dict[str, str]:
         facts["checksum"] = _checksum(source.path, source.entry.sha256)
     from bankgcn.data.duplicates import Duplicates
 
-    facts["duplicates"] = Duplicates.of(graphs).summary() or "none: all graphs differ"
-    facts["fingerprint"] = graphs.fingerprint
+    plain = without_edge_features(graphs)
+    nothing = "none: all graphs differ"
+    facts["duplicates"] = Duplicates.of(plain).summary() or nothing
+    counted = Duplicates.of(graphs, edges=True).summary() or nothing
+    if counted != facts["duplicates"]:
+        facts["with edges"] = counted
+    facts["fingerprint"] = plain.fingerprint
+    if plain is not graphs:
+        facts["with edges "] = graphs.fingerprint
     if source.entry is not None and source.entry.citation:
         facts["cite"] = source.entry.citation.replace("\n", "\n" + " " * 13)
     return facts
-
-
-def _edge_data(source: Source, graphs: GraphSet) -> tuple[str, ...]:
-    """What the edges of a dataset of the catalogue carry; those of other sets have a note."""
-    from bankgcn.data.edges import BONDS, edge_note
-
-    if source.holds_molecules:
-        return edge_note(BONDS, "bonds")
-    return edge_note(() if graphs.edge_labels is None else ["labels"])
 
 
 def _checksum(path: Path, expected: str) -> str:

@@ -21,7 +21,7 @@ from bankgcn.cli.progress import load_graphs
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import merge_duplicates
-from bankgcn.data.edges import is_edge_note
+from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import LEFT_OUT

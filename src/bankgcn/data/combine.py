@@ -50,7 +50,7 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
         neighbor=np.concatenate([each.neighbor for each in sets]),
         shift=np.concatenate([each.shift for each in sets]),
         edge_weight=_optional(sets, lambda each: each.edge_weight, lambda each: np.ones_like(each.shift)),
-        edge_labels=_optional(sets, lambda each: each.edge_labels),
+        **_joined_edge_features(sets),
         attributes=_optional(sets, lambda each: each.attributes),
         labels=_optional(sets, lambda each: each.labels),
         y=_optional(sets, lambda each: each.y),
@@ -75,6 +75,47 @@ _SAME: dict[str, Callable[[GraphSet], Any]] = {
     "classes": lambda each: each.classes,
     "targets": lambda each: each.targets,
 }
+
+
+def _joined_edge_features(sets: Sequence[GraphSet]) -> dict[str, Any]:
+    """The features of the edges of all sets; none if one of them, with edges, has none.
+
+    Raises:
+        GraphError: Two sets have features of edges that differ.
+    """
+    first, *others = [each for each in sets if len(each.neighbor)] or sets[:1]
+    nothing = {"edge_labels": None, "edge_label_widths": (), "edge_attributes": None, "edge_spec": {}}
+    if not all(each.num_edge_features for each in (first, *others)):
+        return nothing
+    for other in others:
+        if dict(other.edge_spec) != dict(first.edge_spec):
+            raise GraphError(
+                f"the edges of {other.name or 'a set'} have the features {dict(other.edge_spec)}, but those of "
+                f"{first.name or 'another set'} have {dict(first.edge_spec)}"
+            )
+    widths = {len(each.edge_label_widths) for each in (first, *others)}
+    if len(widths) > 1:  # one of them stores its one-hot columns as attributes
+        stored = [each.edge_signals() for each in sets]
+        return {**nothing, "edge_attributes": _same_width(stored), "edge_spec": first.edge_spec}
+    full = [each for each in sets if len(each.neighbor)]
+    attributes = [each.edge_attributes for each in full if each.edge_attributes is not None]
+    labels = [each.edge_labels for each in full if each.edge_labels is not None]
+    columns = zip(*(each.edge_label_widths for each in (first, *others)), strict=True)
+    return {
+        "edge_labels": np.concatenate(labels) if labels else first.edge_labels,
+        "edge_label_widths": tuple(map(max, columns)),
+        "edge_attributes": _same_width(attributes) if attributes else first.edge_attributes,
+        "edge_spec": first.edge_spec,
+    }
+
+
+def _same_width(tables: Sequence[NDArray]) -> NDArray:
+    """The rows of all tables with rows."""
+    filled = [table for table in tables if len(table)] or tables[:1]
+    widths = sorted({table.shape[1] for table in filled})
+    if len(widths) > 1:
+        raise GraphError(f"the edges of one set have {widths[0]} features, those of another {widths[-1]}")
+    return np.concatenate(filled)
 
 
 def _optional(

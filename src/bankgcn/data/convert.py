@@ -12,10 +12,11 @@ from torch import Tensor
 
 from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
-from bankgcn.data.edges import edge_note
-from bankgcn.data.features.node_schema import NodeError, NodeSchema, as_numbers
+from bankgcn.data.edge_data import edge_note, unread_notes, with_mean_edge_features
+from bankgcn.data.features.node_schema import NodeError, NodeSchema, as_numbers, unreadable_keys
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.invariants import as_array, check_edge_index, check_rows
+from bankgcn.data.options import EdgeData
 from bankgcn.data.target_values import Targets, encode_targets, name_of_class, shown_number
 from bankgcn.extras import require
 from bankgcn.settings import pick
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 TargetArray = ArrayLike | Tensor | None
 
+EDGE_COLUMNS = "edge_attr"
+"""What PyG calls the features of edges; so do graphs in JSON and NetworkX that come from a set."""
+
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -35,19 +39,23 @@ def from_pyg(
     y: TargetArray = None,
     *,
     has_target: bool = True,
+    edge_data: EdgeData = "any",
     name: str = "",
     symmetrise: bool = False,
 ) -> GraphSet:
     """The graphs of a list of PyG's ``Data``.
 
     Reads ``x``, ``edge_index``, ``y`` (a word or one integer is a class, several integers or real numbers are targets)
-    and weights: ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Ignores everything else; a note
-    of the set names another ``edge_attr``.
+    and weights: ``edge_weight``, or an ``edge_attr`` of real numbers in one dimension. Another ``edge_attr`` has
+    features of edges: columns of integers are categories, columns of real numbers are attributes. Ignores everything
+    else.
 
     Args:
         data_list: The graphs.
         y: Class or targets of each graph; by default their ``y``, if they have it.
         has_target: False to read no targets.
+        edge_data: ``"none"`` reads no features of edges, and names them in a note; see
+            :class:`bankgcn.data.options.Expected`.
         name: Name of the set.
         symmetrise: Whether to add the missing reverses of edges; see :meth:`GraphSet.from_edges`.
     """
@@ -60,20 +68,29 @@ def from_pyg(
         else check_edge_index(data.edge_index, f"graph {number}: edge_index")
         for number, data in enumerate(data_list)
     ]
-    return GraphSet.from_edges(
+    num_edges = [pairs.shape[1] for pairs in edges]
+    unused = any(map(_has_other_attribute, data_list))
+    carried = unused and edge_data != "none"
+    made = GraphSet.from_edges(
         num_nodes,
         _number_nodes(num_nodes, edges),
         attributes=_join("x", data_list, lambda data: data.x, num_nodes, "node"),
-        edge_weight=_join("edge_weight", data_list, _pyg_weight, [pairs.shape[1] for pairs in edges], "edge"),
+        edge_weight=_join("edge_weight", data_list, _pyg_weight, num_edges, "edge"),
+        **(_pyg_edge_features(data_list, num_edges) if carried else {}),
         **_targets(y, has_target, lambda: Targets(_join("y", data_list, _pyg_target, [1] * len(data_list), "graph"))),
         name=name,
         symmetrise=symmetrise,
-        notes=edge_note(["edge_attr"] if any(map(_has_unused_attribute, data_list)) else []),
+        notes=edge_note([EDGE_COLUMNS] if unused and not carried else []),
     )
+    return with_mean_edge_features(made) if symmetrise and carried else made
 
 
 def to_pyg(graphs: GraphSet) -> list[Data]:
-    """The graphs as a list of PyG's ``Data``, with ``x``, ``edge_index``, ``edge_weight`` and ``y`` as far as known."""
+    """The graphs as a list of PyG's ``Data``.
+
+    They have ``x``, ``edge_index``, ``edge_weight``, ``edge_attr`` (attributes, then labels as one-hot columns) and
+    ``y`` as far as known.
+    """
     require("torch_geometric", "converting to PyG's graphs")
     from torch_geometric.data import Data
 
@@ -81,7 +98,8 @@ def to_pyg(graphs: GraphSet) -> list[Data]:
     for number in range(len(graphs)):
         graph = graphs.batch(number)
         fields: dict[str, Any] = {"x": graph.x} if graphs.num_features else {"num_nodes": graph.num_nodes}
-        fields |= {"edge_index": graph.edge_index, "edge_weight": graph.edge_weight, "y": graph.y}
+        fields |= {"edge_index": graph.edge_index, "edge_weight": graph.edge_weight, EDGE_COLUMNS: graph.edge_attr}
+        fields["y"] = graph.y
         data_list.append(Data(**{key: value for key, value in fields.items() if value is not None}))
     return data_list
 
@@ -95,13 +113,15 @@ def from_networkx(
     schema: NodeSchema | None = None,
     has_target: bool = True,
     weight: str | None = "weight",
+    edge_data: EdgeData = "any",
+    edge_schema: NodeSchema | None = None,
     name: str = "",
     symmetrise: bool = False,
 ) -> GraphSet:
     """The graphs of a list of NetworkX graphs; numbers of the nodes become attributes, words become labels.
 
-    The set keeps the schema as its ``feature_spec``, so that a model knows which words its columns stand for. Of the
-    data of edges, only weights are read; a note of the set names the others.
+    The set keeps the schema as its ``feature_spec``, so that a model knows which words its columns stand for. The data
+    of edges are read in the same way, apart from their weights.
 
     Args:
         graphs: The graphs; their nodes may be anything and keep their order.
@@ -115,28 +135,38 @@ def from_networkx(
             on.
         has_target: False to read no targets.
         weight: Key of the edges' weights; an edge without it has weight 1. ``None`` reads no weights.
+        edge_data: What is read of the other data of edges: ``"any"`` leaves out keys that some edges lack, or whose
+            values are neither words nor numbers, and names them in a note, ``"all"`` refuses them, and ``"none"`` reads
+            nothing.
+        edge_schema: The columns of edges to make instead, as ``schema`` for nodes.
         name: Name of the set.
         symmetrise: Whether to make directed graphs undirected; see :meth:`GraphSet.from_edges`.
     """
     num_nodes = [graph.number_of_nodes() for graph in graphs]
     edges = [_networkx_edges(number, graph, weight) for number, graph in enumerate(graphs)]
     signals = node_signals(graphs, schema, attributes, categories)
-    notes = (*signals.pop("notes", ()), *edge_note(_unused_edge_keys(graphs, weight)))
-    return GraphSet.from_edges(
+    features: dict[str, Any] = {"notes": edge_note(_unused_edge_keys(graphs, weight))}
+    if edge_data != "none" or edge_schema is not None:
+        features = edge_signals(graphs, weight, edge_schema, strict=edge_data == "all")
+    notes = (*signals.pop("notes", ()), *features.pop("notes", ()))
+    made = GraphSet.from_edges(
         num_nodes,
         _number_nodes(num_nodes, [pairs for pairs, _ in edges]),
         **signals,
         edge_weight=np.concatenate([np.zeros(0), *(weights for _, weights in edges)]),
+        **features,
         **_targets(y, has_target, lambda: _networkx_targets(graphs)),
         name=name,
         symmetrise=symmetrise,
         notes=notes,
     )
+    return with_mean_edge_features(made) if symmetrise else made
 
 
 def to_networkx(graphs: GraphSet) -> list[nx.Graph]:
     """The graphs as NetworkX graphs: signals as ``x`` of a node, ``weight`` of an edge, and ``y`` of the graph.
 
+    Features of edges are the list ``edge_attr``; if both directions of an edge differ in them, the graphs are directed.
     Where the targets have names, ``y`` is a dictionary.
     """
     require("networkx", "converting to NetworkX graphs")
@@ -145,7 +175,7 @@ def to_networkx(graphs: GraphSet) -> list[nx.Graph]:
     made = []
     for number in range(len(graphs)):
         batch = graphs.batch(number)
-        graph = nx.Graph()
+        graph = nx.Graph() if graphs.unequal_edge is None else nx.DiGraph()
         if batch.y is not None:
             y = batch.y[0]
             named = dict(zip(graphs.targets, y.reshape(-1).tolist(), strict=True)) if graphs.targets else None
@@ -160,6 +190,9 @@ def to_networkx(graphs: GraphSet) -> list[nx.Graph]:
             graph.add_weighted_edges_from(
                 (i, j, w) for (i, j), w in zip(pairs, batch.edge_weight.tolist(), strict=True)
             )
+        if batch.edge_attr is not None:
+            carried = zip(map(tuple, pairs), batch.edge_attr.tolist(), strict=True)
+            nx.set_edge_attributes(graph, dict(carried), EDGE_COLUMNS)
         made.append(graph)
     return made
 
@@ -258,9 +291,36 @@ def _pyg_weight(data: Data) -> Tensor | None:
     return attribute if attribute is not None and attribute.dim() == 1 and attribute.is_floating_point() else None
 
 
-def _has_unused_attribute(data: Data) -> bool:
-    attribute = data.get("edge_attr")
+def _has_other_attribute(data: Data) -> bool:
+    """Whether edges have an ``edge_attr`` that is not their weight."""
+    attribute = data.get(EDGE_COLUMNS)
     return attribute is not None and attribute.numel() > 0 and attribute is not _pyg_weight(data)
+
+
+def _pyg_edge_features(data_list: Sequence[Data], num_edges: Sequence[int]) -> dict[str, Any]:
+    """Keyword arguments of ``GraphSet.from_edges`` for ``edge_attr``: integers are categories, others are numbers."""
+    table = _join(EDGE_COLUMNS, data_list, _pyg_columns, num_edges, "edge")
+    assert table is not None
+    if table.ndim != 2 or table.dtype.kind not in "biuf":
+        raise GraphError(f"{EDGE_COLUMNS} has shape {table.shape} and dtype {table.dtype}, expected numbers (edges, m)")
+    width = table.shape[1]
+    if table.dtype.kind == "f":
+        return {"edge_attributes": table, "edge_spec": NodeSchema({EDGE_COLUMNS: width}, {}, what="edge").spec}
+    names = [EDGE_COLUMNS] if width == 1 else [f"{EDGE_COLUMNS} {column}" for column in range(width)]
+    found = [np.unique(column, return_inverse=True) for column in table.astype(np.int64).T]
+    words = {name: tuple(map(str, values.tolist())) for name, (values, _) in zip(names, found, strict=True)}
+    schema = NodeSchema({}, words, what="edge")
+    places = np.stack([place for _, place in found], axis=1)
+    return {"edge_labels": places, "edge_label_widths": schema.label_widths, "edge_spec": schema.spec}
+
+
+def _pyg_columns(data: Data) -> NDArray | None:
+    """The features of the edges of a graph as a matrix; without edges, ``None`` and an empty one are the same."""
+    attribute = data.get(EDGE_COLUMNS)
+    if attribute is None:
+        return None
+    columns = as_array(attribute)
+    return columns[:, None] if columns.ndim == 1 else columns
 
 
 def _unused_edge_keys(graphs: Sequence[nx.Graph], weight: str | None) -> list[str]:
@@ -303,6 +363,48 @@ def _networkx_edges(
     if graph.is_directed():
         return pairs, weights
     return np.concatenate([pairs, pairs[::-1]], axis=1), np.concatenate([weights, weights])
+
+
+def edge_signals(
+    graphs: Sequence[nx.Graph], weight: str | None, schema: NodeSchema | None = None, strict: bool = False
+) -> dict[str, Any]:
+    """Keyword arguments of ``GraphSet.from_edges`` for the data of edges, in the order of :func:`_networkx_edges`.
+
+    Args:
+        graphs: The graphs.
+        weight: Key of the weights, which are no features.
+        schema: Which columns to make; by default those of these edges.
+        strict: Whether a key that cannot be a feature is an error; else it is left out, with a note.
+
+    Raises:
+        GraphError: The message names the graph, the edge and the value.
+    """
+    edges = [
+        [{str(key): value for key, value in data.items() if key != weight} for *_, data in graph.edges(data=True)]
+        for graph in graphs
+    ]
+    notes: tuple[str, ...] = ()
+    if schema is not None:
+        edges = [_with_words(each, schema.categories) for each in edges]
+    else:
+        if strict:
+            _check_kinds(graphs, edges, "edge")
+        else:
+            reasons = unreadable_keys(item for each in edges for item in each)
+            notes = unread_notes(reasons)
+            edges = [[{key: item[key] for key in item if key not in reasons} for item in each] for each in edges]
+        schema = NodeSchema.infer((item for each in edges for item in each), "edge")
+    attribute_rows, label_rows, copies, start = [schema.matrix([])], [schema.labels([])], [np.zeros(0, np.int64)], 0
+    for number, (graph, each) in enumerate(zip(graphs, edges, strict=True)):
+        try:
+            attribute_rows.append(schema.matrix(each))
+            label_rows.append(schema.labels(each))
+        except NodeError as error:
+            raise GraphError(f"graph {number}: {error}{_name(graph, error.node, 'edge')}") from error
+        copies.append(np.tile(np.arange(start, start + len(each)), 1 if graph.is_directed() else 2))
+        start += len(each)
+    signals = schema.edge_signals(_stacked(attribute_rows), _stacked(label_rows), np.concatenate(copies))
+    return {**signals, "notes": (*notes, *signals.get("notes", ()))}
 
 
 Nodes = list[dict[str, Any]]  # data of the nodes of one graph, in their order
@@ -376,7 +478,7 @@ def _word(value: Any) -> Any:
     return name_of_class(plain) if isinstance(plain, int | float) else value
 
 
-def _check_kinds(graphs: Sequence[nx.Graph], nodes: list[Nodes]) -> None:
+def _check_kinds(graphs: Sequence[nx.Graph], nodes: list[Nodes], what: str = "node") -> None:
     """Raise unless each key has words everywhere, or numbers everywhere."""
     is_word: dict[str, bool] = {}
     for number, each in enumerate(nodes):
@@ -385,18 +487,19 @@ def _check_kinds(graphs: Sequence[nx.Graph], nodes: list[Nodes]) -> None:
                 word = isinstance(value, str)
                 if key not in is_word and not word:
                     try:
-                        as_numbers(value, f"{key!r} of node {place}")
+                        as_numbers(value, f"{key!r} of {what} {place}")
                     except GraphError as error:
-                        raise GraphError(f"graph {number}: {error}{_name(graphs[number], place)}") from error
+                        raise GraphError(f"graph {number}: {error}{_name(graphs[number], place, what)}") from error
                 if is_word.setdefault(key, word) != word:
+                    before = "words" if is_word[key] else "numbers"
+                    advice = f"; categories=[{key!r}] reads numbers as words" if what == "node" else ""
                     raise GraphError(
-                        f"graph {number}: {key!r} of node {place} is {value!r}, but "
-                        f"{'words' if is_word[key] else 'numbers'} came before{_name(graphs[number], place)}; "
-                        f"categories=[{key!r}] reads numbers as words"
+                        f"graph {number}: {key!r} of {what} {place} is {value!r}, but {before} came before"
+                        f"{_name(graphs[number], place, what)}{advice}"
                     )
 
 
-def _name(graph: nx.Graph, place: int) -> str:
-    """What the graph calls a node, unless it is its place."""
-    name = list(graph)[place]
-    return "" if name == place else f" (node {place} is {name!r})"
+def _name(graph: nx.Graph, place: int, what: str = "node") -> str:
+    """What the graph calls a node, unless it is its place; or the ends of an edge."""
+    name = tuple(list(graph.edges())[place]) if what == "edge" else list(graph)[place]
+    return "" if name == place else f" ({what} {place} is {name!r})"

@@ -1,9 +1,9 @@
 """Equal graphs in a set: find them, keep them in one part of a split, or merge them.
 
 Two molecules are equal if they have the same canonical SMILES. Other graphs are equal if colour refinement cannot tell
-them apart: then no message-passing network can, whatever its weights. Edge labels do not count, because no network
-sees them. Features of a graph beside it, such as a temperature, do not count either for the split: a molecule measured
-twice stays in one part. Merging, which would mix them, tells such graphs apart.
+them apart: then no message-passing network can, whatever its weights. Features of edges count if the network uses them.
+Features of a graph beside it, such as a temperature, do not count for the split: a molecule measured twice stays in one
+part. Merging, which would mix them, tells such graphs apart.
 """
 
 from __future__ import annotations
@@ -31,23 +31,29 @@ _EARLIER = (("test", "test", "a training or validation graph"), ("valid", "valid
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def graph_hashes(graphs: GraphSet) -> NDArray[np.uint64]:
-    """A hash of each graph, shape ``(G,)``: equal graphs have equal hashes, whatever the order of their nodes."""
+def graph_hashes(graphs: GraphSet, edges: bool = False) -> NDArray[np.uint64]:
+    """A hash of each graph, shape ``(G,)``: equal graphs have equal hashes, whatever the order of their nodes.
+
+    Args:
+        graphs: The graphs.
+        edges: Whether graphs that differ in the features of their edges are different, because a network uses them.
+    """
     if graphs.feature_spec.get("kind") == "atoms" and graphs.names is not None:
         standardize = is_standardized(graphs.feature_spec)
         return np.array([_molecule_hash(name, standardize) for name in graphs.names], np.uint64)
-    blocks = [_refined_hashes(graphs[first:last]) for first, last in _blocks(graphs.node_ptr)]
+    blocks = [_refined_hashes(graphs[first:last], edges) for first, last in _blocks(graphs.node_ptr)]
     return np.concatenate([np.empty(0, np.uint64), *blocks])
 
 
-def first_equals(graphs: GraphSet, with_features: bool = False) -> NDArray[np.int64]:
+def first_equals(graphs: GraphSet, edges: bool = False, with_features: bool = False) -> NDArray[np.int64]:
     """The number of the first graph that each graph is equal to: its own, if no earlier one is; shape ``(G,)``.
 
     Args:
         graphs: The graphs.
+        edges: Whether the features of edges count.
         with_features: Whether graphs with different features of their own, such as a temperature, are different.
     """
-    key: NDArray = graph_hashes(graphs)
+    key: NDArray = graph_hashes(graphs, edges)
     if with_features and graphs.graph_features is not None:
         rows = np.unique(np.nan_to_num(graphs.graph_features), axis=0, return_inverse=True)[1].reshape(-1)
         key = np.unique(np.stack([key, rows.astype(np.uint64)]), axis=1, return_inverse=True)[1].reshape(-1)
@@ -68,14 +74,14 @@ class Duplicates:
     contradictory: int
 
     @classmethod
-    def of(cls, graphs: GraphSet, with_features: bool = False) -> Duplicates:
+    def of(cls, graphs: GraphSet, edges: bool = False, with_features: bool = False) -> Duplicates:
         """Find the equal graphs of a set; see :func:`first_equals`.
 
         Targets that features of the graphs may explain are no contradiction.
         """
-        first = same = first_equals(graphs, with_features)
+        first = same = first_equals(graphs, edges, with_features)
         if graphs.graph_features is not None and not with_features:
-            same = first_equals(graphs, with_features=True)
+            same = first_equals(graphs, edges, with_features=True)
         return cls(first, 0 if graphs.y is None else _count_contradictions(graphs.y, same))
 
     @property
@@ -126,17 +132,21 @@ def seen_notes(duplicates: Duplicates, split: Split) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def merge_duplicates(graphs: GraphSet) -> GraphSet:
+def merge_duplicates(graphs: GraphSet, edges: bool = False) -> GraphSet:
     """The distinct graphs of a set. Equal ones become the first of them, with the targets that they agree on.
 
     A value becomes the mean of the known values. A class, or a label, becomes that of the majority. If no class has a
     majority, the graphs are left out; a label without a majority becomes unknown. The notes count all this, and the
     rows that are left out are listed as skipped.
 
+    Args:
+        graphs: The graphs.
+        edges: Whether the features of edges count.
+
     Raises:
         GraphError: No graph is left.
     """
-    duplicates = Duplicates.of(graphs, with_features=True)
+    duplicates = Duplicates.of(graphs, edges, with_features=True)
     if not duplicates.repeated:
         return graphs
     if graphs.y is None:
@@ -241,7 +251,7 @@ def _blocks(node_ptr: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(first, last) for first, last in pairwise(edges) if first < last]
 
 
-def _refined_hashes(graphs: GraphSet) -> NDArray[np.uint64]:
+def _refined_hashes(graphs: GraphSet, edges: bool) -> NDArray[np.uint64]:
     """A hash of each graph by colour refinement.
 
     A graph is done when a round finds no more colours than the one before. One round after its partition is stable, the
@@ -249,6 +259,7 @@ def _refined_hashes(graphs: GraphSet) -> NDArray[np.uint64]:
     """
     hashes, active = np.empty(len(graphs), np.uint64), np.arange(len(graphs))
     colors, counts, rounds = _hash_signals(graphs), np.zeros(len(graphs), np.int64), 0
+    kinds = _hash_edge_features(graphs) if edges and graphs.num_edge_features else None
     while len(active):
         before, counts = counts, _count_colors(colors, graphs.node_ptr)
         done = (counts == before) | (rounds == MAX_ROUNDS)
@@ -258,23 +269,39 @@ def _refined_hashes(graphs: GraphSet) -> NDArray[np.uint64]:
             hashes[active[done]] = _mix(ends + _mix(sizes * _ODD + np.uint64(rounds)))[done]
             kept = np.flatnonzero(~done)
             colors = colors[np.repeat(~done, graphs.num_nodes)]
+            kinds = None if kinds is None else kinds[np.repeat(~done, graphs.num_directed_edges)]
             active, counts, graphs = active[kept], counts[kept], graphs[kept]
-        colors, rounds = _hash_neighborhoods(graphs, colors), rounds + 1
+        colors, rounds = _hash_neighborhoods(graphs, colors, kinds), rounds + 1
     return hashes
 
 
 def _hash_signals(graphs: GraphSet) -> NDArray[np.uint64]:
-    """A hash of each node's signal, the same whether one-hot columns are stored as labels or as attributes."""
-    value = np.zeros(len(graphs.degree), np.uint64)
+    """A hash of each node's signal."""
+    return _hash_rows(len(graphs.degree), graphs.attributes, graphs.labels, graphs.label_widths)
+
+
+def _hash_edge_features(graphs: GraphSet) -> NDArray[np.uint64]:
+    """A hash of the features of each directed edge."""
+    return _hash_rows(len(graphs.neighbor), graphs.edge_attributes, graphs.edge_labels, graphs.edge_label_widths)
+
+
+def _hash_rows(
+    count: int,
+    attributes: NDArray[np.float32] | None,
+    labels: NDArray[np.unsignedinteger] | None,
+    label_widths: tuple[int, ...],
+) -> NDArray[np.uint64]:
+    """A hash of each row, the same whether one-hot columns are stored as labels or as attributes."""
+    value, start = np.zeros(count, np.uint64), 0
     one = np.float32(1).view(np.uint32).astype(np.uint64)
-    if graphs.attributes is not None:
-        for place, column in enumerate(graphs.attributes.T):
+    if attributes is not None:
+        start = attributes.shape[1]
+        for place, column in enumerate(attributes.T):
             bits = np.ascontiguousarray(column, np.float32).view(np.uint32).astype(np.uint64)
             value += np.where(column == 0, np.uint64(0), _mix(_place(place) + bits))
-    start = graphs.num_attributes
-    for place, width in enumerate(graphs.label_widths):
-        assert graphs.labels is not None
-        column = graphs.labels[:, place].astype(np.uint64) + np.uint64(start)
+    for place, width in enumerate(label_widths):
+        assert labels is not None
+        column = labels[:, place].astype(np.uint64) + np.uint64(start)
         value += _mix((column + np.uint64(1)) * _ODD + one)
         start += width
     return _mix(value)
@@ -285,12 +312,16 @@ def _place(column: int) -> np.uint64:
     return np.uint64((column + 1) * int(_ODD) % 2**64)
 
 
-def _hash_neighborhoods(graphs: GraphSet, colors: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A hash of each node's colour and of its neighbours' colours and edge weights."""
+def _hash_neighborhoods(
+    graphs: GraphSet, colors: NDArray[np.uint64], kinds: NDArray[np.uint64] | None
+) -> NDArray[np.uint64]:
+    """A hash of each node's colour and of its neighbours' colours, edge weights and, if given, features of edges."""
     source_graph = np.repeat(graphs.node_ptr[:-1], graphs.num_directed_edges)
     around = colors[source_graph + graphs.neighbor]
     if graphs.edge_weight is not None:
         around = around + _mix(graphs.edge_weight.view(np.uint32).astype(np.uint64) + _ODD)
+    if kinds is not None:
+        around = _mix(around) + kinds
     return _mix(colors * _ODD + _graph_sums(_mix(around), pointers(graphs.degree.astype(np.int64))))
 
 

@@ -1,15 +1,10 @@
-"""From the edge list of many graphs to flat edges in CSR order: checked, merged, symmetric and normalised.
-
-What edges carry besides weights is named, because no network uses it.
-"""
+"""From the edge list of many graphs to flat edges in CSR order: checked, merged, symmetric and normalised."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -19,9 +14,6 @@ from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
 from bankgcn.messages import Message, advise
 from bankgcn.spectral.shift import normalize
-
-if TYPE_CHECKING:
-    from bankgcn.data.graphs import GraphSet
 
 EDGES_AT_ONCE = 1 << 18  # one piece is sorted in the cache, with little additional memory
 TOLERANCE = 3e-4  # between the two directions of an edge: sums of duplicates are rounded; as in GraphShift
@@ -99,7 +91,8 @@ def flatten_edges(
         labels: Integers of each edge, shape ``(E, c)``. Merged edges keep the labels of the first.
         attributes: Numbers of each edge, shape ``(E, m)``. Merged edges keep those of the first.
         symmetrise: Whether to give both directions of an edge the larger weight of the two and the mean of their
-            attributes; else an edge whose reverse is missing or has another weight is an error.
+            attributes; else an edge whose reverse is missing or has another weight is an error. Labels stay as they
+            are.
     """
     edges_per_graph, order = _group_by_graph(node_ptr, edge_index)
     counts = _Counts()
@@ -260,7 +253,7 @@ def _asymmetry(edges: _Edges, edge: int, node_ptr: NDArray[np.int64], first_grap
 
 
 def _symmetrise(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
-    """Both directions of every edge, with the larger weight of the two."""
+    """Both directions of every edge, with the larger weight and the mean attributes of the two."""
     if not len(edges.row):
         return edges
     twice = edges[np.tile(np.arange(len(edges.row)), 2)]
@@ -303,45 +296,3 @@ def _join_weights(pieces: list[FlatEdges]) -> NDArray[np.float32] | None:
     if all(piece.weight is None for piece in pieces):
         return None
     return np.concatenate([np.ones_like(piece.shift) if piece.weight is None else piece.weight for piece in pieces])
-
-
-SHOWN = 8  # names in a note
-BONDS = ("their order", "their stereochemistry")
-"""What the bonds of molecules carry."""
-
-_NOT_USED = ", which no network uses: graphs that differ in nothing else get the same prediction"
-
-
-class UnusedEdgeData(UserWarning):
-    """The edges of the graphs carry data that no network uses."""
-
-
-def edge_note(carried: Iterable[str], edges: str = "edges") -> tuple[str, ...]:
-    """A note that names what edges carry; none if they carry nothing.
-
-    Args:
-        carried: The names.
-        edges: What the note calls the edges.
-
-    Example:
-        >>> edge_note(["'length'"])[0][:36]
-        "the edges carry 'length', which no n"
-    """
-    names = list(dict.fromkeys(carried))
-    if not names:
-        return ()
-    more = [f"{len(names) - SHOWN:,} more"] if len(names) > SHOWN else []
-    *others, last = names[:SHOWN] + more
-    listed = f"{', '.join(others)} and {last}" if others else last
-    return (f"the {edges} carry {listed}{_NOT_USED}",)
-
-
-def is_edge_note(note: str) -> bool:
-    """Whether a note of a set is one of :func:`edge_note`."""
-    return note.endswith(_NOT_USED)
-
-
-def warn_of_edge_data(graphs: GraphSet, stacklevel: int) -> None:
-    """Warn a Python program if the edges of its graphs carry data that no network uses."""
-    for note in filter(is_edge_note, graphs.notes):
-        warnings.warn(note, UnusedEdgeData, stacklevel=stacklevel + 1)

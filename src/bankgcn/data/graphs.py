@@ -43,6 +43,7 @@ from bankgcn.data.invariants import (
 from bankgcn.files.checked import FileError
 
 if TYPE_CHECKING:
+    from bankgcn.data.edge_data import UnequalEdge
     from bankgcn.data.features.graph_features import GraphSpec
     from bankgcn.data.features.spec import FeatureSpec
     from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors
@@ -74,6 +75,7 @@ class GraphSet:
     edge_attributes: NDArray[np.float32] | None = None  # (E, columns)
     graph_features: NDArray[np.float32] | NDArray[np.unsignedinteger] | None = None  # (G, columns); see features
     graph_spec: GraphSpec = field(default_factory=dict)  # what these columns are; see features.graph_features
+    edge_spec: FeatureSpec = field(default_factory=dict)  # how the features of edges were made; see features.spec
     attributes: NDArray[np.float32] | None = None  # (N, columns)
     labels: NDArray[np.unsignedinteger] | None = None  # (N, columns): the column of a one-hot block that is 1
     label_widths: tuple[int, ...] = ()  # width of each one-hot block
@@ -106,6 +108,7 @@ class GraphSet:
         edge_label_widths: int | Sequence[int] | None = None,
         edge_attributes: ArrayLike | Tensor | None = None,
         graph_features: ArrayLike | Tensor | None = None,
+        edge_spec: FeatureSpec | None = None,
         y: ArrayLike | Tensor | None = None,
         classes: Sequence[str] | None = None,
         targets: Sequence[str] = (),
@@ -134,6 +137,7 @@ class GraphSet:
             edge_label_widths: Number of categories, as ``label_widths``.
             edge_attributes: Numbers of each edge, shape ``(E, m)`` or ``(E,)``.
             graph_features: Numbers of each graph, shape ``(G, f)`` or ``(G,)``; see :meth:`with_graph_features`.
+            edge_spec: How labels and attributes of edges were made, if known; see :mod:`bankgcn.data.features.spec`.
             y: Class of each graph as a word or an integer from 0, shape ``(G,)``; or numbers (values, or labels 0 and
                 1), shape ``(G,)`` or ``(G, T)``, in which NaN means unknown.
             classes: Names of the classes, in order of their numbers.
@@ -142,7 +146,7 @@ class GraphSet:
             name: Name of the set.
             symmetrise: Whether to give both directions of an edge the larger weight of the two and the mean of their
                 attributes, which the notes count; else an edge whose reverse is missing or differs in weight is an
-                error.
+                error. Labels stay as they are; :func:`bankgcn.data.edge_data.with_mean_edge_features` takes their mean.
             notes: What a user of these graphs must know.
             feature_spec: How the signals were made, if known; see :mod:`bankgcn.data.features.spec`.
             skipped: Rows of the source that have no graph, counted from 0, each with the reason.
@@ -181,6 +185,7 @@ class GraphSet:
             edge_attributes=flat.attributes,
             graph_features=beside.values,
             graph_spec=beside.spec,
+            edge_spec=dict(edge_spec or {}),
             y=target_array,
             classes=class_names,
             targets=tuple(map(str, targets)),
@@ -407,6 +412,13 @@ class GraphSet:
             np.empty((0, 0), np.float32),
         )
         return FlatArrays(*(read_only(array) for array in fields))
+
+    @cached_property
+    def unequal_edge(self) -> UnequalEdge | None:
+        """The first edge whose two directions have different features, if there is one."""
+        from bankgcn.data.edge_data import first_unequal_edge  # which imports this module
+
+        return first_unequal_edge(self)
 
     @cached_property
     def largest(self) -> int:

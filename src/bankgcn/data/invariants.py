@@ -308,6 +308,8 @@ def check_texts(graphs: GraphSet) -> None:
             raise GraphError(f"{name} are not texts")
     if not isinstance(graphs.name, str) or not isinstance(graphs.feature_spec, dict):
         raise GraphError("its name is no text, or its feature spec no table")
+    if not isinstance(graphs.edge_spec, dict):
+        raise GraphError("the feature spec of its edges is no table")
     for row, reason in graphs.skipped:
         if not isinstance(row, int) or row < 0 or not isinstance(reason, str):
             raise GraphError(f"skipped holds ({row!r}, {reason!r}), expected the number of a row and a reason")
@@ -320,6 +322,7 @@ def _check_encodable(graphs: GraphSet) -> None:
     check_text(graphs.name, "the name of the set")
     check_text(graphs.feature_spec, "the node data")
     check_text(graphs.graph_spec, "the features of graphs")
+    check_text(graphs.edge_spec, "the edge data")
     if graphs.names is not None and not all(map(str.isascii, map(str, graphs.names))):
         check_text(graphs.names, "the name of a graph")
 
@@ -377,6 +380,9 @@ def _check_widths(graphs: GraphSet) -> None:
         widths = getattr(graphs, f"{name}_widths")
         if not isinstance(widths, tuple) or any(not isinstance(width, int) or width < 0 for width in widths):
             raise GraphError(f"{name}_widths are {widths!r}, expected a tuple of integers from 0")
+        columns = 0 if labels is None else labels.shape[1]
+        if len(widths) != columns:
+            raise GraphError(f"there are {len(widths)} {name}_widths for {columns} columns of {name}s")
         check_widths(nothing if labels is None else labels, widths, f"{name}s", what)
 
 

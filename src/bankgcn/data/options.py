@@ -11,6 +11,9 @@ from bankgcn.data.target_values import TargetWords
 from bankgcn.messages import Message, Option
 from bankgcn.settings import check_settings, setting
 
+EdgeData = Literal["none", "any", "all"]
+EDGES = "edges"
+"""The entry of a description of features that describes those of edges."""
 DATA = "Data"  # the group of these options in --help
 DESCRIPTOR_NAMES = ("rdkit", "morgan")
 """The families of descriptors of molecules; :mod:`bankgcn.data.features.descriptors` computes them."""
@@ -157,6 +160,8 @@ class Expected:
         task: What the targets are, if the reader is not to guess.
         classes: Names of the classes in the order of their numbers.
         has_target: False to read no targets.
+        edges: What edges carry besides weights: ``"none"`` leaves it out, and names it in a note; ``"any"`` reads what
+            can be read, and names the rest; ``"all"`` reads all of it, or raises an error.
     """
 
     features: Mapping[str, Any] = field(default_factory=dict)
@@ -164,3 +169,14 @@ class Expected:
     task: str | None = None
     classes: tuple[str, ...] | None = None
     has_target: bool = True
+    edges: EdgeData = "none"
+
+    @property
+    def edge_data(self) -> EdgeData:
+        """What is read of the data of edges: all, if the model uses their features."""
+        return "all" if EDGES in self.features else self.edges
+
+    @property
+    def edge_features(self) -> Mapping[str, Any]:
+        """How the features of edges of the training graphs of a model were made; empty if it uses none."""
+        return self.features.get(EDGES, {})

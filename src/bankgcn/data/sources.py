@@ -29,14 +29,14 @@ from bankgcn.data.catalog import (
 )
 from bankgcn.data.combine import join, without_weights
 from bankgcn.data.convert import from_networkx, from_pyg
-from bankgcn.data.edges import is_edge_note, warn_of_edge_data
+from bankgcn.data.edge_data import is_edge_note, with_mean_edge_features
 from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.features.graph_features import fit
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import conform, refit, scale_numbers
 from bankgcn.data.frames import check_collected, frame_graphs, is_frame, is_missing
 from bankgcn.data.graphs import GraphSet, Indices
-from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.options import EdgeData, Expected, ReadOptions
 from bankgcn.data.readers import (
     SAVED,
     Progress,
@@ -48,6 +48,7 @@ from bankgcn.data.readers import (
     molecule_tables,
     tu,
 )
+from bankgcn.data.readers.json_graphs import expected_edge_schema
 from bankgcn.data.readers.molecules import atom_kind, from_smiles, is_molecule, standardizes
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
@@ -75,7 +76,7 @@ READERS: dict[str, Reader] = {
 }
 """Readers by name. The first one that recognises a path reads it."""
 SHOWN = 5  # names of columns in a message
-READERS_VERSION = 7  # raise it when a reader gives other graphs for the same file
+READERS_VERSION = 8  # raise it when a reader gives other graphs for the same file
 SETTLED = 2.0  # seconds; on some file systems two writes within this time leave the same time stamp
 
 FOR_ALL = ("ignore_weights", "scale")
@@ -163,6 +164,8 @@ class Source:
         graphs = BUILTIN[self.reader]() if self.path is None else self._read(self.path, options, expected, progress)
         if not expected.has_target and graphs.y is not None:
             graphs = replace(graphs, y=None, classes=(), targets=())
+        if options.symmetrise and expected.edge_data != "none":
+            graphs = with_mean_edge_features(graphs)
         if options.ignore_weights:
             graphs = without_weights(graphs)
         return conform(graphs, expected.features, self.name) if expected.features else graphs
@@ -223,7 +226,7 @@ class Source:
             raise ValueError(f"{self.name} has no targets to learn: there is nothing to split")
         return split_targets(graphs.y, seed)
 
-    def fitted(self, graphs: GraphSet, train: Indices, scale: str | None = None) -> GraphSet:
+    def fitted(self, graphs: GraphSet, train: Indices, scale: str | None = None, edges: bool = False) -> GraphSet:
         """The graphs with signals learned from the training graphs alone; see :mod:`bankgcn.data.features.spec`.
 
         Nodes of a dataset of the catalogue stay as they are: published results use the labels and ranges of all its
@@ -233,9 +236,10 @@ class Source:
             graphs: The graphs.
             train: The training graphs.
             scale: How to scale numbers of nodes; see :func:`bankgcn.data.features.spec.scale_numbers`.
+            edges: Whether a network uses the features of edges, so that these are learned and scaled, too.
         """
-        fitted = fit(refit(graphs, train) if self.entry is None else graphs, train)
-        return fitted if scale is None else scale_numbers(fitted, train, scale)
+        fitted = fit(refit(graphs, train, edges) if self.entry is None else graphs, train)
+        return fitted if scale is None else scale_numbers(fitted, train, scale, edges)
 
 
 def load_source(
@@ -244,15 +248,18 @@ def load_source(
     *,
     task: str | None = None,
     ignore_targets: bool = False,
+    edges: bool | None = None,
     **options: Any,
 ) -> GraphSet:
-    """The graphs of a dataset or of a path. Warns if the edges of a path carry data that no network uses.
+    """The graphs of a dataset or of a path.
 
     Args:
         source: Name of a dataset, or path.
         data_root: Where to look for datasets first.
         task: What the targets are: ``"classes"``, ``"values"`` or ``"labels"``; by default what they look like.
         ignore_targets: Whether to read no targets.
+        edges: Whether to read what edges carry besides weights; then it is an error if something cannot be a feature
+            of edges. By default, paths are read as far as possible, and datasets as they are published.
         **options: How the graphs are read, under the names of the flags of ``bankgcn train``, such as
             ``target="active"`` or ``skip_unreadable=True``; see :class:`bankgcn.data.options.ReadOptions`.
 
@@ -262,10 +269,11 @@ def load_source(
     names = [item.name for item in fields(ReadOptions) if item.name not in ("scale", *IN_LISTS)]
     for name in options:  # numbers of nodes are scaled by those of training graphs, which are not known yet
         pick(dict.fromkeys(names), name, "option")
-    expected = Expected(task=task, has_target=not ignore_targets)
-    graphs = find_source(source, DataFolders(data_root)).load(ReadOptions(**options), expected)
-    warn_of_edge_data(graphs, stacklevel=2)
-    return graphs
+    found = find_source(source, DataFolders(data_root))
+    default: EdgeData = "any" if found.entry is None else "none"
+    edge_data: EdgeData = default if edges is None else "all" if edges else "none"
+    expected = Expected(task=task, has_target=not ignore_targets, edges=edge_data)
+    return found.load(ReadOptions(**options), expected)
 
 
 def find_source(source: str | Path, folders: DataFolders = USUAL_FOLDERS) -> Source:
@@ -431,17 +439,24 @@ def _from_networkx(graphs: Sequence[Any], options: ReadOptions, expected: Expect
         attributes=options.attributes,
         categories=options.categories,
         schema=NodeSchema.from_spec(expected.features) if expected.features.get("kind") == "named" else None,
+        edge_data=expected.edge_data,
+        edge_schema=expected_edge_schema(expected),
         has_target=expected.has_target,
         symmetrise=options.symmetrise,
     )
 
 
 def _from_pyg(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -> GraphSet:
-    return from_pyg(graphs, has_target=expected.has_target, symmetrise=options.symmetrise)
+    return from_pyg(graphs, edge_data=expected.edge_data, has_target=expected.has_target, symmetrise=options.symmetrise)
 
 
 def _from_smiles(graphs: Sequence[Any], options: ReadOptions, expected: Expected) -> GraphSet:
-    return from_smiles(graphs, features=atom_kind(options, expected), standardize=standardizes(options, expected))
+    return from_smiles(
+        graphs,
+        features=atom_kind(options, expected),
+        with_bonds=expected.edge_data != "none",
+        standardize=standardizes(options, expected),
+    )
 
 
 FORMS: Mapping[str, Form] = {

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from bankgcn.data import GraphError
 from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import Duplicates, first_equals, merge_duplicates
-from bankgcn.data.edges import warn_of_edge_data
+from bankgcn.data.edge_data import warn_of_edge_data
 from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.features.graph_features import fit as fit_graph_features
 from bankgcn.data.features.signals import with_features

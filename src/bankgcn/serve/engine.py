@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bankgcn.data.combine import without_weights
+from bankgcn.data.convert import EDGE_COLUMNS
+from bankgcn.data.edge_data import with_mean_edge_features
 from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.features.node_schema import NodeSchema
-from bankgcn.data.features.spec import SCALE
+from bankgcn.data.features.spec import SCALE, without_edges
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.options import EDGES, Expected, ReadOptions
 from bankgcn.data.readers.json_graphs import graph_set
 from bankgcn.data.readers.molecules import Molecules, atom_kind, molecule_graphs, parse_smiles
 from bankgcn.data.readers.node_link import Entry
@@ -102,6 +104,7 @@ class Engine:
         if "smiles" in self.forms:
             require("rdkit", "a model of molecules")
         self.schema = _schema(self.expected, ensemble.first.in_channels)
+        self.edge_schema = _edge_schema(self.expected.get(EDGES))
         self.task = ensemble.task
         self._look: Callable[[], bool] = lambda: True
         self._read = {"graphs": self._read_graphs, "smiles": self._read_smiles}
@@ -196,10 +199,15 @@ class Engine:
 
     def _read_graphs(self, items: Sequence[Item]) -> Readable:
         entries = [Entry(item.content, _place(item.position)) for item in items]
-        graphs = graph_set(entries, "the request", self.options, Expected(has_target=False), self.schema)
+        expected = Expected(has_target=False)
+        graphs = graph_set(entries, "the request", self.options, expected, self.schema, self.edge_schema)
+        if self.edge_schema is not None and list(self.edge_schema.attributes) == [EDGE_COLUMNS]:
+            graphs = replace(graphs, edge_spec=_own_columns(self.expected[EDGES]))
+        if self.options.symmetrise and self.edge_schema is not None:
+            graphs = with_mean_edge_features(graphs)
         places = graphs.rows.tolist()
         if list(self.schema.attributes) == [COLUMNS] and self.expected.get("kind") != "named":
-            graphs = replace(graphs, feature_spec=_own_columns(self.expected))
+            graphs = replace(graphs, feature_spec=_own_columns(without_edges(self.expected)))
         return Readable(graphs, places, dict(graphs.skipped))
 
     def _read_smiles(self, items: Sequence[Item]) -> Readable:
@@ -228,7 +236,9 @@ class Engine:
         for start, stop in _pieces(smiles):
             if not self._look():
                 raise Abandoned
-            parts.append((start, parse_smiles(smiles[start:stop], is_standardized(self.expected))))
+            parts.append(
+                (start, parse_smiles(smiles[start:stop], EDGES in self.expected, is_standardized(self.expected)))
+            )
         return _joined(parts)
 
 
@@ -246,6 +256,7 @@ def _pieces(smiles: Sequence[str]) -> Iterator[tuple[int, int]]:
 def _joined(parts: Sequence[tuple[int, Molecules]]) -> Molecules:
     """Molecules that were read in parts of one list, each with the place where it begins."""
     atoms = np.cumsum([0, *(len(part.features) for _, part in parts)])
+    of_bonds = [part.bond_features for _, part in parts if part.bond_features is not None]
     return Molecules(
         [name for _, part in parts for name in part.names],
         [start + place for start, part in parts for place in part.places],
@@ -253,6 +264,7 @@ def _joined(parts: Sequence[tuple[int, Molecules]]) -> Molecules:
         np.concatenate([part.features for _, part in parts]),
         np.concatenate([part.bonds + before for (_, part), before in zip(parts, atoms[:-1], strict=True)], axis=1),
         [replace(one, place=start + one.place) for start, part in parts for one in part.unreadable],
+        np.concatenate(of_bonds) if of_bonds else None,
         parts[0][1].standardize,
         sum((part.changes for _, part in parts), Changes()),
     )
@@ -296,6 +308,15 @@ def _schema(expected: dict[str, Any], in_channels: int) -> NodeSchema:
     if kind == "named":
         return NodeSchema.from_spec(expected)
     return NodeSchema({}, {}) if kind == "structure" else NodeSchema({COLUMNS: in_channels}, {})
+
+
+def _edge_schema(expected: dict[str, Any] | None) -> NodeSchema | None:
+    """Which entries of an edge are its features; ``None`` if the model uses none."""
+    if expected is None:
+        return None
+    if expected.get("kind") == "named":
+        return NodeSchema.from_spec(expected, "edge")
+    return NodeSchema({EDGE_COLUMNS: expected["attributes"] + sum(expected["label_widths"])}, {}, what="edge")
 
 
 def _own_columns(expected: dict[str, Any]) -> dict[str, Any]:

@@ -52,12 +52,17 @@ def test_a_row_lists_the_options_that_its_function_heeds(
         (tmp_path / file).write_text(text)
     path = tmp_path if len(SOURCES[name]) > 1 else tmp_path / next(iter(SOURCES[name]))
     row, seen, heeded = READERS[name], set(), set()
-    aliases = {"words": {"missing_words", "ignore_case"}, "atoms": {"features"}}
+    aliases = {
+        "edge_data": {"edges", "features"},
+        "edge_features": {"features"},
+        "words": {"missing_words", "ignore_case"},
+        "atoms": {"features"},
+    }
     monkeypatch.setattr(graph_files, "replace", lambda options, **changes: options)
     row.read(path, Watched(ReadOptions(skip_missing=True), seen), Watched(Expected(), heeded))
     used = set().union(*(aliases.get(option, {option}) for option in seen))
     assert used <= {*row.options}
-    assert heeded <= {*row.heeds}
+    assert set().union(*(aliases.get(field, {field}) for field in heeded)) <= {*row.heeds}
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_molecules_are_those_of_their_smiles(path: Path) -> None:
     graphs = read_sd_file(path, ReadOptions(target="active"))
-    expected = from_smiles(["CCO", "c1ccccc1"], ["no", "yes"])
+    expected = from_smiles(["CCO", "c1ccccc1"], ["no", "yes"], with_bonds=False)
     assert graphs.fingerprint == expected.fingerprint
     assert (graphs.names, graphs.classes) == (("CCO", "c1ccccc1"), ("no", "yes"))
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bankgcn.cli.errors import with_flags
-from bankgcn.data.edges import is_edge_note
+from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.features.atoms import ATOM_FEATURES
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions

@@ -47,6 +47,7 @@ def mutag() -> GraphSet:
         labels=arrays["atoms"],
         label_widths=len(MUTAG_ATOMS),
         edge_labels=np.tile(arrays["bond_labels"], 2),
+        edge_spec=TUSignals(label_low=(0,), label_widths=(len(MUTAG_BONDS),)).spec,
         y=arrays["classes"],
         classes=("-1", "1"),
         name="MUTAG",

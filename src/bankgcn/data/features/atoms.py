@@ -1,20 +1,22 @@
-"""The nine integer features that the Open Graph Benchmark gives an atom, and the bonds between atoms.
+"""The nine integer features that the Open Graph Benchmark gives an atom, and the bonds between atoms with theirs.
 
-Each feature is the index of its value in a published list; a value that is not in the list has the last index.
+Each feature is the index of its value in a published list; a value that is not in the list has the last index. Bonds
+have four features, which RDKit computes, and which follow from the files of the Open Graph Benchmark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from bankgcn.settings import pick
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
-    from rdkit.Chem import Atom, Mol
+    from rdkit.Chem import Atom, Bond, Mol
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,51 @@ def atom_features(molecule: Mol) -> list[list[int]]:
 def bonds(molecule: Mol) -> list[tuple[int, int]]:
     """The two atoms of each bond; every bond once."""
     return [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+
+
+class BondFeature(NamedTuple):
+    """One of the features of a bond, and its values, whose index is the feature."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+BOND_FEATURES = (
+    BondFeature("type", ("single", "double", "triple", "aromatic", "other")),
+    BondFeature("conjugated", ("no", "yes")),
+    BondFeature("in ring", ("no", "yes")),
+    BondFeature("stereo", ("none", "E", "Z")),
+)
+BOND_FEATURE_WIDTHS = tuple(len(feature.values) for feature in BOND_FEATURES)  # 5, 2, 2, 3
+BOND_SPEC = {"kind": "bonds"}
+
+_BOND_TYPES = {"SINGLE": 0, "DOUBLE": 1, "TRIPLE": 2, "AROMATIC": 3}
+_STEREO = {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": 2, "STEREOCIS": 2}  # any other value says nothing of the shape
+
+
+def bond_features(molecule: Mol) -> list[tuple[int, int, int, int]]:
+    """The four features of each bond of an RDKit molecule, in the order of :func:`bonds`.
+
+    Where RDKit states cis or trans in place of Z or E, these refer to atoms that it chose; they count as Z and E.
+    """
+    return [_bond(bond) for bond in molecule.GetBonds()]
+
+
+def _bond(bond: Bond) -> tuple[int, int, int, int]:
+    kind, stereo = _BOND_TYPES.get(bond.GetBondType().name, 4), _STEREO.get(bond.GetStereo().name, 0)
+    return kind, int(bond.GetIsConjugated()), int(bond.IsInRing()), stereo
+
+
+def bond_signals(features: NDArray[np.integer]) -> dict[str, Any]:
+    """Keyword arguments of ``GraphSet.from_edges`` for the four integers of each bond, shape ``(num_bonds, 4)``.
+
+    Every bond is an edge in one direction; then all are edges in the other one.
+    """
+    return {
+        "edge_labels": np.concatenate([features, features]),
+        "edge_label_widths": BOND_FEATURE_WIDTHS,
+        "edge_spec": BOND_SPEC,
+    }
 
 
 def atom_signals(features: NDArray[np.integer], kind: str) -> dict[str, Any]:

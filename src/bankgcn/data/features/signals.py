@@ -38,7 +38,10 @@ class CategoryBlock(NamedTuple):
 
 
 def signal_arrays(
-    attributes: NDArray[np.float32] | None, labels: NDArray[np.int64] | None, label_widths: Sequence[int]
+    attributes: NDArray[np.float32] | None,
+    labels: NDArray[np.int64] | None,
+    label_widths: Sequence[int],
+    what: str = "nodes",
 ) -> dict[str, Any]:
     """Keyword arguments of ``GraphSet.from_edges`` for signals in which some labels may be ``UNSEEN``.
 
@@ -49,6 +52,7 @@ def signal_arrays(
         attributes: Numbers of each node, shape ``(N, d)``.
         labels: Categories of each node, shape ``(N, c)``.
         label_widths: Number of categories of each column of labels.
+        what: What the note calls the nodes, which may stand for edges.
 
     Example:
         >>> signal_arrays(None, np.array([[1], [UNSEEN]]), (2,))["attributes"]
@@ -60,7 +64,7 @@ def signal_arrays(
         return {"attributes": attributes, "labels": labels, "label_widths": None if labels is None else label_widths}
     blocks = [labels[:, [column]] == np.arange(width) for column, width in enumerate(label_widths)]
     numbers = [] if attributes is None else [attributes]
-    note = f"{unseen:,} nodes have a category that no training graph has: its one-hot columns are all 0"
+    note = f"{unseen:,} {what} have a category that no training graph has: its one-hot columns are all 0"
     return {"attributes": np.concatenate([*numbers, *blocks], axis=1).astype(np.float32), "notes": (note,)}
 
 

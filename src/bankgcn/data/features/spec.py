@@ -8,6 +8,10 @@ Three kinds of features are fitted to the training graphs of a split: ``"named"`
 
 A scale of numbers is fitted apart. The entry ``scale`` of a feature spec has the ``kind``, and for each column of
 numbers the ``center``, which becomes 0, and the ``width``, which becomes 1. One-hot columns are not scaled.
+
+Features of edges have a feature spec of their own, ``edge_spec`` of a :class:`GraphSet`. What is fitted to the training
+graphs is fitted to edges as to nodes: a set of graphs whose nodes are the edges stands for them. If a network uses the
+features of edges, the description of its training graphs has their description as its entry ``edges``.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
-from bankgcn.data.features.atoms import ATOM_FEATURES
+from bankgcn.data.features.atoms import ATOM_FEATURES, BOND_FEATURE_WIDTHS, BOND_FEATURES
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.signals import (
     MAX_LABEL_RANGE,
@@ -32,6 +36,7 @@ from bankgcn.data.features.signals import (
     structural_signals,
 )
 from bankgcn.data.graphs import GraphSet, Indices
+from bankgcn.data.options import EDGES
 from bankgcn.data.standardize import STANDARDIZE, is_standardized
 from bankgcn.messages import Message, Option
 from bankgcn.settings import pick
@@ -53,12 +58,52 @@ _PHRASES: dict[str, Callable[[FeatureSpec], str]] = {
     "pixels": lambda _: "intensities of pixels",
     "generated": lambda _: "generated signals",
 }
+_EDGE_PHRASES: dict[str, Callable[[FeatureSpec], str]] = {
+    "tu": lambda spec: f"the edge labels and attributes of a TU set, {_columns(spec, 'edge')}",
+    "named": lambda spec: f"edges with {', '.join([*spec['numbers'], *spec['words']])}, {_columns(spec, 'edge')}",
+    "bonds": lambda _: f"bonds with {', '.join(feature.name for feature in BOND_FEATURES)}",
+}
 
 
-def describe_features(graphs: GraphSet) -> dict[str, Any]:
-    """The feature spec of the graphs with the number of columns: what other graphs must have for the same model."""
+def describe_features(graphs: GraphSet, edges: bool = False) -> dict[str, Any]:
+    """The feature spec of the graphs with the number of columns: what other graphs must have for the same model.
+
+    Args:
+        graphs: The graphs.
+        edges: Whether the features of edges count, because a network uses them.
+    """
     stored = {"attributes": graphs.num_attributes, "label_widths": list(graphs.label_widths)}
-    return {**graphs.feature_spec, **stored, **layout(graphs.feature_spec)}
+    of_nodes = {**graphs.feature_spec, **stored, **layout(graphs.feature_spec)}
+    return {**of_nodes, EDGES: describe_features(_edges_as_nodes(graphs))} if edges else of_nodes
+
+
+def _edges_as_nodes(graphs: GraphSet) -> GraphSet:
+    """Graphs without edges, whose nodes are the directed edges of these graphs and have their features."""
+    none = np.zeros(0, np.uint8)
+    return GraphSet(
+        node_ptr=graphs.edge_ptr,
+        edge_ptr=np.zeros_like(graphs.edge_ptr),
+        degree=np.zeros(len(graphs.neighbor), np.uint8),
+        neighbor=none,
+        shift=none.astype(np.float32),
+        attributes=graphs.edge_attributes,
+        labels=graphs.edge_labels,
+        label_widths=graphs.edge_label_widths,
+        feature_spec=graphs.edge_spec,
+        name=graphs.name,
+    )
+
+
+def _with_edges_of(graphs: GraphSet, edges: GraphSet) -> GraphSet:
+    """The graphs with these features of edges; the inverse of :func:`_edges_as_nodes`."""
+    return replace(
+        graphs,
+        edge_attributes=edges.attributes,
+        edge_labels=edges.labels,
+        edge_label_widths=edges.label_widths,
+        edge_spec=edges.feature_spec,
+        notes=(*graphs.notes, *edges.notes),
+    )
 
 
 def layout(spec: FeatureSpec) -> dict[str, Any]:
@@ -72,10 +117,12 @@ def layout(spec: FeatureSpec) -> dict[str, Any]:
     if spec.get("kind") == "named":
         widths = [len(words) for words in spec["words"].values()]
         return {"attributes": sum(spec["numbers"].values()), "label_widths": widths}
+    if spec.get("kind") == "bonds":
+        return {"attributes": 0, "label_widths": list(BOND_FEATURE_WIDTHS)}
     return {}
 
 
-def check_same_features(graphs: GraphSet, expected: FeatureSpec, name: str) -> None:
+def check_same_features(graphs: GraphSet, expected: FeatureSpec, name: str, what: str = "node") -> None:
     """Raise an error unless the graphs have the expected features.
 
     If the kind of either is unknown, as for graphs built in Python, only the numbers of columns are compared.
@@ -84,25 +131,28 @@ def check_same_features(graphs: GraphSet, expected: FeatureSpec, name: str) -> N
         graphs: The graphs.
         expected: :func:`describe_features` of the training graphs.
         name: Name of the graphs in the message.
+        what: What the message calls a node, which may stand for an edge.
     """
     own = describe_features(graphs)
     known = "kind" in own and "kind" in expected
     if own != expected and (known or any(own[key] != expected[key] for key in ("attributes", "label_widths"))):
         raise ValueError(
-            f"the model was trained on {_phrase(expected)}, but {name} has {_phrase(own)}: "
-            "new graphs must have the same node features as the training graphs"
+            f"the model was trained on {_phrase(expected, what)}, but {name} has {_phrase(own, what)}: "
+            f"new graphs must have the same {what} features as the training graphs"
         )
 
 
-def _phrase(spec: FeatureSpec) -> str:
+def _phrase(spec: FeatureSpec, what: str) -> str:
     """The features in the words of an error message."""
-    phrase = _PHRASES.get(spec.get("kind", ""))
-    return phrase(spec) if phrase else _columns(spec)
+    phrase = (_EDGE_PHRASES if what == "edge" else _PHRASES).get(spec.get("kind", ""))
+    return phrase(spec) if phrase else _columns(spec, what)
 
 
-def _columns(spec: FeatureSpec) -> str:
-    return f"{spec['attributes']} numbers and {sum(spec['label_widths'])} one-hot columns a node"
+def _columns(spec: FeatureSpec, what: str = "node") -> str:
+    return f"{spec['attributes']} numbers and {sum(spec['label_widths'])} one-hot columns {_A[what]}"
 
+
+_A = {"node": "a node", "edge": "an edge"}
 
 Floats = NDArray[np.float64]
 
@@ -115,7 +165,7 @@ SCALES: Mapping[str, Callable[[Floats], tuple[Floats, Floats]]] = {
 """The value of each column that becomes 0, and the distance from it that becomes 1, by the name of the scale."""
 
 
-def scale_numbers(graphs: GraphSet, train: Indices, kind: str) -> GraphSet:
+def scale_numbers(graphs: GraphSet, train: Indices, kind: str, edges: bool = False) -> GraphSet:
     """The same graphs with numbers of the nodes scaled by those of the training graphs; constant columns become 0.
 
     Args:
@@ -123,20 +173,34 @@ def scale_numbers(graphs: GraphSet, train: Indices, kind: str) -> GraphSet:
         train: The training graphs.
         kind: ``"standard"``: the mean becomes 0, the standard deviation 1. ``"range"``: the smallest number becomes 0,
             the largest 1.
+        edges: Whether numbers of edges are scaled, too, because a network uses them.
 
     Raises:
-        GraphError: The nodes have no numbers, or such that have a fixed meaning, as atoms do.
+        GraphError: Nothing has numbers, or only such that have a fixed meaning, as those of atoms have.
 
     Example:
         >>> graphs = GraphSet.from_edges([2, 1], np.zeros((2, 0), int), attributes=[1.0, 3.0, 9.0])
         >>> scale_numbers(graphs, [0], "range").attributes[:, 0]
         array([0., 1., 4.], dtype=float32)
     """
-    fit = pick(SCALES, kind, "scale")
-    columns = _num_columns(graphs)
-    if graphs.attributes is None or not columns or graphs.feature_spec.get("kind", "") not in SCALABLE:
-        wrong = "{scale} is for numbers of nodes, which {name} does not have"
-        raise GraphError(Message(wrong, scale=Option("scale", kind), name=graphs.name or "the set"))
+    of_edges = _edges_as_nodes(graphs) if edges else None
+    scalable = of_edges is not None and _has_scalable(of_edges)
+    if not (scalable or _has_scalable(graphs)):
+        wrong = "{scale} is for numbers of {nodes}, which {name} does not have"
+        nodes = "nodes or edges" if edges else "nodes"
+        raise GraphError(Message(wrong, scale=Option("scale", kind), nodes=nodes, name=graphs.name or "the set"))
+    scaled = _scaled(graphs, train, kind) if _has_scalable(graphs) else graphs
+    return _with_edges_of(scaled, _scaled(of_edges, train, kind)) if scalable and of_edges is not None else scaled
+
+
+def _has_scalable(graphs: GraphSet) -> bool:
+    """Whether the nodes have numbers without a fixed meaning."""
+    numbers = graphs.attributes is not None and _num_columns(graphs) > 0
+    return numbers and graphs.feature_spec.get("kind", "") in SCALABLE
+
+
+def _scaled(graphs: GraphSet, train: Indices, kind: str) -> GraphSet:
+    fit, columns = pick(SCALES, kind, "scale"), _num_columns(graphs)
     rows = graphs[train].attributes
     assert rows is not None
     numbers = rows[:, :columns].astype(np.float64)
@@ -187,7 +251,7 @@ _ONLY_COLUMNS = (
 _MAKERS = {"tu": TUSignals, "named": NodeSchema}  # both classes have the same methods
 
 
-def refit(graphs: GraphSet, train: Indices) -> GraphSet:
+def refit(graphs: GraphSet, train: Indices, edges: bool = False) -> GraphSet:
     """The same graphs with features that are fitted to the training graphs alone.
 
     Each value in the training graphs has a one-hot column; a node with any other value has 0 in all columns. Scaled
@@ -197,6 +261,7 @@ def refit(graphs: GraphSet, train: Indices) -> GraphSet:
     Args:
         graphs: The graphs. They are returned unchanged if the kind of their features is not fitted, or unknown.
         train: The training graphs.
+        edges: Whether the features of edges are fitted, too, because a network uses them.
 
     Example:
         >>> from bankgcn.data.features.signals import structural_signals
@@ -204,12 +269,17 @@ def refit(graphs: GraphSet, train: Indices) -> GraphSet:
         >>> refit(structural_signals(star_and_edge), [1]).label_widths
         (2,)
     """
+    fitted = _refitted(graphs, train, "node")
+    return _with_edges_of(fitted, _refitted(_edges_as_nodes(graphs), train, "edge")) if edges else fitted
+
+
+def _refitted(graphs: GraphSet, train: Indices, what: str) -> GraphSet:
     graphs = with_scale(graphs, None)
     if graphs.feature_spec.get("kind") not in ("structure", *_MAKERS) or _lacks_categories(graphs):
         return graphs
     part = graphs[train]
     spec = _fitted(part) if len(part.degree) else graphs.feature_spec
-    return graphs if spec == graphs.feature_spec else _with_features(graphs, spec, graphs.name or "the set")
+    return graphs if spec == graphs.feature_spec else _with_features(graphs, spec, graphs.name or "the set", what)
 
 
 def conform(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
@@ -217,20 +287,52 @@ def conform(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
 
     Args:
         graphs: The graphs.
-        expected: :func:`describe_features` of the training graphs.
+        expected: :func:`describe_features` of the training graphs. Features of edges stay as they are, unless it
+            describes them.
         name: Name of the graphs in error messages.
 
     Raises:
-        ValueError: The features are of another kind, or a node has a value that is unknown to the model.
+        ValueError: The features are of another kind, or a node or an edge has a value that is unknown to the model.
     """
+    if EDGES not in expected:
+        return _conformed(graphs, expected, name, "node")
+    of_nodes, of_edges = without_edges(expected), expected[EDGES]
+    graphs = _conformed(graphs, of_nodes, name, "node")
+    own = _edges_as_nodes(graphs)
+    if not len(own.degree):  # graphs without edges carry anything
+        return _with_edges_of(graphs, _without_rows(own, of_edges))
+    if describe_features(own) == of_edges:
+        return graphs
+    if not own.num_features:
+        wants = f"the model uses the features of edges ({_phrase(of_edges, 'edge')})"
+        raise GraphError(f"{wants}, but the edges of {name} have none")
+    return _with_edges_of(graphs, _conformed(own, of_edges, name, "edge"))
+
+
+def without_edges(expected: FeatureSpec) -> dict[str, Any]:
+    """The description of the nodes alone."""
+    return {key: value for key, value in expected.items() if key != EDGES}
+
+
+def _without_rows(graphs: GraphSet, expected: FeatureSpec) -> GraphSet:
+    """Graphs without nodes that have the expected columns."""
+    spec = {key: value for key, value in expected.items() if key not in ("attributes", "label_widths")}
+    spec |= {key: expected[key] for key in ("label_widths",) if spec.get("kind") == "tu"}
+    attributes = np.zeros((0, expected["attributes"]), np.float32) if expected["attributes"] else None
+    widths = tuple(expected["label_widths"])
+    labels = np.zeros((0, len(widths)), np.uint8) if widths else None
+    return replace(graphs, attributes=attributes, labels=labels, label_widths=widths, feature_spec=spec)
+
+
+def _conformed(graphs: GraphSet, expected: FeatureSpec, name: str, what: str) -> GraphSet:
     if SCALE in expected or SCALE in graphs.feature_spec:
         if describe_features(graphs) == expected:
             return graphs
-        plain = conform(with_scale(graphs, None), without_scale(expected), name)
+        plain = _conformed(with_scale(graphs, None), without_scale(expected), name, what)
         return with_scale(plain, expected.get(SCALE))
     if describe_features(graphs) != expected and _can_conform(graphs, expected):
-        graphs = _with_features(graphs, expected, name)
-    check_same_features(graphs, expected, name)
+        graphs = _with_features(graphs, expected, name, what)
+    check_same_features(graphs, expected, name, what)
     if "kind" in expected and "kind" not in graphs.feature_spec and _ONLY_COLUMNS not in graphs.notes:
         return replace(graphs, notes=(*graphs.notes, _ONLY_COLUMNS))
     return graphs
@@ -238,6 +340,8 @@ def conform(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
 
 def widened(expected: FeatureSpec) -> FeatureSpec:
     """The description with a column for each known value, and without a scale, as it is before :func:`refit`."""
+    if EDGES in expected:
+        return {**widened(without_edges(expected)), EDGES: widened(expected[EDGES])}
     if expected.get("kind") not in _MAKERS:
         return without_scale(expected)
     spec = _maker(expected).widened.spec
@@ -246,6 +350,9 @@ def widened(expected: FeatureSpec) -> FeatureSpec:
 
 def same_before_fit(one: FeatureSpec, other: FeatureSpec) -> bool:
     """Whether two descriptions are equal apart from what :func:`refit` fits, as for two splits of one set."""
+    if EDGES in one or EDGES in other:
+        both = EDGES in one and EDGES in other and same_before_fit(one[EDGES], other[EDGES])
+        return both and same_before_fit(without_edges(one), without_edges(other))
     learned = {"structure": ("max_degree", "label_widths"), "tu": ("low", "high")}.get(one.get("kind", ""), ())
     kept = [{key: value for key, value in widened(each).items() if key not in learned} for each in (one, other)]
     same_scale = scale_kind(one) == scale_kind(other) and bool(one.get("low")) == bool(other.get("low"))
@@ -278,19 +385,19 @@ def _can_conform(graphs: GraphSet, expected: FeatureSpec) -> bool:
     return not _lacks_categories(graphs) and _maker(expected).accepts(_maker(graphs.feature_spec))
 
 
-def _with_features(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
+def _with_features(graphs: GraphSet, expected: FeatureSpec, name: str, what: str) -> GraphSet:
     """The graphs with the expected columns."""
     if expected["kind"] == "structure":
         return structural_signals(graphs, expected["max_degree"])
     own, wanted = _maker(graphs.feature_spec), _maker(expected)
     attributes, notes = wanted.rescaled(graphs.attributes, own)
-    labels = None if graphs.labels is None else _places(graphs, own.blocks, wanted.blocks, name)
-    arrays = signal_arrays(attributes, labels, wanted.label_widths)
+    labels = None if graphs.labels is None else _places(graphs, own.blocks, wanted.blocks, name, what)
+    arrays = signal_arrays(attributes, labels, wanted.label_widths, f"{what}s")
     return graphs.with_signals(**{**arrays, "notes": (*notes, *arrays.get("notes", ()))}, feature_spec=wanted.spec)
 
 
 def _places(
-    graphs: GraphSet, own: Sequence[CategoryBlock], wanted: Sequence[CategoryBlock], name: str
+    graphs: GraphSet, own: Sequence[CategoryBlock], wanted: Sequence[CategoryBlock], name: str, what: str
 ) -> NDArray[np.int64]:
     """The labels of the nodes as column numbers in the expected one-hot blocks."""
     assert graphs.labels is not None
@@ -303,8 +410,8 @@ def _places(
             graph = int(np.searchsorted(graphs.node_ptr, node, side="right")) - 1
             value = before.values[int(graphs.labels[node, column])]
             raise GraphError(
-                f"{name}: {after.name} of node {node - graphs.node_ptr[graph]} of graph {graph} is {value!r}, but no "
-                "training graph of the model has this value"
+                f"{name}: {after.name} of {what} {node - graphs.node_ptr[graph]} of graph {graph} is {value!r}, but "
+                "no training graph of the model has this value"
             )
     return places
 
@@ -325,6 +432,15 @@ def column_names(spec: FeatureSpec, width: int) -> list[str]:
     namer = _NAMERS.get(spec.get("kind", ""))
     names = [] if namer is None else namer(spec, width)
     return names if len(names) == width else _numbered("feature", width)
+
+
+def edge_columns(graphs: GraphSet) -> list[str]:
+    """The names of the columns that the features of the edges of these graphs have."""
+    return column_names(graphs.edge_spec, graphs.num_edge_features)
+
+
+def _bonds(spec: FeatureSpec, width: int) -> list[str]:
+    return [f"{feature.name}={value}" for feature in BOND_FEATURES for value in feature.values]
 
 
 def _tu(spec: FeatureSpec, width: int) -> list[str]:
@@ -370,31 +486,46 @@ _NAMERS: dict[str, Callable[[FeatureSpec, int], list[str]]] = {
     "superpixels": _image,
     "images": _image,
     "pixels": _image,
+    "bonds": _bonds,
 }
 
 
 ATOM_KINDS = ("raw", "onehot")
 
 
-def check_spec(spec: Any, num_features: int) -> None:
+def check_spec(spec: Any, num_features: int, num_edge_features: int | None = None) -> None:
     """Raise unless a value of a file is :func:`describe_features` of such graphs.
 
     Args:
         spec: The value.
         num_features: Width of the signals that the network takes.
+        num_edge_features: Width of the features of edges that it takes, if it takes any.
 
     Raises:
         ValueError: The message names the entry and its value.
     """
+    _check_described(spec, num_features, "node", _CHECKS)
+    if (EDGES in spec) != (num_edge_features is not None):
+        takes = "takes none" if num_edge_features is None else "takes some"
+        raise ValueError(f"{EDGES} of the signals is {spec.get(EDGES)!r}, but of features of edges the network {takes}")
+    if num_edge_features is not None:
+        _check_described(spec[EDGES], num_edge_features, "edge", _EDGE_CHECKS)
+
+
+def _check_described(
+    spec: Any, num_features: int, what: str, checks: Mapping[str, Callable[[FeatureSpec], None]]
+) -> None:
     if not isinstance(spec, Mapping):
-        raise ValueError(f"signals is {spec!r}, expected the description of node features")
+        raise ValueError(f"signals is {spec!r}, expected the description of {what} features")
     kind = spec.get("kind", "")
     if not isinstance(kind, str):
         raise ValueError(f"kind of the signals is {kind!r}, expected a word")
     _whole(spec, "attributes")
     _wholes(spec, "label_widths")
-    if kind in _CHECKS:
-        _CHECKS[kind](spec)
+    if what == "edge" and kind and kind not in checks:
+        raise ValueError(f"kind of the signals of edges is {kind!r}, expected {', '.join(checks)}")
+    if kind in checks:
+        checks[kind](spec)
     for name, value in layout(spec).items():
         if spec[name] != value:
             raise ValueError(f"{name} of the signals is {spec[name]!r}, but their columns are {value!r}")
@@ -467,6 +598,20 @@ _CHECKS: dict[str, Callable[[FeatureSpec], None]] = {
     "structure": _check_structure,
     "atoms": _check_atoms,
     "images": _check_images,
+}
+
+
+def _check_bonds(spec: FeatureSpec) -> None:
+    expected = {"attributes": 0, "label_widths": list(BOND_FEATURE_WIDTHS)}
+    for name, value in expected.items():
+        if spec[name] != value:
+            raise ValueError(f"{name} of the signals of bonds is {spec[name]!r}, expected {value!r}")
+
+
+_EDGE_CHECKS: dict[str, Callable[[FeatureSpec], None]] = {
+    "tu": _check_tu,
+    "named": _check_named,
+    "bonds": _check_bonds,
 }
 
 

@@ -20,9 +20,17 @@ from xml.etree.ElementTree import ParseError
 
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.options import EdgeData, Expected, ReadOptions
 from bankgcn.data.readers import Reader
-from bankgcn.data.readers.json_graphs import HEEDS, OPTIONS, expected_schema, graph_set, known_targets, targets_of
+from bankgcn.data.readers.json_graphs import (
+    HEEDS,
+    OPTIONS,
+    expected_edge_schema,
+    expected_schema,
+    graph_set,
+    known_targets,
+    targets_of,
+)
 from bankgcn.data.readers.node_link import Entry
 from bankgcn.data.target_values import Targets, scalar, with_decimal_points
 from bankgcn.data.targets import clean_targets, target_columns
@@ -32,6 +40,7 @@ from bankgcn.files.checked import FileError, files_of
 from bankgcn.files.tables import DELIMITERS, TABLE_FORMATS, TextTable, open_table
 
 LABEL = "label"  # of a node in GML: its category, or merely its name
+IDENTITY = "id"  # of an edge in GraphML: names it, and says nothing of it
 _OF_NETWORKX = ("node_default", "edge_default")  # entries of a graph that no user wrote
 
 
@@ -122,7 +131,8 @@ def _document_of(graph: Any) -> dict[str, Any]:
 
     document = nx.node_link_data(graph, edges="edges")
     metadata = {str(key): value for key, value in document["graph"].items() if key not in _OF_NETWORKX}
-    return {**document, "graph": metadata}
+    edges = [{key: edge[key] for key in edge if key != IDENTITY} for edge in document["edges"]]
+    return {**document, "graph": metadata, "edges": edges}
 
 
 def _without_names(entries: list[Entry]) -> list[Entry]:
@@ -156,6 +166,7 @@ GRAPH = ("graph", "graph_id", "graph_index")
 NODE = ("node", "node_id", "id")
 ENDS = (("source", "src", "from"), ("target", "dst", "to"))
 WEIGHT = ("weight",)
+EDGE = ("edge", "edge_id", "id")
 _HEADER_BYTES = 1 << 16
 
 
@@ -200,14 +211,21 @@ class EdgeTables:
         names = target_columns(self.graphs, [_column(self.graphs, GRAPH)], target)
         return target or (names[0] if names else None)
 
-    def entries(self, target: str | None, task: str | None, schema: NodeSchema | None) -> list[Entry]:
+    def entries(
+        self,
+        target: str | None,
+        task: str | None,
+        schema: NodeSchema | None,
+        edge_data: EdgeData = "none",
+        edge_schema: NodeSchema | None = None,
+    ) -> list[Entry]:
         """Each graph as a node-link document, in the order of the table of graphs, else of nodes, else of edges."""
         documents: dict[str, dict[str, Any]] = {}
         for name, metadata in self._metadata(target, task):
             documents[name] = {"nodes": [], "edges": [], "graph": metadata}
         listed = None if self.graphs is None else set(documents)
         ids = self._add_nodes(documents, listed, schema)
-        self._add_edges(documents, listed, ids)
+        self._add_edges(documents, listed, ids, edge_data, edge_schema)
         if not documents:
             raise FileError("has no graphs", self.edges.path)
         path = self.edges.path
@@ -249,13 +267,20 @@ class EdgeTables:
         return ids
 
     def _add_edges(
-        self, documents: dict[str, dict[str, Any]], listed: set[str] | None, ids: dict[str, set[str]] | None
+        self,
+        documents: dict[str, dict[str, Any]],
+        listed: set[str] | None,
+        ids: dict[str, set[str]] | None,
+        edge_data: EdgeData,
+        schema: NodeSchema | None,
     ) -> None:
         """Add the edges to their graphs, and their ends to the nodes if there is no table of nodes."""
         table = self.edges
         graph, *ends = (table.header.index(_column(table, names)) for names in (GRAPH, *ENDS))
         weight = next((place for place, name in enumerate(table.header) if name.lower() in WEIGHT), None)
         weights = None if weight is None else _numbers_of(table, weight)
+        known = {graph, *ends, *(place for place, name in enumerate(table.header) if name.lower() in (*WEIGHT, *EDGE))}
+        features = {} if edge_data == "none" else _signals(table, sorted(known), schema)
         nodes_of: dict[str, set[str]] = {} if ids is None else ids
         for number, (row, line) in enumerate(zip(table.rows, table.lines, strict=True)):
             name = row[graph].strip()
@@ -271,6 +296,7 @@ class EdgeTables:
             edge: dict[str, Any] = {"source": pair[0], "target": pair[1]}
             if weights is not None:
                 edge["weight"] = weights[number]
+            edge |= {key: column[number] for key, column in features.items() if column[number] is not None}
             document["edges"].append(edge)
 
 
@@ -290,7 +316,8 @@ def read_edge_tables(
     path, options, expected = Path(path), options or ReadOptions(), expected or Expected()
     tables = EdgeTables.read(path)
     target = tables.target_names(options.target) if expected.has_target else None
-    entries = tables.entries(target, expected.task, expected_schema(expected))
+    schemas = expected_schema(expected), expected.edge_data, expected_edge_schema(expected)
+    entries = tables.entries(target, expected.task, *schemas)
     return graph_set(entries, _set_name(path), replace(options, target=target), expected)
 
 

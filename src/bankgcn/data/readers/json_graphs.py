@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
-from bankgcn.data.edges import edge_note
+from bankgcn.data.edge_data import edge_note, unread_notes
 from bankgcn.data.features.graph_features import Columns, value_columns
-from bankgcn.data.features.node_schema import MissingEntry, NodeSchema
+from bankgcn.data.features.node_schema import MissingEntry, NodeSchema, unreadable_keys
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.options import EdgeData, Expected, ReadOptions
 from bankgcn.data.readers import KnownTargets, Reader, Skipped
 from bankgcn.data.readers.node_link import (
     Entry,
@@ -54,11 +54,16 @@ OPTIONS = (
     "symmetrise",
 )
 """The options that every reader of such graphs heeds."""
-HEEDS = ("features", "task", "classes", "has_target")
+HEEDS = ("features", "task", "classes", "has_target", "edges")
 
 
 def graph_set(
-    entries: Sequence[Entry], name: str, options: ReadOptions, expected: Expected, schema: NodeSchema | None = None
+    entries: Sequence[Entry],
+    name: str,
+    options: ReadOptions,
+    expected: Expected,
+    schema: NodeSchema | None = None,
+    edge_schema: NodeSchema | None = None,
 ) -> GraphSet:
     """The graphs of some entries.
 
@@ -68,22 +73,31 @@ def graph_set(
         options: How they are read.
         expected: What a trained model fixes.
         schema: Which signals the nodes have; by default those that are expected, else all that there are.
+        edge_schema: Which features the edges have, by the same rule; none if nothing asks for them.
 
     Raises:
         FileError: A graph cannot be read; the message names its place.
     """
     skipped, fill = Skipped(options.skip_unreadable), options.fill_missing
-    schema = schema or expected_schema(expected)
-    graphs = parse_entries(entries, skipped, options.target, fill is not None, expected.has_target)
+    schema, edge_schema = schema or expected_schema(expected), edge_schema or expected_edge_schema(expected)
+    reads = expected.edge_data if edge_schema is None else "all"
+    graphs = parse_entries(entries, skipped, options.target, fill is not None, expected.has_target, reads)
+    edge_notes = _unread_keys(graphs) if reads == "any" else ()
     if fill is not None:
         graphs = _filled(graphs, schema or infer_schema(graphs, skipped), fill)
     schema = infer_schema(graphs, skipped) if schema is None else schema
-    signals = {}
+    if fill is not None and reads == "all":
+        graphs = _filled(graphs, edge_schema or infer_schema(graphs, skipped, "edge"), fill)
+    if reads != "none" and edge_schema is None:
+        edge_schema = infer_schema(graphs, skipped, "edge")
+    signals, features = {}, {}
     for one in graphs:
         if one.row not in skipped:
             with skipped.catching(one.row):
                 _check_edges(one, options.symmetrise)
-                signals[one.row] = _signals(one, schema)
+                own = _signals(one, schema)
+                features[one.row] = (None, None) if edge_schema is None else _signals(one, edge_schema)
+                signals[one.row] = own
     notes = skipped.notes(len(entries), "graphs")
     graphs = [one for one in graphs if one.row in signals]
     targets = Targets()
@@ -98,11 +112,14 @@ def graph_set(
     parts = [signals[one.row] for one in graphs] or [(schema.matrix([]), schema.labels([]))]
     numbers, words = zip(*parts, strict=True)
     columns = schema.signals(_joined(numbers), _joined(words))
+    of_edges = {} if edge_schema is None else _edge_columns(graphs, [features[one.row] for one in graphs], edge_schema)
+    edge_notes += of_edges.pop("notes", ()) if reads != "none" else _edge_note(graphs)
     named = any(one.graph.name is not None for one in graphs)
     beside = _features(graphs, options)
     result = GraphSet.from_edges(
         **_edges([one.graph for one in graphs]),
-        **{**columns, "notes": (*notes, *columns.get("notes", ()), *_edge_note(graphs))},
+        **of_edges,
+        **{**columns, "notes": (*notes, *columns.get("notes", ()), *edge_notes)},
         **targets._asdict(),
         names=[one.graph.name or "" for one in graphs] if named else None,
         name=name,
@@ -137,55 +154,76 @@ def parse_entries(
     target: str | None = None,
     null_is_missing: bool = False,
     has_target: bool = True,
+    edge_data: EdgeData = "none",
 ) -> list[PlacedGraph]:
     """The graphs of entries, as far as they can be read."""
     graphs: list[PlacedGraph] = []
     for row, entry in enumerate(entries):
         with skipped.catching(row):
-            graphs.append(PlacedGraph(row, entry, entry.parsed(target, null_is_missing, has_target)))
+            graphs.append(PlacedGraph(row, entry, entry.parsed(target, null_is_missing, has_target, edge_data)))
     return graphs
 
 
-def infer_schema(graphs: Sequence[PlacedGraph], skipped: Skipped) -> NodeSchema:
-    """The schema of all nodes; each key must have words everywhere, or numbers everywhere."""
+def infer_schema(graphs: Sequence[PlacedGraph], skipped: Skipped, what: str = "node") -> NodeSchema:
+    """The schema of all nodes, or edges; each key must have words everywhere, or numbers everywhere."""
     is_word: dict[str, bool] = {}
     for one in graphs:
         with skipped.catching(one.row):
-            _check_kinds(one, is_word)
-    return NodeSchema.infer(node for one in graphs if one.row not in skipped for node in one.graph.nodes)
+            _check_kinds(one, is_word, what)
+    return NodeSchema.infer((item for one in graphs if one.row not in skipped for item in _items(one, what)), what)
 
 
-def _check_kinds(one: PlacedGraph, is_word: dict[str, bool]) -> None:
-    for number, node in enumerate(one.graph.nodes):
-        for key, value in node.items():
+_FIELDS = {"node": "nodes", "edge": "edge_data"}
+
+
+def _items(one: PlacedGraph, what: str) -> Sequence[dict[str, Any]]:
+    """The data of the nodes, or of the edges, of a graph."""
+    items: Sequence[dict[str, Any]] = getattr(one.graph, _FIELDS[what])
+    return items
+
+
+def _check_kinds(one: PlacedGraph, is_word: dict[str, bool], what: str) -> None:
+    for number, item in enumerate(_items(one, what)):
+        for key, value in item.items():
             if is_word.setdefault(key, isinstance(value, str)) != isinstance(value, str):
                 before = "words" if is_word[key] else "numbers"
-                raise one.entry.error(f"{key!r} of node {number} is {value!r}, but {before} came before")
+                raise one.entry.error(f"{key!r} of {what} {number} is {value!r}, but {before} came before")
+
+
+def _unread_keys(graphs: Sequence[PlacedGraph]) -> tuple[str, ...]:
+    """Remove what cannot be a feature of edges from their data, and note it."""
+    reasons = unreadable_keys(item for one in graphs for item in one.graph.edge_data)
+    for one in graphs if reasons else ():
+        for item in one.graph.edge_data:
+            for key in reasons.keys() & item.keys():
+                del item[key]
+    return unread_notes(reasons)
 
 
 def _filled(graphs: Sequence[PlacedGraph], schema: NodeSchema, word: str) -> list[PlacedGraph]:
-    """The graphs with this word, or the number that it stands for, for each entry that a node lacks."""
-    value = scalar(word)
+    """The graphs with this word, or the number that it stands for, for each entry that a node, or an edge, lacks."""
+    value, field = scalar(word), _FIELDS[schema.what]
     defaults: dict[str, Any] = dict.fromkeys(schema.categories, word)
     for key, width in schema.attributes.items():
         defaults[key] = [value] * width
     for one in graphs:
-        for node in one.graph.nodes:
-            for key in [key for key in schema.attributes if key not in node]:
+        for item in _items(one, schema.what):
+            for key in [key for key in schema.attributes if key not in item]:
                 if not isinstance(value, int | float):
                     given = Option("fill_missing", word)
                     wrong = Message("{key!r} is a number, so that {given} cannot stand for it", key=key, given=given)
                     raise one.entry.error(wrong)
     return [
-        replace(one, graph=replace(one.graph, nodes=[{**defaults, **node} for node in one.graph.nodes]))
+        replace(one, graph=replace(one.graph, **{field: [{**defaults, **item} for item in _items(one, schema.what)]}))
         for one in graphs
     ]
 
 
 def _signals(one: PlacedGraph, schema: NodeSchema) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
-    """Attributes and labels of the nodes of a graph."""
+    """Attributes and labels of the nodes, or edges, of a graph."""
+    items = _items(one, schema.what)
     try:
-        return schema.matrix(one.graph.nodes), schema.labels(one.graph.nodes)
+        return schema.matrix(items), schema.labels(items)
     except GraphError as error:
         advice = [advise("skip_unreadable", True, "leaves such graphs out")]
         if isinstance(error, MissingEntry):
@@ -205,6 +243,21 @@ def _check_edges(one: PlacedGraph, symmetrise: bool) -> None:
 def _edge_note(graphs: Sequence[PlacedGraph]) -> tuple[str, ...]:
     keys = {key for one in graphs for key in one.graph.edge_keys}
     return edge_note(repr(key) for key in sorted(keys))
+
+
+def _edge_columns(
+    graphs: Sequence[PlacedGraph],
+    parts: Sequence[tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]],
+    schema: NodeSchema,
+) -> dict[str, Any]:
+    """The features of edges for :meth:`GraphSet.from_edges`, whose directions share a row of data."""
+    copies, start = [np.zeros(0, np.int64)], 0
+    for one in graphs:
+        listed = len(one.graph.edge_data)
+        copies.append(start + np.array([*range(listed), *one.graph.mirrored], np.int64))
+        start += listed
+    numbers, words = zip(*parts, strict=True) if parts else ((schema.matrix([]),), (schema.labels([]),))
+    return schema.edge_signals(_joined(numbers), _joined(words), np.concatenate(copies))
 
 
 def _edges(graphs: Sequence[NodeLinkGraph]) -> dict[str, Any]:
@@ -334,6 +387,8 @@ def read_schema(path: str | PathLike[str]) -> NodeSchema:
 def write_jsonlines(graphs: GraphSet, path: str | PathLike[str]) -> None:
     """Write graphs to a file, atomically: signals as list ``x``, weights, class names or other targets, and names.
 
+    Features of edges are the list ``edge_attr``. An edge whose directions differ in them is listed in both.
+
     NetworkX reads a line with ``node_link_graph(json.loads(line), edges="edges")``.
     """
     with atomic_write(path) as file:
@@ -346,10 +401,14 @@ def _document(graphs: GraphSet, number: int) -> dict[str, Any]:
     signals = batch.x.tolist() if graphs.num_features else []
     nodes = [{"id": node, **({"x": signals[node]} if signals else {})} for node in range(batch.num_nodes)]
     edges: list[dict[str, Any]] = []
+    features = batch.edge_attr
+    unequal = graphs.unequal_edge is not None
+    reverse = {(j, i): place for place, (i, j) in enumerate(batch.edge_index.T.tolist())} if unequal else {}
     for place, (i, j) in enumerate(batch.edge_index.T.tolist()):
-        if i < j:
+        if i < j or (unequal and (features[place] != features[reverse[i, j]]).any()):
             weight = {} if batch.edge_weight is None else {"weight": batch.edge_weight[place].item()}
-            edges.append({"source": i, "target": j, **weight})
+            carried = {} if features is None else {"edge_attr": features[place].tolist()}
+            edges.append({"source": i, "target": j, **weight, **carried})
     metadata: dict[str, Any] = {} if graphs.names is None else {"name": graphs.names[number]}
     if graphs.y is not None:
         metadata["y"] = _target(graphs, number)
@@ -365,6 +424,12 @@ def _target(graphs: GraphSet, number: int) -> Any:
     if graphs.targets:
         return dict(zip(graphs.targets, numbers, strict=True))
     return numbers if y.ndim else numbers[0]
+
+
+def expected_edge_schema(expected: Expected) -> NodeSchema | None:
+    """The features of edges that a trained model expects, if they have names."""
+    spec = expected.edge_features
+    return NodeSchema.from_spec(spec, "edge") if spec.get("kind") == "named" else None
 
 
 def expected_schema(expected: Expected) -> NodeSchema | None:

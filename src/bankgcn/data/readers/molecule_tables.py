@@ -75,7 +75,7 @@ OPTIONS = (
     "ignore_case",
 )
 """The options that every reader of such a table heeds."""
-HEEDS = ("features", "task", "classes", "has_target")
+HEEDS = ("features", "task", "classes", "has_target", "edges")
 _HEADER = re.compile(r">.*?<(.*)>")  # of a data field; a value may be >10
 
 
@@ -84,11 +84,12 @@ class MoleculeTable(GraphTable):
     """A table, and how to get the molecules of its rows.
 
     Args:
-        parse: From numbers of rows, and whether to standardise, to their molecules.
+        parse: From numbers of rows, whether the features of bonds are wanted, and whether to standardise, to their
+            molecules.
         line_word: What messages call a line of the table.
     """
 
-    parse: Callable[[Sequence[int], bool], Molecules]
+    parse: Callable[[Sequence[int], bool, bool], Molecules]
     line_word: str = "line"
 
     def graphs(self, options: ReadOptions, expected: Expected) -> GraphSet:
@@ -105,7 +106,7 @@ class MoleculeTable(GraphTable):
         rows, without, notes = rows_with_target(table, targets, options.skip_missing)
         if not rows:
             raise FileError("has no molecules", table.path)
-        molecules = self.parse(rows, standardizes(options, expected))
+        molecules = self.parse(rows, expected.edge_data != "none", standardizes(options, expected))
         notes = (*table.notes, *notes, *target_note(targets, options.target is None))
         notes += self._left_out(molecules, rows, options, expected)
         readable = table.take([rows[place] for place in molecules.places])
@@ -163,8 +164,8 @@ def with_smiles(table: TextTable, column: str, others: tuple[str, ...] = ()) -> 
     """
     texts = [text.strip() for text in table.column(column)]
 
-    def parse(rows: Sequence[int], standardize: bool) -> Molecules:
-        return parse_smiles([texts[row] for row in rows], standardize)
+    def parse(rows: Sequence[int], with_bonds: bool, standardize: bool) -> Molecules:
+        return parse_smiles([texts[row] for row in rows], with_bonds, standardize)
 
     return MoleculeTable(table, others, column, parse=parse)
 
@@ -235,9 +236,9 @@ def sd_file(path: Path, options: ReadOptions) -> MoleculeTable:
     """The names and data fields of the molecules of an SD file; a field that a molecule lacks is an empty cell."""
     blocks = list(_blocks(path))
 
-    def parse(rows: Sequence[int], standardize: bool) -> Molecules:
+    def parse(rows: Sequence[int], with_bonds: bool, standardize: bool) -> Molecules:
         require("rdkit", "reading molecules")
-        return _parse_blocks([blocks[row][1] for row in rows], standardize)
+        return _parse_blocks([blocks[row][1] for row in rows], with_bonds, standardize)
 
     return MoleculeTable(_fields_table(path, blocks), (NAME,), parse=parse)
 
@@ -297,7 +298,7 @@ def _fields(block: str) -> dict[str, str]:
     return fields
 
 
-def _parse_blocks(blocks: Sequence[str], standardize: bool) -> Molecules:
+def _parse_blocks(blocks: Sequence[str], with_bonds: bool, standardize: bool) -> Molecules:
     """The molecules, with their SMILES as names; an unreadable one has its title."""
     from rdkit.rdBase import BlockLogs
 
@@ -305,7 +306,7 @@ def _parse_blocks(blocks: Sequence[str], standardize: bool) -> Molecules:
         read = [attempted(partial(_molecule_of_block, block)) for block in blocks]
     molecules = [one if isinstance(one, str) else one[0] for one in read]
     names = [_title(block) if isinstance(one, str) else one[1] for block, one in zip(blocks, read, strict=True)]
-    return parse_molecules(names, lambda place: molecules[place], standardize)
+    return parse_molecules(names, lambda place: molecules[place], with_bonds, standardize)
 
 
 def _molecule_of_block(block: str) -> tuple[Mol, str] | str:

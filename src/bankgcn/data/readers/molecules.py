@@ -21,8 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
-from bankgcn.data.edges import BONDS, edge_note
-from bankgcn.data.features.atoms import ATOM_FEATURES, atom_features, atom_signals, bonds
+from bankgcn.data.edge_data import BONDS, edge_note
+from bankgcn.data.features.atoms import (
+    ATOM_FEATURES,
+    BOND_FEATURES,
+    atom_features,
+    atom_signals,
+    bond_features,
+    bond_signals,
+    bonds,
+)
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import left_out_note
@@ -68,6 +76,7 @@ class Molecules:
     features: NDArray[np.int64]  # (atoms, 9)
     bonds: NDArray[np.int64]  # (2, bonds): each bond once, atoms counted over all molecules
     unreadable: list[Unreadable]
+    bond_features: NDArray[np.int64] | None = None  # (bonds, 4), if they are wanted
     standardize: bool = False  # whether the atoms and bonds are those of standardised molecules
     changes: Changes = field(default_factory=Changes)  # what standardising did
 
@@ -77,6 +86,7 @@ def from_smiles(
     y: Sequence[Target] | NDArray | Tensor | None = None,
     *,
     features: Features = "raw",
+    with_bonds: bool = True,
     skip_unreadable: bool = False,
     standardize: bool = False,
     task: str | None = None,
@@ -89,6 +99,8 @@ def from_smiles(
         y: The target or targets of each molecule; see :func:`bankgcn.data.target_values.encode_targets`.
         features: ``"raw"``: the nine integers of each atom; or ``"onehot"``; see
             :func:`bankgcn.data.features.atoms.atom_signals`.
+        with_bonds: Whether edges carry the features of bonds: type, conjugated, in a ring, stereo. Else a note of the
+            set names them.
         skip_unreadable: Whether to leave out molecules that RDKit cannot read, with a note in ``notes``; else they are
             an error that names them.
         standardize: Whether to standardise them; see :mod:`bankgcn.data.standardize`. Names stay as they are given.
@@ -108,7 +120,7 @@ def from_smiles(
     targets = None if y is None else list(y)
     if targets is not None and len(targets) != len(smiles):
         raise GraphError(f"there are {len(smiles)} molecules but {len(targets)} targets")
-    molecules = parse_smiles(smiles, standardize)
+    molecules = parse_smiles(smiles, with_bonds, standardize)
     notes = left_out(molecules, skip_unreadable, lambda place: f"molecule {place}")
     if not molecules.places:
         raise GraphError("there are no molecules")
@@ -122,11 +134,11 @@ def from_smiles(
     return molecule_graphs(molecules, encoded, features=features, name=name, notes=notes)
 
 
-def parse_smiles(smiles: Sequence[str | Mol], standardize: bool = False) -> Molecules:
+def parse_smiles(smiles: Sequence[str | Mol], with_bonds: bool = False, standardize: bool = False) -> Molecules:
     """Atoms and bonds of molecules, written as SMILES or read by RDKit; see :func:`parse_molecules`."""
     require("rdkit", "reading molecules")
     names = [one if isinstance(one, str) else _name_of(one) for one in smiles]
-    return parse_molecules(names, lambda place: _molecule(smiles[place]), standardize)
+    return parse_molecules(names, lambda place: _molecule(smiles[place]), with_bonds, standardize)
 
 
 def is_molecule(item: object) -> bool:
@@ -143,13 +155,17 @@ def _name_of(molecule: object) -> str:
 
 
 def parse_molecules(
-    names: Sequence[str], molecule_at: Callable[[int], Mol | str], standardize: bool = False
+    names: Sequence[str],
+    molecule_at: Callable[[int], Mol | str],
+    with_bonds: bool = False,
+    standardize: bool = False,
 ) -> Molecules:
     """Atoms and bonds of molecules, and the unreadable ones with the reasons; hides RDKit's own messages.
 
     Args:
         names: Their names.
         molecule_at: From a place in the list to RDKit's molecule, or to the reason why there is none.
+        with_bonds: Whether the features of bonds are wanted.
         standardize: Whether to standardise them.
     """
     from rdkit.rdBase import BlockLogs
@@ -158,15 +174,17 @@ def parse_molecules(
     num_atoms: list[int] = []
     atoms: list[list[int]] = []
     ends: list[tuple[int, int]] = []
+    of_bonds: list[tuple[int, int, int, int]] = []
     unreadable: list[Unreadable] = []
     changes = Changes()
     with BlockLogs():
         for place, name in enumerate(names):
-            parts = attempted(partial(_parts, molecule_at, place, standardize))
+            parts = attempted(partial(_parts, molecule_at, place, with_bonds, standardize))
             if isinstance(parts, str):
                 unreadable.append(Unreadable(place, str(name), parts))
                 continue
-            own_atoms, own_bonds, changed = parts
+            own_atoms, own_bonds, own_features, changed = parts
+            of_bonds += own_features
             changes += changed
             ends += [(len(atoms) + begin, len(atoms) + end) for begin, end in own_bonds]
             atoms += own_atoms
@@ -179,6 +197,7 @@ def parse_molecules(
         np.array(atoms, np.int64).reshape(-1, len(ATOM_FEATURES)),
         np.array(ends, np.int64).reshape(-1, 2).T,
         unreadable,
+        np.array(of_bonds, np.int64).reshape(-1, len(BOND_FEATURES)) if with_bonds else None,
         standardize,
         changes,
     )
@@ -200,9 +219,9 @@ def attempted(read: Callable[[], Result]) -> Result | str:
 
 
 def _parts(
-    molecule_at: Callable[[int], Mol | str], place: int, standardize: bool
-) -> tuple[list[list[int]], list[tuple[int, int]], Changes] | str:
-    """Features of the atoms of a molecule, its bonds, and what standardising changed; or why there are none."""
+    molecule_at: Callable[[int], Mol | str], place: int, with_bonds: bool, standardize: bool
+) -> tuple[list[list[int]], list[tuple[int, int]], list[tuple[int, int, int, int]], Changes] | str:
+    """Features of the atoms of a molecule, its bonds, their features, and what standardising changed; or why not."""
     molecule = molecule_at(place)
     if isinstance(molecule, str):
         return molecule
@@ -214,7 +233,7 @@ def _parts(
     features = atom_features(molecule)
     unusual = any(row[_CHARGE] == _OTHER_CHARGE or row[_HYDROGENS] == _OTHER_HYDROGENS for row in features)
     reason = implausible(molecule) if unusual else None
-    return reason or (features, bonds(molecule), changes)
+    return reason or (features, bonds(molecule), bond_features(molecule) if with_bonds else [], changes)
 
 
 def left_out(molecules: Molecules, skip_unreadable: bool, where: Callable[[int], str]) -> tuple[str, ...]:
@@ -253,7 +272,8 @@ def molecule_graphs(
     name: str,
     notes: Sequence[str],
 ) -> GraphSet:
-    """The readable molecules as a set of graphs, with notes on how they were read."""
+    """The readable molecules as a set of graphs, with the features of their bonds if these were parsed, and notes."""
+    known = molecules.bond_features
     signals = atom_signals(molecules.features, features)
     if molecules.standardize:
         signals["feature_spec"] = {**signals["feature_spec"], STANDARDIZE: True}
@@ -262,10 +282,11 @@ def molecule_graphs(
         molecules.num_atoms,
         np.concatenate([molecules.bonds, molecules.bonds[::-1]], axis=1),
         **signals,
+        **({} if known is None else bond_signals(known)),
         **targets._asdict(),
         names=molecules.names,
         name=name,
-        notes=(*notes, *(edge_note(BONDS, "bonds") if molecules.bonds.size else ())),
+        notes=(*notes, *(edge_note(BONDS, "bonds") if molecules.bonds.size and known is None else ())),
     )
 
 

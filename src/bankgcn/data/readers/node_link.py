@@ -11,14 +11,16 @@ categories. An edge without ``weight`` has weight 1; the list of edges may also 
 documents. The target is ``y`` of ``graph``, where NetworkX puts ``G.graph["y"]``, or ``target`` of the document itself:
 a class (word or whole number), a number, a list of numbers such as ``[0.5, null]``, or numbers by name such as
 ``{"solubility": 0.5, "toxicity": null}``, in which ``null`` is unknown. ``"directed": true`` means that an edge has
-one direction only, ``"multigraph": true`` that the weights of parallel edges are added.
+one direction only, ``"multigraph": true`` that the weights of parallel edges are added. Other entries of edges are
+features of them, of the same kinds as those of nodes. An undirected edge that is listed once in each direction may have
+other features in each.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,6 +29,7 @@ import numpy as np
 
 from bankgcn.data import GraphError
 from bankgcn.data.invariants import check_text
+from bankgcn.data.options import EdgeData
 from bankgcn.data.target_values import Target, TargetWords
 from bankgcn.data.targets import target_of_document
 from bankgcn.files.archives import open_plain
@@ -53,11 +56,17 @@ class NodeLinkGraph:
     name: str | None
     metadata: Mapping[str, Any]  # "graph" of the document
     edge_keys: frozenset[str] = frozenset()  # what edges carry besides weights
+    edge_data: Sequence[dict[str, Any]] = ()  # what the first edges carry, if it is read: others are their reverses
+    mirrored: Sequence[int] = ()  # the edges whose reverses follow the first edges
     entries: Mapping[str, Any] = field(default_factory=dict)  # of the document and its "graph", but nodes and edges
 
 
 def parse_node_link(
-    document: Any, target: str | None = None, null_is_missing: bool = False, has_target: bool = True
+    document: Any,
+    target: str | None = None,
+    null_is_missing: bool = False,
+    has_target: bool = True,
+    edge_data: EdgeData = "none",
 ) -> NodeLinkGraph:
     """The graph of a document.
 
@@ -67,6 +76,7 @@ def parse_node_link(
             By default ``y`` of ``graph``, or ``target`` of the document.
         null_is_missing: Whether ``null`` in a node means that the node lacks the entry; else it is an error.
         has_target: False to read no target.
+        edge_data: Whether to read the features of edges; ``"all"`` refuses what is none.
 
     Raises:
         GraphError: The document is not a graph; the message names the node or edge.
@@ -83,10 +93,16 @@ def parse_node_link(
     directed = _flag(document, "directed")
     number = _node_numbers(nodes)
     edges = [_edge(link, place, number) for place, link in enumerate(links)]
+    keys = frozenset(key for link in links for key in link if key not in _EDGE_KEYS)
+    data: list[dict[str, Any]] = []
+    if edge_data != "none":
+        data = [_edge_features(link, null_is_missing, edge_data == "all") if keys else {} for link in links]
+    places, two_way = list(range(len(edges))), list(range(len(edges)))
     if not _flag(document, "multigraph"):
-        edges = _distinct(edges, directed)
-    if not directed:
-        edges += [(j, i, weight) for i, j, weight in edges if i != j]
+        places, two_way = _distinct(edges, directed, data, edge_data == "all")
+        edges = [edges[place] for place in places]
+    mirrored = [] if directed else [place for place in two_way if edges[place][0] != edges[place][1]]
+    edges += [(edges[place][1], edges[place][0], edges[place][2]) for place in mirrored]
     metadata = document.get("graph", {})
     if not isinstance(metadata, dict):
         raise GraphError(f"'graph' is {_shown(metadata)}, expected an object")
@@ -99,7 +115,9 @@ def parse_node_link(
         name=_name(document, metadata),
         metadata=metadata,
         entries={key: value for key, value in document.items() if not isinstance(value, list | dict)} | metadata,
-        edge_keys=frozenset(key for link in links for key in link if key not in _EDGE_KEYS),
+        edge_keys=keys,
+        edge_data=[data[place] for place in places] if data else (),
+        mirrored=mirrored,
     )
 
 
@@ -148,33 +166,65 @@ def _edge(link: dict[str, Any], place: int, number: dict[int | str, int]) -> Edg
     return number[source], number[target], float(weight)
 
 
-def _distinct(edges: list[Edge], directed: bool) -> list[Edge]:
-    """Each edge once. An undirected edge may be listed in both directions, with the same weight."""
-    by_ends: dict[tuple[int, int], Edge] = {}
-    for edge in edges:
-        i, j, weight = edge
-        first = by_ends.setdefault((i, j) if directed else (min(i, j), max(i, j)), edge)
-        if first[2] != weight:
+def _distinct(
+    edges: list[Edge], directed: bool, data: list[dict[str, Any]], strict: bool
+) -> tuple[list[int], list[int]]:
+    """The places of the edges, each once; and among these, the places of those that hold for both directions.
+
+    An undirected edge may be listed in both directions, with the same weight. With other features, it is two edges.
+    """
+    by_ends: dict[tuple[int, int], int] = {}
+    back: dict[tuple[int, int], int] = {}  # second directions with features of their own
+    for place, (i, j, weight) in enumerate(edges):
+        ends = (i, j) if directed else (min(i, j), max(i, j))
+        first = by_ends.setdefault(ends, place)
+        if edges[first][2] != weight:
             raise GraphError(
-                f"the edge between nodes {i} and {j} is listed twice, with weights {first[2]:g} and {weight:g}; "
+                f"the edge between nodes {i} and {j} is listed twice, with weights {edges[first][2]:g} and {weight:g}; "
                 '"multigraph": true adds them'
             )
-    return list(by_ends.values())
+        if data and data[first] != data[place]:
+            same = first if edges[first][:2] == (i, j) else back.setdefault(ends, place)
+            if strict and data[same] != data[place]:
+                raise GraphError(
+                    f"the edge between nodes {i} and {j} is listed twice, with {_shown(data[same])} and "
+                    f"{_shown(data[place])}"
+                )
+    if not back:
+        places = list(by_ends.values())
+        return places, list(range(len(places)))
+    places = sorted([*by_ends.values(), *back.values()])
+    one_way = {place for ends, second in back.items() for place in (by_ends[ends], second)}
+    return places, [number for number, place in enumerate(places) if place not in one_way]
+
+
+def _edge_features(link: dict[str, Any], null_is_missing: bool, strict: bool) -> dict[str, Any]:
+    """The entries of an edge except its ends and its weight; if strict, each must be a feature."""
+    features = {key: value for key, value in link.items() if key not in _EDGE_KEYS}
+    if not strict or null_is_missing:
+        features = {key: value for key, value in features.items() if value is not None}
+    if strict:
+        _check_features(features, lambda: f"edge ({_shown(link['source'])}, {_shown(link['target'])})")
+    return features
 
 
 def _signals(node: dict[str, Any], null_is_missing: bool) -> dict[str, Any]:
     """The entries of a node except its id: words, numbers, or lists of numbers."""
     signals = {key: value for key, value in node.items() if key != "id" and not (null_is_missing and value is None)}
-    for key, value in signals.items():
+    _check_features(signals, lambda: f"node {_shown(node['id'])}")
+    return signals
+
+
+def _check_features(features: dict[str, Any], what: Callable[[], str]) -> None:
+    """Raise unless each value is a word, a number, or a list of numbers."""
+    for key, value in features.items():
         if isinstance(value, str):
             continue
         values = value if isinstance(value, list) else [value]
         if not all(map(_is_number, values)):
             raise GraphError(
-                f"{key!r} of node {_shown(node['id'])} is {_shown(value)}, expected a word, a finite number or a list "
-                "of them"
+                f"{key!r} of {what()} is {_shown(value)}, expected a word, a finite number or a list of them"
             )
-    return signals
 
 
 def _checked_target(target: Any) -> Target:
@@ -236,7 +286,11 @@ class Entry:
         return FileError(placed, self.path, self.line)
 
     def parsed(
-        self, target: str | None = None, null_is_missing: bool = False, has_target: bool = True
+        self,
+        target: str | None = None,
+        null_is_missing: bool = False,
+        has_target: bool = True,
+        edge_data: EdgeData = "none",
     ) -> NodeLinkGraph:
         """The graph; see :func:`parse_node_link`.
 
@@ -249,7 +303,7 @@ class Entry:
             document = _value(self.content) if isinstance(self.content, bytes) else self.content
             if self.suspect or (isinstance(self.content, bytes) and _HALF_CHARACTER.search(self.content)):
                 check_text(document, "the text")
-            graph = parse_node_link(document, target, null_is_missing, has_target)
+            graph = parse_node_link(document, target, null_is_missing, has_target, edge_data)
         except GraphError as error:
             raise self.error(error.message) from error
         except (RecursionError, ValueError) as error:

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
 from bankgcn.data.catalog import TUFeatures
-from bankgcn.data.edges import edge_note
+from bankgcn.data.edge_data import edge_note
 from bankgcn.data.features.signals import (
     Floats,
     Integers,
     TUSignals,
-    check_range,
     labels_from_range,
     signal_arrays,
     structural_signals,
@@ -148,17 +147,17 @@ def read_tu(
     graph_of = _graph_of_nodes(files)
     num_nodes = np.bincount(graph_of)
     targets = _targets(files, len(num_nodes), expected.task)
-    edges, edge_labels, edge_notes = _edges(files, graph_of)
+    edges = _edges(files, graph_of, expected.edge_data != "none")
     signals = _signals(files, features, len(graph_of), fitted)
     try:
         graphs = GraphSet.from_edges(
             num_nodes,
-            edges.T - 1,
-            edge_labels=edge_labels,
+            edges.pop("ends").T - 1,
             **targets._asdict(),
             name=name or files.name,
             symmetrise=(options or ReadOptions()).symmetrise,
-            notes=(*notes, *edge_notes, *signals.pop("notes")),
+            notes=(*notes, *edges.pop("notes"), *signals.pop("notes")),
+            **edges,
             **signals,
         )
     except GraphError as error:
@@ -201,8 +200,11 @@ def _targets(files: TUFiles, num_graphs: int, task: str | None) -> Targets:
         raise FileError(error.message, files.where(part), line) from error
 
 
-def _edges(files: TUFiles, graph_of: Integers) -> tuple[Integers, Integers | None, tuple[str, ...]]:
-    """Edges as pairs of nodes counted from 1, their labels, and notes."""
+def _edges(files: TUFiles, graph_of: Integers, with_attributes: bool) -> dict[str, Any]:
+    """Edges as ``ends``, pairs of nodes counted from 1, and their labels, attributes and notes.
+
+    Labels are always read. A set in which nothing asks for attributes is as it was before they could be read.
+    """
     edges = files.table("A", np.int64, columns=2)
     outside = (edges < 1) | (edges > len(graph_of))
     for line in np.flatnonzero(outside.any(axis=1))[:1]:
@@ -213,25 +215,38 @@ def _edges(files: TUFiles, graph_of: Integers) -> tuple[Integers, Integers | Non
         (row, col), (one, other) = edges[line], graph[line]
         message = f"edge {row}, {col} joins graph {one} to graph {other}"
         raise FileError(message, files.where("A"), int(line) + 1)
-    labels = None
+    labels, attributes, rows = None, None, (len(edges), "edges")
     if files.has("edge_labels"):
-        labels = files.table("edge_labels", np.int64, rows=(len(edges), "edges"))
-        check_range(labels, files.where("edge_labels"))
-        labels, _ = labels_from_range(labels)
+        labels = files.table("edge_labels", np.int64, rows=rows)
+    if with_attributes and files.has("edge_attributes"):
+        attributes = files.table("edge_attributes", np.float32, rows=rows)
+    features = TUFeatures(attributes="none" if attributes is None else "raw", labels=labels is not None)
+    spec = TUSignals.fitted(features, attributes, labels, files.where("edge_labels")).spec
     notes = edge_note(part for part in ("labels", "attributes") if files.has(f"edge_{part}"))
-    return _without_repeats(edges, labels, len(graph_of), notes)
+    kept = _without_repeats(
+        {
+            "ends": edges,
+            "edge_labels": None if labels is None else labels_from_range(labels)[0],
+            "edge_attributes": attributes,
+            "notes": () if with_attributes else notes,
+        },
+        len(graph_of),
+    )
+    if labels is not None:  # a repeated edge may have had the largest label
+        spec["label_widths"] = (kept["edge_labels"].max(axis=0) + 1).tolist()
+    return {**kept, "edge_spec": {} if labels is None and attributes is None else spec}
 
 
-def _without_repeats(
-    edges: Integers, labels: Integers | None, num_nodes: int, notes: tuple[str, ...]
-) -> tuple[Integers, Integers | None, tuple[str, ...]]:
+def _without_repeats(edges: dict[str, Any], num_nodes: int) -> dict[str, Any]:
     """Each edge once: without weights, a repeated line is a mistake, not a heavier edge."""
-    _, first = np.unique(edges[:, 0] * (num_nodes + 1) + edges[:, 1], return_index=True)
-    repeats = len(edges) - len(first)
+    ends = edges["ends"]
+    _, first = np.unique(ends[:, 0] * (num_nodes + 1) + ends[:, 1], return_index=True)
+    repeats = len(ends) - len(first)
     if not repeats:
-        return edges, labels, notes
+        return edges
     first.sort()
-    return edges[first], None if labels is None else labels[first], (*notes, f"{repeats:,} repeated edges left out")
+    kept = {name: array[first] if isinstance(array, np.ndarray) else array for name, array in edges.items()}
+    return {**kept, "notes": (*edges["notes"], f"{repeats:,} repeated edges left out")}
 
 
 def _signals(files: TUFiles, features: TUFeatures, num_nodes: int, fitted: TUSignals | None) -> dict[str, Any]:
@@ -272,7 +287,7 @@ READER = Reader(
     accepts="a folder or zip in the TU format",
     read=read_tu,
     options=("symmetrise",),
-    heeds=("features", "published", "task"),
+    heeds=("features", "published", "task", "edges"),
     suffixes=(".zip",),
     sniff=lambda path: path.is_dir() and has_tu_files(path),
     files=lambda path: TUFiles(path).paths(),
