@@ -22,14 +22,14 @@ from sklearn.utils.validation import check_is_fitted
 from bankgcn.data import GraphError
 from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import Duplicates, first_equals, merge_duplicates
-from bankgcn.data.edge_data import warn_of_edge_data
+from bankgcn.data.edge_data import check_equal_directions, warn_of_edge_data, without_edge_features
 from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.features.graph_features import fit as fit_graph_features
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import refit, scale_numbers
 from bankgcn.data.frames import FRAME_OPTIONS, is_frame, read_options, rows_of
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.options import EdgeData, Expected, ReadOptions
 from bankgcn.data.sources import as_graph_set
 from bankgcn.data.splits import PARTS, Split, random_split, stratified_split
 from bankgcn.data.standardize import is_standardized
@@ -361,17 +361,22 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         reading: ReadOptions,
     ) -> Self:
         """Train on graphs with targets, apart from a share that decides when to stop."""
-        warn_of_edge_data(graphs, stacklevel=4)  # at the call of fit
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         kind = "classes" if graphs.classes else next(kind for kind in self._tasks if kind != "classes")
         with _spelled_as_parameters(self):
-            spec = self._spec(kind, bool(graphs.num_edge_features))
+            spec = self._spec(kind, bool(graphs.num_edge_features) and graphs.unequal_edge is None)
+            uses = bool(spec.model.edge_uses)
+            if uses:
+                check_equal_directions(graphs)
             of_table = {name: getattr(reading, name) for name in FRAME_OPTIONS}
             spec = replace(spec, reader=replace(spec.reader, **of_table))
-        graphs, weights = self._merged(graphs, weights)
+        if not uses:
+            warn_of_edge_data(graphs, stacklevel=4)  # at the call of fit
+            graphs = without_edge_features(graphs)
+        graphs, weights = self._merged(graphs, weights, uses)
         weighted = np.arange(len(graphs)) if weights is None else np.flatnonzero(weights > 0)
         learned = graphs if len(weighted) == len(graphs) else graphs[weighted]
-        duplicates = None if self.duplicates == "keep" else Duplicates.of(learned)
+        duplicates = None if self.duplicates == "keep" else Duplicates.of(learned, uses)
         among_weighted = validation_split(learned, self.validation_fraction, spec.seeds.split, duplicates)
         split = Split(*(weighted[getattr(among_weighted, part)] for part in PARTS))
         with _spelled_as_parameters(self):
@@ -379,9 +384,9 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         if parent is not None:
             fitted = parent.model.conform(graphs)
         else:
-            fitted = fit_graph_features(refit(graphs, split.train), split.train)
+            fitted = fit_graph_features(refit(graphs, split.train, uses), split.train)
             if spec.reader.scale is not None:
-                fitted = scale_numbers(fitted, split.train, spec.reader.scale)
+                fitted = scale_numbers(fitted, split.train, spec.reader.scale, uses)
         share = f"the seed: {len(split.valid):,} of {len(weighted):,} graphs for validation, none for test"
         with _spelled_as_parameters(self):
             if learned is not graphs:  # graphs of weight 0 must not count as graphs of a class
@@ -403,16 +408,16 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         return self._set_result(replace(result, model=model), split, run.seen_hashes())
 
     def _merged(
-        self, graphs: GraphSet, weights: NDArray[np.float64] | None
+        self, graphs: GraphSet, weights: NDArray[np.float64] | None, edges: bool
     ) -> tuple[GraphSet, NDArray[np.float64] | None]:
         """The graphs as the network sees them. If equal ones are merged, a graph has the sum of their weights."""
         graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
         if self.duplicates != "merge":
             return graphs, weights
-        merged = merge_duplicates(graphs)
+        merged = merge_duplicates(graphs, edges)
         if weights is not None:
             total = np.zeros(len(graphs))
-            np.add.at(total, first_equals(graphs, with_features=True), weights)
+            np.add.at(total, first_equals(graphs, edges, with_features=True), weights)
             weights = total[np.searchsorted(graphs.rows, merged.rows)]
         return merged, weights
 
@@ -427,7 +432,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
     def _read(self, X: Any, y: Any, reading: ReadOptions, graph_features: Any = None) -> GraphSet:
         """The graphs; with their own targets and features if none are given."""
         features = None if self.init_from is None else Parent.load(self.init_from).model.feature_spec
-        expected = Expected(features=features or {}, has_target=y is None, task=self._only_task)
+        edges: EdgeData = "none" if self.edges == "none" else "any"
+        expected = Expected(features=features or {}, has_target=y is None, task=self._only_task, edges=edges)
         with _spelled_as_parameters(self, X):
             graphs = as_graph_set(X, replace(reading, descriptors=None), expected)
             if graph_features is not None:

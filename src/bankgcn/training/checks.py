@@ -10,6 +10,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from bankgcn.data.catalog import CATALOG
+from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
 from bankgcn.messages import Message, Option, advise
@@ -72,8 +73,11 @@ def _has_thresholds(task: Task) -> bool:
 
 
 def settings_for_edges(graphs: GraphSet) -> dict[str, str]:
-    """The setting of a network for graphs of the user's own whose edges have features; mostly none."""
-    return {"edges": "auto"} if graphs.num_edge_features else {}
+    """The setting of a network for graphs of the user's own whose edges carry features; mostly none.
+
+    The set is that of a run that leaves them out, and says so in its notes.
+    """
+    return {"edges": "auto"} if any(map(is_edge_note, graphs.notes)) else {}
 
 
 def settings_for_skew(graphs: GraphSet, task: Task) -> dict[str, str]:

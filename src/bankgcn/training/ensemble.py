@@ -157,7 +157,7 @@ class Ensemble:
         for path, model in self.members.items():
             file = RunFolder(path).split
             if file.exists():
-                seen |= np.isin(graph_hashes(model.conform(graphs)), Split.load_seen(file))
+                seen |= np.isin(graph_hashes(model.conform(graphs), model.edge_dim is not None), Split.load_seen(file))
         return seen
 
     def part(self, graphs: GraphSet, part: str) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:

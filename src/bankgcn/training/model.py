@@ -174,7 +174,7 @@ class TrainedModel:
             config, task, in_channels = ModelConfig(**values["config"]), stored_task(values), values["in_channels"]
             edge_dim, graph_dim = values.get("edge_dim"), stored_graph_dim(values["about"])
             check_weights_fit(config, in_channels, task.out_channels, tensors, edge_dim, graph_dim)
-            check_facts(values["about"], config, task, in_channels)
+            check_facts(values["about"], config, task, in_channels, edge_dim)
             net = config.build(in_channels, task.out_channels, edge_dim=edge_dim, graph_dim=graph_dim)
             net.load_state_dict(tensors)
         except UNREADABLE as error:
@@ -225,7 +225,9 @@ def stored_task(values: Mapping[str, Any]) -> Task:
     return task
 
 
-def check_facts(facts: Mapping[str, Any], config: ModelConfig, task: Task, in_channels: int) -> None:
+def check_facts(
+    facts: Mapping[str, Any], config: ModelConfig, task: Task, in_channels: int, edge_dim: int | None = None
+) -> None:
     """Raise unless the facts about a training are possible and agree with the rest of the file.
 
     Raises:
@@ -237,7 +239,7 @@ def check_facts(facts: Mapping[str, Any], config: ModelConfig, task: Task, in_ch
     if facts.get("constant") is not None:
         _check_numbers(facts["constant"], task.out_channels, "its constant prediction")
     if facts.get("signals") is not None:
-        check_spec(facts["signals"], in_channels)
+        check_spec(facts["signals"], in_channels, edge_dim)
     for name in ("graphs", "split"):
         if not isinstance(facts.get(name, ""), str):
             raise ValueError(f"its fingerprint {name!r} is {_shown(facts[name])}")

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import Duplicates, graph_hashes, merge_duplicates, seen_notes
+from bankgcn.data.edge_data import check_equal_directions, unused_edge_notes, without_edge_features
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import describe_features
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import Expected, ReadOptions
+from bankgcn.data.options import EdgeData, Expected, ReadOptions
 from bankgcn.data.sources import FOR_ALL, Source, find_source
 from bankgcn.data.splits import (
     PARTS,
@@ -63,11 +64,13 @@ class Loader:
             features: Description of the features that the graphs get; by default their own.
         """
         merge = spec.split.duplicates == "merge"
-        wanted = (spec.dataset, spec.reader, spec.task, merge, features)
+        uses = bool(spec.model.edge_uses)
+        wanted = (spec.dataset, spec.reader, spec.task, merge, features, uses)
         if self._last is None or self._last[0] != wanted:
             source = find_source(spec.dataset, self.folders)
-            graphs = with_features(self._read(source, spec.reader, Expected(features=features or {}, task=spec.task)))
-            self._last = (wanted, source, merge_duplicates(graphs) if merge else graphs)
+            expected = Expected(features=features or {}, task=spec.task, edges=_edge_data(spec, source))
+            graphs = _with_used_edges(with_features(self._read(source, spec.reader, expected)), spec)
+            self._last = (wanted, source, merge_duplicates(graphs, uses) if merge else graphs)
         return self._last[1:]
 
     def with_test_graphs(self, spec: RunSpec, features: Mapping[str, Any] | None = None) -> GraphSet:
@@ -80,7 +83,7 @@ class Loader:
         assert spec.split.test is not None
         source = find_source(spec.split.test, self.folders)
         task = spec.task or ("classes" if graphs.classes else "values")
-        expected = Expected(features=describe_features(graphs), task=task)
+        expected = Expected(features=describe_features(graphs, bool(spec.model.edge_uses)), task=task)
         return self._read(source, spec.reader.only((*source.options, *FOR_ALL)), expected)
 
 
@@ -123,7 +126,23 @@ class PreparedRun:
     def seen_hashes(self) -> NDArray[np.uint64]:
         """Hashes of the training and validation graphs, by which their copies in other files are found."""
         learned = self.graphs[np.concatenate([self.split.train, self.split.valid])]
-        return np.unique(graph_hashes(learned))
+        return np.unique(graph_hashes(learned, self.net.edge_dim is not None))
+
+
+def _edge_data(spec: RunSpec, source: Source) -> EdgeData:
+    """What is read of the data of edges: of the user's own graphs what can be a feature, which the run may then use."""
+    if source.entry is None:
+        return "any"
+    return "all" if spec.model.edge_uses else "none"
+
+
+def _with_used_edges(graphs: GraphSet, spec: RunSpec) -> GraphSet:
+    """The graphs with the features of edges, if the network uses them; else without, and with a note on them."""
+    if spec.model.edge_uses:
+        check_equal_directions(graphs)
+        return graphs
+    notes = [note for note in unused_edge_notes(graphs) if note not in graphs.notes]
+    return replace(without_edge_features(graphs), notes=(*graphs.notes, *notes))
 
 
 def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
@@ -145,7 +164,9 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
         as_read = load.with_test_graphs(spec, features)
         split = replace(split, test=np.arange(first, len(as_read)))
         split_from = f"{split_from}; test graphs: {Path(spec.split.test).name}"
-        split, more = _without_seen_tests(as_read, split, policy, Path(spec.split.test).name)
+        split, more = _without_seen_tests(
+            as_read, split, policy, Path(spec.split.test).name, bool(spec.model.edge_uses)
+        )
         notes += more
     if spec.train_per_class is not None:
         if as_read.y is None or not as_read.classes:
@@ -155,7 +176,7 @@ def prepare(spec: RunSpec, load: Loader | None = None) -> PreparedRun:
             )
         split = limit_training(split, as_read.y, spec.train_per_class, spec.seeds.subset)
     if parent is None:
-        graphs = source.fitted(as_read, split.train, spec.reader.scale)
+        graphs = source.fitted(as_read, split.train, spec.reader.scale, bool(spec.model.edge_uses))
     else:
         graphs = parent.model.conform(as_read)
         notes += parent.seen_note(graphs, split)
@@ -224,7 +245,7 @@ def _draw_split(spec: RunSpec, source: Source, graphs: GraphSet) -> tuple[Split,
     typed = spec.split.duplicates
     if source.entry is not None and typed is None:
         return *draw_split(spec, source, graphs), "keep", ()
-    policy, duplicates = typed or "group", Duplicates.of(graphs)
+    policy, duplicates = typed or "group", Duplicates.of(graphs, bool(spec.model.edge_uses))
     split, split_from = draw_split(spec, source, graphs, duplicates if policy == "group" else None)
     notes = _duplicate_notes(duplicates, split, policy)
     if typed is None and duplicates.repeated and not _can_train(graphs, split, spec.split.shares):
@@ -256,13 +277,15 @@ def _duplicate_notes(duplicates: Duplicates, split: Split, policy: str) -> tuple
     return (Message("{summary}", summary=summary, advice=[choice]), *both_sides)
 
 
-def _without_seen_tests(graphs: GraphSet, split: Split, policy: str, name: str) -> tuple[Split, tuple[str, ...]]:
+def _without_seen_tests(
+    graphs: GraphSet, split: Split, policy: str, name: str, edges: bool
+) -> tuple[Split, tuple[str, ...]]:
     """The split without the test graphs that are equal to a training or validation graph, and a note on them.
 
     Raises:
         ValueError: No test graph is left.
     """
-    duplicates = Duplicates.of(graphs)
+    duplicates = Duplicates.of(graphs, edges)
     seen = duplicates.seen(split, "test")
     if policy == "keep":
         return split, seen_notes(duplicates, split)[:1] if seen.any() else ()
