@@ -275,7 +275,7 @@ def _read(
     graphs, table = load_graphs(plan.source, plan.options, plan.expected), plan.table
     split = None if ensemble.spec is None or not of_training else ensemble.spec.split
     if split is not None and split.duplicates == "merge":
-        graphs = merge_duplicates(graphs)
+        graphs = merge_duplicates(graphs, bool(plan.expected.edge_features))
     if split is not None and split.test is not None:
         test = find_source(split.test, folders)
         graphs, table = _with_test_graphs(test, plan.options, plan.expected, graphs, table)

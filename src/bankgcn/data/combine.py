@@ -84,7 +84,7 @@ def _joined_edge_features(sets: Sequence[GraphSet]) -> dict[str, Any]:
         GraphError: Two sets have features of edges that differ.
     """
     first, *others = [each for each in sets if len(each.neighbor)] or sets[:1]
-    nothing = {"edge_labels": None, "edge_label_widths": (), "edge_attributes": None, "edge_spec": {}}
+    nothing: dict[str, Any] = {"edge_labels": None, "edge_label_widths": (), "edge_attributes": None, "edge_spec": {}}
     if not all(each.num_edge_features for each in (first, *others)):
         return nothing
     for other in others:

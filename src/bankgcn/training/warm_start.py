@@ -139,7 +139,8 @@ class Parent:
         """
         if not self.folder.split.exists() or not len(split.test):
             return ()
-        seen = np.isin(graph_hashes(graphs[split.test]), Split.load_seen(self.folder.split))
+        hashes = graph_hashes(graphs[split.test], self.model.edge_dim is not None)
+        seen = np.isin(hashes, Split.load_seen(self.folder.split))
         if not seen.any():
             return ()
         return (

@@ -40,6 +40,7 @@ from bankgcn.data.readers import Reader
 from bankgcn.data.readers.images import undirected_edges
 from bankgcn.data.readers.molecules import atom_kind
 from bankgcn.data.splits import Split
+from bankgcn.extras import require
 from bankgcn.files.archives import Archive
 from bankgcn.files.checked import FileError
 from bankgcn.files.tables import parse_table
@@ -382,6 +383,7 @@ def edges_in_rings(num_nodes: int, edges: NDArray[np.integer]) -> NDArray[np.boo
         >>> edges_in_rings(4, np.array([[0, 1, 2, 2], [1, 2, 0, 3]]))
         array([ True,  True,  True, False])
     """
+    require("sklearn", "finding the rings of ogbg-molhiv, for the features of its bonds")  # which brings SciPy
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components  # 50 ms, for one dataset
 

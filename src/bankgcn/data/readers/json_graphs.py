@@ -213,10 +213,12 @@ def _filled(graphs: Sequence[PlacedGraph], schema: NodeSchema, word: str) -> lis
                     given = Option("fill_missing", word)
                     wrong = Message("{key!r} is a number, so that {given} cannot stand for it", key=key, given=given)
                     raise one.entry.error(wrong)
-    return [
-        replace(one, graph=replace(one.graph, **{field: [{**defaults, **item} for item in _items(one, schema.what)]}))
-        for one in graphs
-    ]
+
+    def filled(one: PlacedGraph) -> PlacedGraph:
+        changes: dict[str, Any] = {field: [{**defaults, **item} for item in _items(one, schema.what)]}
+        return replace(one, graph=replace(one.graph, **changes))
+
+    return [filled(one) for one in graphs]
 
 
 def _signals(one: PlacedGraph, schema: NodeSchema) -> tuple[NDArray[np.float32] | None, NDArray[np.int64] | None]:
@@ -405,7 +407,7 @@ def _document(graphs: GraphSet, number: int) -> dict[str, Any]:
     unequal = graphs.unequal_edge is not None
     reverse = {(j, i): place for place, (i, j) in enumerate(batch.edge_index.T.tolist())} if unequal else {}
     for place, (i, j) in enumerate(batch.edge_index.T.tolist()):
-        if i < j or (unequal and (features[place] != features[reverse[i, j]]).any()):
+        if i < j or (unequal and features is not None and (features[place] != features[reverse[i, j]]).any()):
             weight = {} if batch.edge_weight is None else {"weight": batch.edge_weight[place].item()}
             carried = {} if features is None else {"edge_attr": features[place].tolist()}
             edges.append({"source": i, "target": j, **weight, **carried})
