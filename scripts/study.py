@@ -2,9 +2,10 @@
 
 python scripts/study.py NAME --store DIR [--known results/quality] [--workers 1] [--dry]
 
-A study is a row of ``STUDIES``. Every variant runs on the same splits, one for each seed; its scores are compared with
-those of the first variant by a paired test with the correction for splits that overlap. Epochs are chosen by the
-validation graphs, and the test graphs are scored once.
+A study is a row of ``STUDIES``. Every variant runs on the same splits and seeds; its scores are compared with those of
+the first variant by a paired test with the correction for splits that overlap. Epochs are chosen by the validation
+graphs, and the test graphs are scored once. Tables of molecules are named relative to the current folder: run a study
+of them in the folder that holds ``moleculenet``.
 """
 
 from __future__ import annotations
@@ -32,26 +33,43 @@ class Study:
     Args:
         datasets: Names of datasets, each with the settings that all its runs share.
         variants: Settings by the name of the variant; the first is what the others are compared with.
-        seeds: Number of seeds.
+        repetitions: Settings of each repetition: its split and its seed.
     """
 
     datasets: Mapping[str, Mapping[str, Any]]
     variants: Mapping[str, Mapping[str, Any]]
-    seeds: int
+    repetitions: Sequence[Mapping[str, Any]]
 
     def runs(self, dataset: str) -> dict[str, list[RunSpec]]:
-        """The runs on a dataset, by the name of the variant, one for each seed."""
-        shared = self.datasets[dataset]
+        """The runs on a dataset, by the name of the variant, one for each repetition."""
+        plain, shared = RunSpec(dataset=dataset), self.datasets[dataset]
         return {
-            name: [RunSpec(dataset=dataset, seed=seed).with_(**{**shared, **settings}) for seed in range(self.seeds)]
+            name: [plain.with_(**{**shared, **settings, **repetition}) for repetition in self.repetitions]
             for name, settings in self.variants.items()
         }
 
 
+def seeds(number: int) -> list[dict[str, Any]]:
+    """A random split for each seed."""
+    return [{"seed": seed} for seed in range(number)]
+
+
+def public_splits(number: int) -> list[dict[str, Any]]:
+    """So many seeds on each of the three scaffold splits of the tables of molecules."""
+    return [{"split_column": f"split{split}", "seed": seed} for seed in range(number) for split in range(3)]
+
+
 EDGES = {name: {"edges": name} for name in ("none", "input", "weights", "both")}
+VALUES = {"smiles": "smiles", "task": "values", "metric": "rmse"}
+ESOL = {"moleculenet/esol.csv": {**VALUES, "target": "logSolubility"}}
+LIPO = {"moleculenet/lipo.csv": {**VALUES, "target": "lipo"}}
+DESCRIPTORS = {"none": {}, **{names: {"descriptors": names} for names in ("rdkit", "morgan", "rdkit,morgan")}}
 
 STUDIES = {
-    "edges": Study({"Mutagenicity": {}}, EDGES, 20),
+    "edges": Study({"Mutagenicity": {}}, EDGES, seeds(20)),
+    "molhiv": Study({"ogbg-molhiv": {"hidden_channels": 256, "batch_size": 64}}, EDGES, seeds(3)),
+    "bonds": Study(ESOL | LIPO, EDGES, public_splits(2)),
+    "descriptors": Study(ESOL | LIPO, DESCRIPTORS, public_splits(2)),
 }
 
 
