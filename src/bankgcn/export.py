@@ -103,20 +103,28 @@ class PredictingNetwork(nn.Module):
     def __init__(self, model: TrainedModel, calibrated: bool, weighted: bool):
         super().__init__()
         self.net, self.task, self.weighted = model.net.cpu().eval(), model.task, weighted
-        self.in_channels = model.in_channels
+        self.in_channels, self.edge_dim = model.in_channels, model.net.edge_dim
         self.temperature = model.temperature if calibrated else 1.0
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs."""
-        return ("x", "edge_index", "batch", *(("edge_weight",) if self.weighted else ()))
+        of_edges = {"edge_weight": self.weighted, "edge_attr": self.edge_dim is not None}
+        return ("x", "edge_index", "batch", *(name for name, taken in of_edges.items() if taken))
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+    ) -> Tensor:
         """Predictions, shape ``(num_graphs, out_channels)``; edges beyond the weights given have the first weight."""
         if edge_weight is not None:
             missing = edge_weight[:1].expand(edge_index.size(1))
             edge_weight = torch.cat([edge_weight, missing])[: edge_index.size(1)]
-        return self.decode(self.net(x, edge_index, batch, edge_weight))
+        return self.decode(self.net(x, edge_index, batch, edge_weight, edge_attr))
 
     def decode(self, outputs: Tensor) -> Tensor:
         """Predictions of outputs of the network, in double precision."""
@@ -125,17 +133,20 @@ class PredictingNetwork(nn.Module):
 
 def _converted(net: PredictingNetwork) -> onnx.ModelProto:
     """The network in ONNX's format, for any number of nodes, edges and graphs."""
-    example = (
-        torch.zeros(6, net.in_channels),
-        torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]]),
-        torch.tensor([0, 0, 0, 1, 1, 2]),
-        torch.ones(3),
-    )
-    count, any_size = len(net.inputs), torch.export.Dim.DYNAMIC
-    shapes = ({0: any_size}, {1: any_size}, {0: any_size}, {0: any_size})
+    any_size = torch.export.Dim.DYNAMIC
+    examples = {  # and the dimension of any size
+        "x": (torch.zeros(6, net.in_channels), 0),
+        "edge_index": (torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]]), 1),
+        "batch": (torch.tensor([0, 0, 0, 1, 1, 2]), 0),
+        "edge_weight": (torch.ones(3), 0),
+        "edge_attr": (torch.zeros(4, net.edge_dim or 0), 0),
+    }
+    taken = {name: examples[name] for name in net.inputs}
+    example = {name: tensor for name, (tensor, _) in taken.items()}
+    shapes = {name: {dimension: any_size} for name, (_, dimension) in taken.items()}
     try:
         with torch.no_grad(), _silence():
-            program = torch.export.export(net, example[:count], dynamic_shapes=shapes[:count])
+            program = torch.export.export(net, (), example, dynamic_shapes=shapes)
             converted = torch.onnx.export(
                 program, dynamo=True, verbose=False, input_names=net.inputs, output_names=[OUTPUT]
             )
@@ -180,11 +191,17 @@ def _metadata(model: TrainedModel, calibrated: bool) -> dict[str, str]:
         "task": model.task.kind,
         "names": json.dumps(model.task.names),
         "columns": json.dumps(column_names(spec, model.in_channels)),
+        **({} if model.edge_dim is None else {"edge_columns": json.dumps(edge_column_names(model))}),
         "features": json.dumps(spec),
         "temperature": repr(model.temperature),
         **({"thresholds": json.dumps(model.task.thresholds)} if model.task.thresholds else {}),
         "calibrated": json.dumps(calibrated and model.task.kind != "values"),
     }
+
+
+def edge_column_names(model: TrainedModel) -> list[str]:
+    """The names of the features of edges, numbered if they are not known."""
+    return column_names((model.feature_spec or {}).get("edges", {}), model.edge_dim or 0)
 
 
 def _entry(key: str, value: str) -> onnx.StringStringEntryProto:
@@ -242,6 +259,8 @@ def _difference(session: onnxruntime.InferenceSession, net: PredictingNetwork, g
     if net.weighted:
         weight = batch.edge_weight
         inputs["edge_weight"] = np.ones(1, np.float32) if weight is None else weight.float().numpy()
+    if batch.edge_attr is not None and net.edge_dim is not None:
+        inputs["edge_attr"] = batch.edge_attr.float().numpy()
     (computed,) = session.run(None, inputs)
     expected = net.decode(predict_logits(net.net, graphs)).numpy()
     return float(np.abs((computed - expected) / (net.task.scale or 1)).max())
@@ -259,8 +278,16 @@ def _random_graphs(model: TrainedModel, weighted: bool) -> GraphSet:
     parts = [_random_pairs(*graph, random) + start for graph, start in zip(_GENERATED, first, strict=True)]
     pairs = np.concatenate(parts, axis=1)
     weights = np.tile(random.uniform(0.5, 2, pairs.shape[1]), 2) if weighted else None
-    edge_index = np.concatenate([pairs, pairs[::-1]], axis=1)
-    return GraphSet.from_edges(num_nodes, edge_index, attributes=attributes.astype(np.float32), edge_weight=weights)
+    features = None
+    if model.edge_dim is not None:
+        features = np.tile(random.standard_normal((pairs.shape[1], model.edge_dim)), (2, 1)).astype(np.float32)
+    return GraphSet.from_edges(
+        num_nodes,
+        np.concatenate([pairs, pairs[::-1]], axis=1),
+        attributes=attributes.astype(np.float32),
+        edge_weight=weights,
+        edge_attributes=features,
+    )
 
 
 def _random_pairs(num_nodes: int, drawn_pairs: int, random: np.random.Generator) -> NDArray[np.int64]:
@@ -279,7 +306,7 @@ about = session.get_modelmeta().custom_metadata_map
 x = np.zeros((3, len(json.loads(about["columns"]))), np.float32)  # three nodes
 edges = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])  # each edge in both directions
 inputs = {{"x": x, "edge_index": edges, "batch": np.zeros(3, np.int64)}}
-{weights}print(json.loads(about["names"]), session.run(None, inputs)[0])
+{more}print(json.loads(about["names"]), session.run(None, inputs)[0])
 """
 
 
@@ -288,11 +315,18 @@ inputs["edge_weight"] = np.ones(1, np.float32)  # for all edges; or one for each
 """
 
 
-def consumer(path: str, weighted: bool = True) -> str:
+FEATURES = """\
+inputs["edge_attr"] = np.zeros((4, len(json.loads(about["edge_columns"]))), np.float32)  # as the columns of edges
+"""
+
+
+def consumer(path: str, weighted: bool = True, featured: bool = False) -> str:
     """The program for the exported model in this file.
 
     Args:
         path: The file.
         weighted: Whether the model has an input for the weights of edges.
+        featured: Whether it has one for the features of edges.
     """
-    return CONSUMER.format(path=json.dumps(path), weights=WEIGHTS if weighted else "")
+    more = (WEIGHTS if weighted else "") + (FEATURES if featured else "")
+    return CONSUMER.format(path=json.dumps(path), more=more)
