@@ -120,11 +120,14 @@ def _explained(ensemble: Ensemble, examined: PredictedGraphs, rows: Mapping[int,
         rows: Row in the source of each graph to explain, by its place.
     """
     from bankgcn.cli.model_input import numbered
+    from bankgcn.explain import MAX_EDGES, explanation_rows, undirected_edges
     from bankgcn.explain import explain as explain_graph
-    from bankgcn.explain import explanation_rows, undirected_edges
     from bankgcn.report.page.drawing import edge_words, node_words
 
     models = list(ensemble.members.values())
+    too_many = int((examined.graphs[list(rows)].num_edges > MAX_EDGES).sum())
+    if too_many and models[0].edge_dim is not None:
+        print_note(f"{too_many:,} graphs have more than {MAX_EDGES:,} edges: what their edges add is left out")
     explained = []
     with Progress("explaining graphs") as progress:
         for place, row in rows.items():
@@ -147,7 +150,7 @@ def _write(
     out: Path, form: str, task: Task, explained: Sequence[Explained], outputs: list[int] | None, spreadsheet_safe: bool
 ) -> None:
     """Write explanations of some or all outputs as a table or as JSON."""
-    from bankgcn.explain import EDGES_METHOD, METHODS, explanation_columns, explanation_json
+    from bankgcn.explain import EDGES_METHOD, METHODS, PLAIN_FREQUENCIES, explanation_columns, explanation_json
 
     if form == ".json":
         entries = [explanation_json(task, *graph, outputs) for graph in explained]
@@ -159,6 +162,7 @@ def _write(
         say(METHODS[graph.method], stderr=True)
     if any(row.kind == "edge" for graph in explained for row in graph.rows):
         say(EDGES_METHOD, stderr=True)
+        say(PLAIN_FREQUENCIES, stderr=True)
 
 
 def _page(
