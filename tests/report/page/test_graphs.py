@@ -143,7 +143,7 @@ def test_an_entry_has_the_weight_of_each_drawn_edge_in_each_subspace() -> None:
         batch = graph.batch()
         place = {tuple(pair): edge for edge, pair in enumerate(batch.edge_index.T.tolist())}
         for layer, conv in zip(entry["weights"], model.net.convs, strict=True):
-            expected = conv.edge_weights(batch.edge_attr).detach().numpy()
+            expected = conv.edge_weights(batch.edge_attr.to(conv.alpha)).detach().numpy()
             assert [number for number, _ in layer] == [1, 2, 3, 4]
             for edge, pair in enumerate(ends):
                 drawn = [weights[entry["edge_kinds"][edge]] for _, weights in layer]
