@@ -244,6 +244,7 @@ EDGE_MODELS = [
     {"edges": "both"},
     {"edges": "both", "head": "mlp"},
     {"edges": "input", "conv": "gcn"},
+    {"edges": "input", "pooling": "topk"},
     {"edges": "weights", "conv": "gine"},
     {"edges": "both", "conv": "gat"},
 ]
