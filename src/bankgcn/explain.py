@@ -1,4 +1,4 @@
-r"""Which nodes and which frequencies decide a prediction.
+r"""Which nodes, edges and frequencies decide a prediction.
 
 **Exact contributions.** A linear head on readouts is a sum over nodes, and over frequencies. Each part of the readout
 is :math:`\sum_v S_{vj} X_{vj}` with shares :math:`S` of the nodes: 1/n for the mean, 1 for the sum, and 1 at the
@@ -8,6 +8,10 @@ maximum share it. Rounding must not choose one of them: values within ``TIE`` of
 
 **Occlusion**, for any other network: how much a logit falls if a part of the signal is taken away.
 
+**Edges** of a network that uses their features: how much a logit falls if the edge is taken away. These numbers need
+not add up, whatever the method of the nodes. The frequencies are those of the graph without the features of its edges;
+their modes are an orthogonal basis all the same, so that exact contributions of frequencies still add up.
+
 **Symmetry.** Equivalent atoms of a molecule, such as those of benzene, have equal signals in every layer, but for
 rounding. An explanation must not tell them apart either: nodes that no network can tell apart get equal shares.
 """
@@ -16,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +32,7 @@ from bankgcn.data.graphs import GraphSet
 from bankgcn.files.tables import Columns
 from bankgcn.kernels import use_kernels
 from bankgcn.nn.network import GraphNetwork, LayerTrace, trace
+from bankgcn.spectral.featured_edges import FeaturedEdges
 from bankgcn.spectral.fourier import Spectrum
 from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import Task
@@ -37,8 +42,10 @@ from bankgcn.training.stepper import embedding_of, features_of, network_inputs
 NUM_BANDS = 8
 MAX_SPECTRUM = 1000  # nodes of a graph whose frequencies are computed, in cubic time
 MAX_ROUNDS = 128  # a long chain needs half as many rounds as it has nodes: its nodes stay apart
+MAX_EDGES = 1000  # of a graph whose edges are explained: each of them costs a prediction for the graph
 COPIES = 256  # of a graph in one batch
 MAX_FEATURES, MOST_FEATURES = 100, 10  # of a graph: with more than so many, the largest have rows
+EDGES_AT_ONCE = 1 << 17  # directed edges in a batch of copies that lack an edge each
 TIE = 1e-5
 """Values tie with a maximum that lie below it by less than this part of the layer's largest absolute value.
 
@@ -55,6 +62,14 @@ METHODS: dict[str, str] = {
 }
 """What each method means, in words."""
 
+EDGES_METHOD = (
+    "Edges, by occlusion: how much the output falls without the edge; such numbers need not add up. Shared: equivalent "
+    "edges get their mean"
+)
+"""What the contributions of edges mean, in words."""
+PLAIN_FREQUENCIES = "Frequencies are those of the graph without the features of its edges"
+"""What a reader must know of the frequencies, if the layers of the network weigh edges by their features."""
+
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
@@ -68,10 +83,13 @@ class Explanation:
         bands: What each band of frequencies adds, in equal bands of [0, 2], shape ``(num_bands, out_channels)``;
             ``None`` for a graph that is too large for its spectrum.
         layers: The signals in the network; ``None`` if it pools nodes.
-        spectrum: That of the graph, if it is not too large.
+        spectrum: That of the graph, if it is not too large. It does not depend on the features of edges.
         features: What each feature of the graph adds, shape ``(graph_dim, out_channels)``; without such features, it
             has no rows.
         feature_names: Their names.
+        edges: How much each output falls without each of the :func:`undirected_edges`, shape ``(num_edges,
+            out_channels)``; ``None`` if the network does not use the features of edges, or for more than ``MAX_EDGES``
+            edges. Edges that colour refinement cannot tell apart have equal rows.
     """
 
     method: Method
@@ -82,6 +100,7 @@ class Explanation:
     spectrum: Spectrum | None
     features: Tensor
     feature_names: tuple[str, ...] = ()
+    edges: Tensor | None = None
 
     @property
     def constant(self) -> Tensor:
@@ -111,7 +130,11 @@ def explain(model: TrainedModel, graph: GraphSet, num_bands: int = NUM_BANDS) ->
     if len(graph) != 1:
         raise ValueError(f"there are {len(graph)} graphs, expected one")
     net, graph = model.net, model.conform(graph)
-    spectrum, classes = spectrum_of(graph), node_classes(graph)
+    featured = net.edge_dim is not None
+    spectrum, classes = spectrum_of(graph), node_classes(graph, featured)
+    edges = None
+    if featured and int(graph.num_edges[0]) <= MAX_EDGES:
+        edges = share_equally(occlude_edges(net, graph), edge_classes(graph, classes))
     layers = None if net.pools else trace_of(model, graph)
     names, features = tuple(column_names(model.graph_spec)) if net.graph_dim else (), feature_contributions(net, graph)
     if layers is not None and is_exact(net):
@@ -121,10 +144,14 @@ def explain(model: TrainedModel, graph: GraphSet, num_bands: int = NUM_BANDS) ->
         if spectrum is not None:
             frequencies = frequency_contributions(net, layers, spectrum.modes).sum(0)
             bands = frequencies.new_zeros(num_bands, len(outputs)).index_add(0, spectrum.bands(num_bands), frequencies)
-        return _in_units(model.task, Explanation("exact", outputs, nodes, bands, layers, spectrum, features, names))
+        return _in_units(
+            model.task, Explanation("exact", outputs, nodes, bands, layers, spectrum, features, names, edges)
+        )
     nodes, outputs = share_equally(occlude_nodes(net, graph), classes), logits_of_graph(net, graph)
     bands = None if spectrum is None else occlude_bands(net, graph, spectrum, num_bands)
-    return _in_units(model.task, Explanation("occlusion", outputs, nodes, bands, layers, spectrum, features, names))
+    return _in_units(
+        model.task, Explanation("occlusion", outputs, nodes, bands, layers, spectrum, features, names, edges)
+    )
 
 
 def trace_of(model: TrainedModel, graphs: GraphSet) -> list[LayerTrace]:
@@ -150,9 +177,10 @@ def _in_units(task: Task, explanation: Explanation) -> Explanation:
         return explanation
     scale, center = (torch.tensor(numbers, dtype=torch.float64) for numbers in (task.scale, task.center))
     bands = None if explanation.bands is None else explanation.bands * scale
+    edges = None if explanation.edges is None else explanation.edges * scale
     outputs = explanation.outputs * scale + center
     nodes, features = explanation.nodes * scale, explanation.features * scale
-    return replace(explanation, outputs=outputs, nodes=nodes, bands=bands, features=features)
+    return replace(explanation, outputs=outputs, nodes=nodes, bands=bands, features=features, edges=edges)
 
 
 Shares = tuple[Tensor, Tensor]
@@ -252,7 +280,7 @@ def occlude_nodes(net: GraphNetwork, graph: GraphSet) -> Tensor:
     def without_node(x: Tensor, node: int) -> Tensor:
         return torch.where(torch.arange(len(x))[:, None] == node, 0, x)
 
-    return _differences(net, graph, int(graph.num_nodes[0]), without_node)
+    return _signal_differences(net, graph, int(graph.num_nodes[0]), without_node)
 
 
 def occlude_bands(net: GraphNetwork, graph: GraphSet, spectrum: Spectrum, num_bands: int) -> Tensor:
@@ -263,41 +291,97 @@ def occlude_bands(net: GraphNetwork, graph: GraphSet, spectrum: Spectrum, num_ba
         modes = spectrum.modes[:, band == number].to(x.dtype)
         return x - modes @ (modes.T @ x)
 
-    return _differences(net, graph, num_bands, without_band)
+    return _signal_differences(net, graph, num_bands, without_band)
+
+
+def occlude_edges(net: GraphNetwork, graph: GraphSet) -> Tensor:
+    """Logits minus those without one of the :func:`undirected_edges`: shape ``(num_edges, out_channels)``, float64."""
+    number = torch.from_numpy(undirected_edges(graph)[2])
+    copies = max(1, min(COPIES, EDGES_AT_ONCE // max(len(number), 1)))
+
+    def without_edges(part: range) -> Tensor:
+        kept = (number != torch.tensor(part)[:, None]).flatten()
+        return _logits(net, graph, len(part), kept_edges=kept)
+
+    return _differences(net, graph, int(graph.num_edges[0]), without_edges, copies)
+
+
+def undirected_edges(graph: GraphSet) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The undirected edges of one graph, in the order of their first nodes, then of their second ones.
+
+    Args:
+        graph: A set with one graph.
+
+    Returns:
+        The two nodes of each, the smaller number first, shape ``(num_edges, 2)``; its place among the directed edges
+        of the graph, shape ``(num_edges,)``; and the number of the undirected edge of each directed one.
+    """
+    row, col = graph.batch().edge_index.numpy()
+    place = np.flatnonzero(row < col)
+    key = np.minimum(row, col) * max(graph.largest, 1) + np.maximum(row, col)
+    return np.stack([row[place], col[place]], axis=1), place, np.searchsorted(key[place], key)
 
 
 def logits_of_graph(net: GraphNetwork, graph: GraphSet) -> Tensor:
     """Logits of one graph, shape ``(out_channels,)``, float64."""
-    return _logits(net, graph, lambda x: [x], 1)[0]
+    return _logits(net, graph, 1)[0]
 
 
-def _differences(net: GraphNetwork, graph: GraphSet, number: int, change: Callable[[Tensor, int], Tensor]) -> Tensor:
+def _differences(
+    net: GraphNetwork, graph: GraphSet, number: int, logits: Callable[[range], Tensor], copies: int = COPIES
+) -> Tensor:
+    """Logits minus those without each of the parts of a graph, which are computed for some parts at a time."""
     whole = logits_of_graph(net, graph)
-    changed = [
-        _logits(net, graph, lambda x, part=part: [change(x, one) for one in part], len(part))  # type: ignore[misc]
-        for part in (range(start, min(start + COPIES, number)) for start in range(0, number, COPIES))
-    ]
+    changed = [logits(range(start, min(start + copies, number))) for start in range(0, number, copies)]
     return whole - torch.cat(changed) if changed else whole.new_empty(0, len(whole))
 
 
-def _logits(net: GraphNetwork, graph: GraphSet, change: Callable[[Tensor], list[Tensor]], copies: int) -> Tensor:
-    """Logits of copies of a graph, given what each copy has in place of the signals that enter the first layer."""
+def _signal_differences(
+    net: GraphNetwork, graph: GraphSet, number: int, change: Callable[[Tensor, int], Tensor]
+) -> Tensor:
+    """Logits minus those with a part of the signals that enter the first layer changed."""
+
+    def without(part: range) -> Tensor:
+        return _logits(net, graph, len(part), lambda x: [change(x, one) for one in part])
+
+    return _differences(net, graph, number, without)
+
+
+def _logits(
+    net: GraphNetwork,
+    graph: GraphSet,
+    copies: int,
+    change: Callable[[Tensor], list[Tensor]] | None = None,
+    kept_edges: Tensor | None = None,
+) -> Tensor:
+    """Logits of copies of a graph.
+
+    Args:
+        net: The network.
+        graph: A set with one graph.
+        copies: Number of copies.
+        change: What each copy has in place of the signals that enter the first layer.
+        kept_edges: Whether each directed edge of the copies is kept; for networks that use the features of edges.
+    """
     batch = graph.batch(np.zeros(copies, np.int64))
     nodes = int(graph.num_nodes[0])
     x, edges, weight = network_inputs(net, batch)
+    if kept_edges is not None:
+        assert isinstance(edges, FeaturedEdges)
+        edges = edges.only(kept_edges)
 
     def changed(signals: Tensor) -> Tensor:
-        return torch.cat(change(signals[:nodes]))
+        return signals if change is None else torch.cat(change(signals[:nodes]))
 
     handle = None
     if net.encoder is None:
         x = changed(x)
     else:  # its vectors can be taken away, the integers that it looks up cannot
 
-        def occluded(module: nn.Module, args: object, output: Tensor) -> Tensor:
+        def change_output(module: nn.Module, args: object, output: Tensor) -> Tensor:
             return changed(output)
 
-        handle = net.encoder.register_forward_hook(occluded)
+        handle = net.encoder.register_forward_hook(change_output)
     training = net.training
     net.eval()
     try:
@@ -310,7 +394,7 @@ def _logits(net: GraphNetwork, graph: GraphSet, change: Callable[[Tensor], list[
             handle.remove()
 
 
-def node_classes(graph: GraphSet) -> NDArray[np.int64]:
+def node_classes(graph: GraphSet, featured: bool = False) -> NDArray[np.int64]:
     """The class of each node of one graph by colour refinement.
 
     Nodes of a class have equal features and, in each class, equally many neighbours with equal edge weights. In a graph
@@ -318,15 +402,15 @@ def node_classes(graph: GraphSet) -> NDArray[np.int64]:
 
     Args:
         graph: A set with one graph.
+        featured: Whether edges with different features are different, too, because a network uses them.
     """
-    batch = graph.batch()
-    sources, targets = batch.edge_index.tolist()
-    weights = [1.0] * len(sources) if batch.edge_weight is None else batch.edge_weight.tolist()
+    sources, targets = graph.batch().edge_index.tolist()
+    kinds = _edge_kinds(graph, featured)
     classes = _numbered(_features(graph))
     for _ in range(MAX_ROUNDS):
-        around: list[list[tuple[int, float]]] = [[] for _ in classes]
-        for source, target, weight in zip(sources, targets, weights, strict=True):
-            around[target].append((classes[source], weight))
+        around: list[list[tuple[int, int]]] = [[] for _ in classes]
+        for source, target, kind in zip(sources, targets, kinds, strict=True):
+            around[target].append((classes[source], kind))
         refined = _numbered([(own, tuple(sorted(neighbours))) for own, neighbours in zip(classes, around, strict=True)])
         if refined == classes:  # numbered by first appearance: the same partition has the same numbers
             return np.array(classes, np.int64)
@@ -334,8 +418,32 @@ def node_classes(graph: GraphSet) -> NDArray[np.int64]:
     return np.arange(len(classes))
 
 
+def edge_classes(graph: GraphSet, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The class of each of the :func:`undirected_edges`: those of a class have equal features and join equal classes.
+
+    Args:
+        graph: A set with one graph.
+        classes: Class of each node, by :func:`node_classes` with ``featured=True``.
+    """
+    ends, place, _ = undirected_edges(graph)
+    kinds = _edge_kinds(graph, featured=True)
+    joined = np.sort(classes[ends], axis=1).tolist()
+    return np.array(
+        _numbered([(*pair, kinds[one]) for pair, one in zip(joined, place.tolist(), strict=True)]), np.int64
+    )
+
+
+def _edge_kinds(graph: GraphSet, featured: bool) -> list[int]:
+    """A number for what each directed edge of one graph carries: its weight and, if they count, its features."""
+    weights = [1.0] * len(graph.neighbor) if graph.edge_weight is None else graph.edge_weight.tolist()
+    if not featured:
+        return _numbered(weights)
+    rows = [row.tobytes() for row in graph.edge_signals()]
+    return _numbered(list(zip(weights, rows, strict=True)))
+
+
 def share_equally(contributions: Tensor, classes: NDArray[np.int64]) -> Tensor:
-    """Each node gets the mean over the nodes of its class: sums over all nodes stay.
+    """Each node, or each edge, gets the mean over those of its class: sums over all of them stay.
 
     Args:
         contributions: Shape ``(num_nodes, out_channels)``.
@@ -359,34 +467,54 @@ def _numbered(values: Sequence[Hashable]) -> list[int]:
     return [numbers.setdefault(value, len(numbers)) for value in values]
 
 
-Row = tuple[str, int | None, str, Tensor]
+class Row(NamedTuple):
+    """One part of an explanation."""
+
+    kind: str  # node, edge, band, constant or output
+    number: int | None
+    label: str
+    contribution: Tensor  # to each output
+    ends: tuple[int, int] | None = None  # the nodes of an edge
 
 
-def explanation_rows(explanation: Explanation, words: Sequence[str] | None) -> Iterator[Row]:
+def explanation_rows(
+    explanation: Explanation,
+    words: Sequence[str] | None,
+    edges: Sequence[tuple[tuple[int, int], str]] | None = None,
+) -> Iterator[Row]:
     """What an explanation consists of: kind, number, name, and what it adds to each output.
 
     Rows of the kinds ``node``, ``feature`` and ``constant`` add up to the row ``output``; of an exact explanation, so
     do those of the kinds ``band``, ``feature`` and ``constant``. Of many features, those that add most have rows, and
-    one row has the sum of the others.
+    one row has the sum of the others. Rows of the kind ``edge`` need not add up.
+
+    Args:
+        explanation: The explanation.
+        words: The category of each node, if there is one.
+        edges: The two nodes of each undirected edge, and what it carries in words.
     """
     for node, contribution in enumerate(explanation.nodes):
-        yield "node", node, words[node] if words else "", contribution
+        yield Row("node", node, words[node] if words else "", contribution)
+    for edge, (contribution, (ends, word)) in enumerate(
+        zip(() if explanation.edges is None else explanation.edges, edges or (), strict=True)
+    ):
+        yield Row("edge", edge, word, contribution, ends)
     if explanation.bands is not None:
         width = 2 / len(explanation.bands)
         for band, contribution in enumerate(explanation.bands):
-            yield "band", band, f"{width * band:g} to {width * (band + 1):g}", contribution
+            yield Row("band", band, f"{width * band:g} to {width * (band + 1):g}", contribution)
     features, names = explanation.features, explanation.feature_names
     chosen = list(range(len(features)))
     if len(chosen) > MAX_FEATURES:
         largest = features.abs().amax(1).argsort(descending=True, stable=True)
         chosen = sorted(largest[:MOST_FEATURES].tolist())
     for place in chosen:
-        yield "feature", place, names[place], features[place]
+        yield Row("feature", place, names[place], features[place])
     if len(chosen) < len(features):
         others = features.sum(0) - features[chosen].sum(0)
-        yield "feature", None, f"the other {len(features) - len(chosen):,} features", others
-    yield "constant", None, "", explanation.constant
-    yield "output", None, explanation.method, explanation.outputs
+        yield Row("feature", None, f"the other {len(features) - len(chosen):,} features", others)
+    yield Row("constant", None, "", explanation.constant)
+    yield Row("output", None, explanation.method, explanation.outputs)
 
 
 def explanation_columns(
@@ -399,14 +527,19 @@ def explanation_columns(
         explained: Number and name of each graph, with :func:`explanation_rows` of it.
         outputs: Numbers of the classes, values or labels that have a column; by default all.
     """
-    chosen = range(len(task.names)) if outputs is None else outputs
+    chosen = list(range(len(task.names)) if outputs is None else outputs)
     header = ("graph", "name", "kind", "number", "label", *(f"adds_to_{task.names[output]}" for output in chosen))
     lines = [
-        (graph, name, kind, number, label, *contribution[list(chosen)].tolist())
+        (graph, name, row.kind, row.number, _label(row), *row.contribution[chosen].tolist())
         for graph, name, rows in explained
-        for kind, number, label, contribution in rows
+        for row in rows
     ]
     return [(name, [line[place] for line in lines]) for place, name in enumerate(header)]
+
+
+def _label(row: Row) -> str:
+    """What the table says of a part; of an edge, first its nodes."""
+    return row.label if row.ends is None else f"{row.ends[0]}-{row.ends[1]}: {row.label}"
 
 
 def explanation_json(
@@ -415,10 +548,14 @@ def explanation_json(
     """One graph as JSON holds it; the arguments are those of :func:`explanation_columns`."""
     chosen = range(len(task.names)) if outputs is None else outputs
     plain: dict[str, Any] = {"graph": graph, "name": name, "method": method, "nodes": [], "bands": []}
-    for kind, _, label, contribution in rows:
-        adds = {task.names[output]: contribution[output].item() for output in chosen}
-        if kind in ("node", "band", "feature"):
-            plain.setdefault(f"{kind}s", []).append({"label": label, "adds": adds})
-        else:
-            plain[kind] = adds
+    for row in rows:
+        adds = {task.names[output]: row.contribution[output].item() for output in chosen}
+        match row.kind:
+            case "node" | "band" | "feature":
+                plain.setdefault(f"{row.kind}s", []).append({"label": row.label, "adds": adds})
+            case "edge":
+                entry = {"nodes": list(row.ends or ()), "label": row.label, "adds": adds}
+                plain.setdefault("edges", []).append(entry)
+            case _:
+                plain[row.kind] = adds
     return plain

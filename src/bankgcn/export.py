@@ -104,13 +104,17 @@ class PredictingNetwork(nn.Module):
     def __init__(self, model: TrainedModel, calibrated: bool, weighted: bool):
         super().__init__()
         self.net, self.task, self.weighted = model.net.cpu().eval(), model.task, weighted
-        self.in_channels, self.graph_dim = model.in_channels, model.net.graph_dim
+        self.in_channels, self.edge_dim, self.graph_dim = model.in_channels, model.net.edge_dim, model.net.graph_dim
         self.temperature = model.temperature if calibrated else 1.0
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs."""
-        optional = {"edge_weight": self.weighted, "graph_attr": bool(self.graph_dim)}
+        optional = {
+            "edge_weight": self.weighted,
+            "edge_attr": self.edge_dim is not None,
+            "graph_attr": bool(self.graph_dim),
+        }
         return ("x", "edge_index", "batch", *(name for name, present in optional.items() if present))
 
     def forward(
@@ -119,6 +123,7 @@ class PredictingNetwork(nn.Module):
         edge_index: Tensor,
         batch: Tensor,
         edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
         graph_attr: Tensor | None = None,
     ) -> Tensor:
         """Predictions, shape ``(num_graphs, out_channels)``; edges beyond the weights given have the first weight."""
@@ -126,7 +131,7 @@ class PredictingNetwork(nn.Module):
             missing = edge_weight[:1].expand(edge_index.size(1))
             edge_weight = torch.cat([edge_weight, missing])[: edge_index.size(1)]
         count = None if graph_attr is None else graph_attr.size(0)  # without it, the nodes tell the number of graphs
-        outputs = self.net(x, edge_index, batch, edge_weight, graph_attr=graph_attr, batch_size=count)
+        outputs = self.net(x, edge_index, batch, edge_weight, edge_attr, graph_attr=graph_attr, batch_size=count)
         return self.decode(outputs)
 
     def decode(self, outputs: Tensor) -> Tensor:
@@ -142,6 +147,7 @@ def _converted(net: PredictingNetwork) -> onnx.ModelProto:
         "edge_index": (torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]]), {1: any_size}),
         "batch": (torch.tensor([0, 0, 0, 1, 1, 2]), {0: any_size}),
         "edge_weight": (torch.ones(3), {0: any_size}),
+        "edge_attr": (torch.zeros(4, net.edge_dim or 0), {0: any_size}),
         "graph_attr": (torch.zeros(3, net.graph_dim), {0: any_size}),
     }
     given = {name: examples[name][0] for name in net.inputs}
@@ -193,6 +199,7 @@ def _metadata(model: TrainedModel, calibrated: bool) -> dict[str, str]:
         "task": model.task.kind,
         "names": json.dumps(model.task.names),
         "columns": json.dumps(column_names(spec, model.in_channels)),
+        **({} if model.edge_dim is None else {"edge_columns": json.dumps(edge_column_names(model))}),
         "features": json.dumps(spec),
         "temperature": repr(model.temperature),
         **({"graph_columns": json.dumps(graph_column_names(model.graph_spec))} if model.graph_spec else {}),
@@ -200,6 +207,11 @@ def _metadata(model: TrainedModel, calibrated: bool) -> dict[str, str]:
         **({"thresholds": json.dumps(model.task.thresholds)} if model.task.thresholds else {}),
         "calibrated": json.dumps(calibrated and model.task.kind != "values"),
     }
+
+
+def edge_column_names(model: TrainedModel) -> list[str]:
+    """The names of the features of edges, numbered if they are not known."""
+    return column_names((model.feature_spec or {}).get("edges", {}), model.edge_dim or 0)
 
 
 def _entry(key: str, value: str) -> onnx.StringStringEntryProto:
@@ -259,6 +271,8 @@ def _difference(session: onnxruntime.InferenceSession, net: PredictingNetwork, g
         inputs["edge_weight"] = np.ones(1, np.float32) if weight is None else weight.float().numpy()
     if batch.graph_attr is not None and net.graph_dim:
         inputs["graph_attr"] = batch.graph_attr.numpy()
+    if batch.edge_attr is not None and net.edge_dim is not None:
+        inputs["edge_attr"] = batch.edge_attr.float().numpy()
     (computed,) = session.run(None, inputs)
     expected = net.decode(predict_logits(net.net, graphs)).numpy()
     return float(np.abs((computed - expected) / (net.task.scale or 1)).max())
@@ -278,11 +292,15 @@ def _random_graphs(model: TrainedModel, weighted: bool) -> GraphSet:
     weights = np.tile(random.uniform(0.5, 2, pairs.shape[1]), 2) if weighted else None
     edge_index = np.concatenate([pairs, pairs[::-1]], axis=1)
     features = random.standard_normal((len(num_nodes), model.net.graph_dim)) if model.net.graph_dim else None
+    of_edges = None
+    if model.edge_dim is not None:
+        of_edges = np.tile(random.standard_normal((pairs.shape[1], model.edge_dim)), (2, 1)).astype(np.float32)
     return GraphSet.from_edges(
         num_nodes,
         edge_index,
         attributes=attributes.astype(np.float32),
         edge_weight=weights,
+        edge_attributes=of_edges,
         graph_features=features,
     )
 
@@ -303,27 +321,24 @@ about = session.get_modelmeta().custom_metadata_map
 x = np.zeros((3, len(json.loads(about["columns"]))), np.float32)  # three nodes
 edges = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])  # each edge in both directions
 inputs = {{"x": x, "edge_index": edges, "batch": np.zeros(3, np.int64)}}
-{weights}print(json.loads(about["names"]), session.run(None, inputs)[0])
+{more}print(json.loads(about["names"]), session.run(None, inputs)[0])
 """
 
 
-WEIGHTS = """\
-inputs["edge_weight"] = np.ones(1, np.float32)  # for all edges; or one for each
-"""
+OPTIONAL = {
+    "edge_weight": "np.ones(1, np.float32)  # for all edges; or one for each",
+    "edge_attr": 'np.zeros((4, len(json.loads(about["edge_columns"]))), np.float32)  # as the columns of edges',
+    "graph_attr": 'np.zeros((1, len(json.loads(about["graph_columns"]))), np.float32)  # of one graph',
+}
+"""How the program fills the inputs that not every model has."""
 
 
-FEATURES = """\
-inputs["graph_attr"] = np.zeros((1, len(json.loads(about["graph_columns"]))), np.float32)  # of one graph
-"""
-
-
-def consumer(path: str, weighted: bool = True, features: bool = False) -> str:
+def consumer(path: str, inputs: Sequence[str] = ("x", "edge_index", "batch", "edge_weight")) -> str:
     """The program for the exported model in this file.
 
     Args:
         path: The file.
-        weighted: Whether the model has an input for the weights of edges.
-        features: Whether it has one for the features of graphs.
+        inputs: The inputs of the model.
     """
-    optional = WEIGHTS * weighted + FEATURES * features
-    return CONSUMER.format(path=json.dumps(path), weights=optional)
+    more = "".join(f'inputs["{name}"] = {OPTIONAL[name]}\n' for name in inputs if name in OPTIONAL)
+    return CONSUMER.format(path=json.dumps(path), more=more)

@@ -12,13 +12,16 @@ from bankgcn.data.builtin import mutag
 from bankgcn.data.graphs import GraphSet
 from bankgcn.explain import (
     METHODS,
+    edge_classes,
     evidence,
     explain,
     explanation_columns,
     explanation_json,
     explanation_rows,
     node_classes,
+    share_equally,
     sum_over_parts,
+    undirected_edges,
 )
 from bankgcn.kernels import use_kernels
 from bankgcn.nn.network import LayerTrace, trace
@@ -220,3 +223,165 @@ def test_what_methods_say_names_what_is_exact_and_what_is_shared() -> None:
     assert "add up" in METHODS["exact"]
     assert "0.001 %" in METHODS["exact"]
     assert all("Shared" in words for words in METHODS.values())
+
+
+def featured_model(task: Task | None = None, **options: object) -> TrainedModel:
+    """A model whose weights of edges are not those of its start, where no feature has an effect."""
+    torch.manual_seed(3)
+    config = ModelConfig(**{"hidden_channels": 16, "num_layers": 2, "edges": "both", **options})  # type: ignore[arg-type]
+    task = task or Task(names=("-1", "1"))
+    net = config.build(7, task.out_channels, 4).eval()
+    with torch.no_grad():
+        for name, weight in net.named_parameters():
+            if "weigh_edges" in name:
+                weight.normal_()
+    return TrainedModel(net, config, task, 7, edge_dim=4)
+
+
+EDGE_MODELS = [
+    {"edges": "weights"},
+    {"edges": "input"},
+    {"edges": "both"},
+    {"edges": "both", "head": "mlp"},
+    {"edges": "input", "conv": "gcn"},
+    {"edges": "input", "pooling": "topk"},
+    {"edges": "weights", "conv": "gine"},
+    {"edges": "both", "conv": "gat"},
+]
+
+
+@pytest.mark.parametrize("options", EDGE_MODELS, ids=str)
+def test_an_edge_contributes_what_the_output_falls_without_it(options: dict[str, str]) -> None:
+    trained = featured_model(**options)
+    graph = GRAPHS[[1]]
+    found = explain(trained, graph)
+    ends, place, number = undirected_edges(graph)
+    sources, targets = graph.batch().edge_index.numpy()
+    assert found.edges is not None
+    assert found.edges.shape == (graph.num_edges[0], 2)
+    loss = []
+    for edge, (a, b) in enumerate(ends.tolist()):
+        assert {a, b} == {sources[place[edge]], targets[place[edge]]}
+        kept = ~(((sources == a) & (targets == b)) | ((sources == b) & (targets == a)))
+        np.testing.assert_array_equal(kept, number != edge)
+        assert graph.edge_labels is not None
+        without = GraphSet.from_edges(
+            graph.num_nodes,
+            np.stack([sources, targets])[:, kept],
+            labels=graph.labels,
+            label_widths=7,
+            edge_labels=graph.edge_labels[kept],
+            edge_label_widths=4,
+        )
+        loss.append(logits(trained, graph) - logits(trained, without))
+    classes = edge_classes(graph, node_classes(graph, featured=True))
+    expected = share_equally(torch.stack(loss).double(), classes)
+    torch.testing.assert_close(found.edges, expected, rtol=1e-4, atol=1e-5)
+    assert found.edges.abs().max() > 1e-3
+    added = found.nodes.sum(0) + found.constant
+    torch.testing.assert_close(added, logits(trained, graph).double(), rtol=1e-5, atol=1e-6)
+    if found.method == "exact":
+        assert found.bands is not None
+        torch.testing.assert_close(found.bands.sum(0), found.nodes.sum(0), rtol=1e-6, atol=1e-7)
+
+
+def test_models_without_features_of_edges_explain_no_edges() -> None:
+    found = explain(model(), GRAPHS[[0]])
+    assert found.edges is None
+    assert all(row.kind != "edge" for row in explanation_rows(found, None))
+
+
+def test_contributions_of_edges_to_values_are_in_the_units_of_the_user() -> None:
+    units = Task(kind="values", names=("mass",), center=(100.0,), scale=(7.0,))
+    standard = Task(kind="values", names=("mass",), center=(0.0,), scale=(1.0,))
+    found, plain = (explain(featured_model(task), GRAPHS[[0]]).edges for task in (units, standard))
+    assert found is not None
+    assert plain is not None
+    torch.testing.assert_close(found, 7 * plain)
+
+
+def ring(kinds: list[int]) -> GraphSet:
+    """A ring of equal nodes, whose edges are of these kinds."""
+    n = len(kinds)
+    forward = np.array([[node, (node + 1) % n] for node in range(n)]).T
+    edges = np.concatenate([forward, forward[::-1]], axis=1)
+    return GraphSet.from_edges(
+        [n], edges, labels=np.zeros(n, int), label_widths=7, edge_labels=np.tile(kinds, 2), edge_label_widths=4
+    )
+
+
+def test_features_of_edges_tell_nodes_and_edges_apart() -> None:
+    equal, alternating, one = ring([1] * 6), ring([1, 2] * 3), ring([2, 1, 1, 1, 1, 1])
+    for graph in (equal, alternating, one):
+        assert set(node_classes(graph).tolist()) == {0}
+    assert set(node_classes(alternating, featured=True).tolist()) == {0}  # each has one edge of each kind
+    assert node_classes(one, featured=True).tolist() == [0, 0, 1, 2, 2, 1]
+    assert len(set(edge_classes(equal, node_classes(equal, featured=True)).tolist())) == 1
+    assert len(set(edge_classes(alternating, node_classes(alternating, featured=True)).tolist())) == 2
+    ends, _, _ = undirected_edges(one)
+    classes = edge_classes(one, node_classes(one, featured=True))
+    by_ends = {tuple(pair): number for pair, number in zip(ends.tolist(), classes.tolist(), strict=True)}
+    assert by_ends[1, 2] == by_ends[0, 5]
+    assert by_ends[2, 3] == by_ends[4, 5]
+    assert len(set(by_ends.values())) == 4
+
+
+@pytest.mark.parametrize("options", EDGE_MODELS, ids=str)
+def test_equivalent_edges_share_and_others_do_not(options: dict[str, str]) -> None:
+    trained = featured_model(**options)
+    found = explain(trained, ring([2, 1, 1, 1, 1, 1]))
+    exact = explain(trained, ring([1] * 6))
+    assert found.edges is not None
+    assert exact.edges is not None
+    ends = [tuple(pair) for pair in undirected_edges(ring([1] * 6))[0].tolist()]
+    rows = dict(zip(ends, found.edges, strict=True))
+    assert torch.equal(rows[1, 2], rows[0, 5])
+    assert not torch.equal(rows[0, 1], rows[1, 2])
+    assert not torch.equal(found.nodes[0], found.nodes[3])  # the model tells them apart
+    assert (exact.edges == exact.edges[0]).all()
+
+
+def test_graphs_with_many_edges_have_no_contributions_of_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = featured_model()
+    monkeypatch.setattr("bankgcn.explain.MAX_EDGES", int(GRAPHS.num_edges[0]) - 1)
+    assert explain(trained, GRAPHS[[0]]).edges is None
+    monkeypatch.setattr("bankgcn.explain.MAX_EDGES", int(GRAPHS.num_edges[0]))
+    together = explain(trained, GRAPHS[[0]]).edges
+    monkeypatch.setattr("bankgcn.explain.EDGES_AT_ONCE", 1)
+    alone = explain(trained, GRAPHS[[0]]).edges
+    assert together is not None
+    assert alone is not None
+    torch.testing.assert_close(alone, together, rtol=1e-4, atol=1e-6)
+
+
+def test_edges_are_explained_in_graphs_without_edges_too() -> None:
+    graphs = GraphSet.from_edges(
+        [2],
+        np.empty((2, 0), int),
+        labels=[0, 1],
+        label_widths=7,
+        edge_labels=np.empty((0, 1), int),
+        edge_label_widths=4,
+    )
+    found = explain(featured_model(), graphs)
+    assert found.edges is not None
+    assert found.edges.shape == (0, 2)
+
+
+def test_rows_of_edges_name_both_nodes_and_what_the_edge_carries() -> None:
+    trained, graph = featured_model(), GRAPHS[[0]]
+    found = explain(trained, graph)
+    words = [((a, b), "aromatic") for a, b in undirected_edges(graph)[0].tolist()]
+    rows = list(explanation_rows(found, None, words))
+    columns = dict(explanation_columns(trained.task, [(0, "first", rows)]))
+    labels = [label for kind, label in zip(columns["kind"], columns["label"], strict=True) if kind == "edge"]
+    assert labels[0] == "0-1: aromatic"
+    assert len(labels) == graph.num_edges[0]
+    entry = explanation_json(trained.task, 0, "first", found.method, rows)
+    assert entry["edges"][0]["nodes"] == [0, 1]
+    assert entry["edges"][0]["label"] == "aromatic"
+    assert found.edges is not None
+    assert entry["edges"][0]["adds"]["1"] == pytest.approx(found.edges[0, 1].item())
+    assert "edges" not in explanation_json(
+        trained.task, 0, "first", found.method, explanation_rows(explain(model(), graph), None)
+    )

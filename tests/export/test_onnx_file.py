@@ -16,12 +16,15 @@ from bankgcn.export import (
     ExportedModel,
     PredictingNetwork,
     check_same_predictions,
+    consumer,
+    edge_column_names,
     export_onnx,
     sample_graphs,
 )
 from bankgcn.nn import CONVS
 from bankgcn.tasks import Task
 from bankgcn.training.config import ModelConfig
+from bankgcn.training.evaluation import predict_logits
 from bankgcn.training.model import TrainedModel
 from refusals import refused
 
@@ -159,3 +162,75 @@ def test_every_model_without_pooling_is_exported(task: Task, config: dict[str, A
     assert exported.difference <= 1e-5
     assert ("edge_weight" in exported.inputs) == CONVS[config.get("conv", "bank")].takes_weights
     assert json.loads(exported.metadata["calibrated"]) == (task.kind != "values")
+
+
+def featured_model(**config: Any) -> TrainedModel:
+    torch.set_default_dtype(torch.float32)
+    torch.manual_seed(0)
+    made = ModelConfig(**{"hidden_channels": 8, "num_layers": 2, "edges": "both", **config})
+    net = made.build(3, 2, 4).eval()
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight.add_(0.1 * torch.randn_like(weight))
+    return TrainedModel(net, made, CLASSES, 3, edge_dim=4)
+
+
+@pytest.fixture(scope="module")
+def featured() -> ExportedModel:
+    return export_onnx(featured_model())
+
+
+def test_features_of_edges_are_an_input(featured: ExportedModel) -> None:
+    loaded = session(featured)
+    shapes = {tensor.name: tensor.shape for tensor in loaded.get_inputs()}
+    assert list(shapes) == ["x", "edge_index", "batch", "edge_weight", "edge_attr"]
+    assert shapes["edge_attr"][1] == 4
+    assert json.loads(featured.metadata["edge_columns"]) == [f"feature {column}" for column in range(4)]
+    assert featured.difference <= 1e-5
+
+
+def test_the_features_of_edges_change_the_predictions_as_in_the_model(featured: ExportedModel) -> None:
+    trained = featured_model()
+    loaded = session(featured)
+    edges = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+    x = np.arange(9, dtype=np.float32).reshape(3, 3) / 9
+    outputs = []
+    for kind in range(4):
+        features = np.zeros((4, 4), np.float32)
+        features[:2, kind], features[2:, 0] = 1, 1
+        ones = np.ones(1, np.float32)
+        batch = np.zeros(3, np.int64)
+        (found,) = loaded.run(
+            None, {"x": x, "edge_index": edges, "batch": batch, "edge_weight": ones, "edge_attr": features}
+        )
+        graph = GraphSet.from_edges([3], edges, attributes=x, edge_attributes=features)
+        expected = trained.task.predictions(predict_logits(trained.net, graph).double() / 1.0)
+        np.testing.assert_allclose(found, expected.numpy(), atol=1e-5)
+        outputs.append(found)
+    assert np.ptp(np.concatenate(outputs)[:, 0]) > 1e-3
+
+
+def test_names_of_the_features_of_edges_are_in_the_file() -> None:
+    trained = featured_model()
+    named = {"kind": "named", "numbers": {"length": 1}, "words": {"bond": ["a", "b", "c"]}}
+    known = replace(trained, metadata={"signals": {"edges": named}})
+    assert edge_column_names(known) == ["length", "bond=a", "bond=b", "bond=c"]
+
+
+def test_the_program_fills_the_features_of_edges() -> None:
+    assert "edge_attr" not in consumer("m.onnx")
+    program = consumer("m.onnx", ("x", "edge_index", "batch", "edge_attr"))
+    assert 'inputs["edge_attr"]' in program
+    compile(program, "consumer", "exec")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "config",
+    [{"edges": "weights"}, {"edges": "input"}, *({"conv": conv, "edges": "auto"} for conv in CONVS if conv != "bank")],
+    ids=str,
+)
+def test_every_use_of_features_of_edges_is_exported(config: dict[str, Any]) -> None:
+    exported = export_onnx(featured_model(**config))
+    assert exported.difference <= 1e-5
+    assert "edge_attr" in exported.inputs

@@ -1,4 +1,4 @@
-"""``bankgcn explain``: which nodes and which frequencies decide predictions, as a table, as JSON or as a page."""
+"""``bankgcn explain``: which nodes, edges and frequencies decide predictions, as a table, as JSON or as a page."""
 
 from __future__ import annotations
 
@@ -76,10 +76,11 @@ def explain(
     threads: Threads = 1,
     **flags: Any,
 ) -> None:
-    """Write which nodes and which frequencies decide the predictions for graphs.
+    """Write which nodes, edges and frequencies decide the predictions for graphs.
 
     Where the head of the network is linear and nothing is pooled, contributions are exact: those of the nodes, of the
     features of the graph and the constant add up to the logit or value. Elsewhere they say how much it falls without.
+    If the network uses features of edges, each edge has a row, too: how much it falls without the edge.
     """
     if not is_standard_output(out):
         check_ending(out, *FORMS)
@@ -119,11 +120,14 @@ def _explained(ensemble: Ensemble, examined: PredictedGraphs, rows: Mapping[int,
         rows: Row in the source of each graph to explain, by its place.
     """
     from bankgcn.cli.model_input import numbered
+    from bankgcn.explain import MAX_EDGES, explanation_rows, undirected_edges
     from bankgcn.explain import explain as explain_graph
-    from bankgcn.explain import explanation_rows
-    from bankgcn.report.page.drawing import node_words
+    from bankgcn.report.page.drawing import edge_words, node_words
 
     models = list(ensemble.members.values())
+    too_many = int((examined.graphs[list(rows)].num_edges > MAX_EDGES).sum())
+    if too_many and models[0].edge_dim is not None:
+        print_note(f"{too_many:,} graphs have more than {MAX_EDGES:,} edges: what their edges add is left out")
     explained = []
     with Progress("explaining graphs") as progress:
         for place, row in rows.items():
@@ -132,7 +136,11 @@ def _explained(ensemble: Ensemble, examined: PredictedGraphs, rows: Mapping[int,
             name = examined.names[place]
             if name == numbered(row):  # it has no id: a molecule says more than its row
                 name = examined.smiles[place] or name
-            lines = list(explanation_rows(explanation, node_words(graph)))
+            edges = None
+            if explanation.edges is not None:
+                words, (ends, directed, _) = edge_words(graph), undirected_edges(graph)
+                edges = [((a, b), words[one]) for (a, b), one in zip(ends.tolist(), directed.tolist(), strict=True)]
+            lines = list(explanation_rows(explanation, node_words(graph), edges))
             explained.append(Explained(row, name, explanation.method, lines))
             progress.update(len(explained), len(rows))
     return explained
@@ -142,7 +150,7 @@ def _write(
     out: Path, form: str, task: Task, explained: Sequence[Explained], outputs: list[int] | None, spreadsheet_safe: bool
 ) -> None:
     """Write explanations of some or all outputs as a table or as JSON."""
-    from bankgcn.explain import METHODS, explanation_columns, explanation_json
+    from bankgcn.explain import EDGES_METHOD, METHODS, PLAIN_FREQUENCIES, explanation_columns, explanation_json
 
     if form == ".json":
         entries = [explanation_json(task, *graph, outputs) for graph in explained]
@@ -152,6 +160,9 @@ def _write(
         write_columns(out, explanation_columns(task, table, outputs), spreadsheet_safe)
     for graph in explained[-1:]:
         say(METHODS[graph.method], stderr=True)
+    if any(row.kind == "edge" for graph in explained for row in graph.rows):
+        say(EDGES_METHOD, stderr=True)
+        say(PLAIN_FREQUENCIES, stderr=True)
 
 
 def _page(

@@ -76,13 +76,17 @@ def _describe(exported: ExportedModel, path: Path, num_test_graphs: int) -> None
     say(f"compared on  {GENERATED}{f' and {num_test_graphs} test graphs' if num_test_graphs else ''}")
     say(f"inputs       {', '.join(exported.inputs)}")
     say(f"columns of x {_shortened(columns)}")
+    if "edge_columns" in about:
+        say(f"columns of edge_attr {_shortened(json.loads(about['edge_columns']))}")
     if "graph_columns" in about:
         say(f"columns of graph_attr {_shortened(json.loads(about['graph_columns']))}, scaled as in training")
     say(f"predictions  {about['task']}: {_shortened(names)}{_calibration(about)}")
     say("\nTo use it with numpy and onnxruntime alone; x holds the features of the nodes,", lines=True)
-    say("batch the number of the graph that each of them belongs to:\n", lines=True)
-    features = "graph_attr" in exported.inputs
-    say(consumer(str(path), weighted="edge_weight" in exported.inputs, features=features), lines=True)
+    more = (
+        ",\nedge_attr the features of the edges, the same in both directions" if "edge_attr" in exported.inputs else ""
+    )
+    say(f"batch the number of the graph that each of them belongs to{more}:\n", lines=True)
+    say(consumer(str(path), exported.inputs), lines=True)
 
 
 def _calibration(about: dict[str, str]) -> str:

@@ -234,6 +234,9 @@ class GraphNetwork(nn.Module):
             x, *read = self._activate_and_read(number, x, conv(x, *edges), batch, batch_size, key)
             layers += read
             if number < len(self.pools):
+                if isinstance(edge_index, FeaturedEdges):  # sums of features are part of x; pools take plain edges
+                    edge_weight = edge_index.weight if self.takes_weights else None
+                    edge_index = torch.stack([edge_index.row, edge_index.col])
                 x, edge_index, edge_weight, batch = self.pools[number](x, edge_index, edge_weight, batch)[:4]
                 edges = self._prepared(x, edge_index, edge_weight)
         return torch.cat(layers, dim=1)

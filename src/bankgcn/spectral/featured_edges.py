@@ -148,6 +148,11 @@ class FeaturedEdges:
             return self
         return replace(self, weight=self.weight.to(dtype), features=self.features.to(dtype))
 
+    def only(self, kept: Tensor) -> FeaturedEdges:
+        """Some of the edges of the same graph; a mask of shape ``(num_edges,)`` names them, both directions alike."""
+        weight, features = self.weight[kept], self.features[kept]
+        return FeaturedEdges(self.row[kept], self.col[kept], weight, features, self.num_nodes)
+
     def shift(self) -> GraphShift | SubspaceShifts:
         """The shift without regard to the features."""
         edges = torch.stack([self.row, self.col])

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from bankgcn.data.builtin import mutag
+from bankgcn.data.builtin import MUTAG_BONDS, mutag
 from bankgcn.explain import spectrum_of, trace_of
 from bankgcn.nn.network import BankGCN, GraphNetwork
-from bankgcn.report.page.filters import energy_figure, filter_figures, frequencies, gain, layer_energies
+from bankgcn.report.page.filters import (
+    edge_figure,
+    edge_kinds,
+    energy_figure,
+    filter_figures,
+    frequencies,
+    gain,
+    layer_energies,
+)
 from bankgcn.tasks import Task
 from bankgcn.training.config import ModelConfig
 from bankgcn.training.model import TrainedModel
@@ -114,3 +122,45 @@ def test_the_figure_of_energy_shows_shares() -> None:
     (figure,) = energy_figure(trained(), mutag()[:5])
     for chart in figure.charts:
         assert [sum(series.y) for series in chart.series] == pytest.approx([1, 1])
+
+
+def test_the_weights_of_kinds_of_edges_are_means_over_the_edges_of_the_graphs() -> None:
+    graphs = mutag()[:20]
+    config = ModelConfig(hidden_channels=16, num_layers=2, conv_options={"num_subspaces": 4}, edges="weights")
+    net = config.build(7, 2, 4).eval()
+    with torch.no_grad():
+        for conv in net.convs:
+            conv.weigh_edges.weight.normal_()
+    model = TrainedModel(net, config, Task(names=("a", "b")), 7, edge_dim=4)
+    (figure,) = edge_figure(model, graphs)
+    assert [choice.labels for choice in figure.choices] == [("layer 1", "layer 2")]
+    features = graphs.edge_signals()
+    present = [bond for bond in range(4) if features[:, bond].any()]
+    for conv, chart in zip(net.convs, figure.charts, strict=True):
+        (heat,) = chart.series
+        counts = [int(features[:, bond].sum()) // 2 for bond in present]
+        assert heat.y == [f"{MUTAG_BONDS[bond]} ({count:,})" for bond, count in zip(present, counts, strict=True)]
+        expected = conv.edge_weights(torch.eye(4)[present]).detach().numpy()
+        np.testing.assert_allclose(2 * np.array(heat.z), expected, rtol=1e-5)
+        assert heat.text[0][0] == f"{expected[0, 0]:.2f}"
+        assert f"{expected.min():.2f} and {expected.max():.2f}" in figure.facts[figure.charts.index(chart)]
+    plain = ModelConfig(hidden_channels=16, num_layers=2)
+    assert not list(edge_figure(TrainedModel(plain.build(7, 2), plain, model.task, 7), graphs))
+
+
+def test_kinds_of_edges_follow_from_their_columns() -> None:
+    features = np.array([[1, 0, 0.5, 1], [0, 1, 1.5, 0], [0, 1, 2.5, 0]], np.float32)
+    kinds = dict(edge_kinds(["bond=a", "bond=b", "length", "ring"], features))
+    assert {name: chosen.tolist() for name, chosen in kinds.items()} == {
+        "bond=a": [True, False, False],
+        "bond=b": [False, True, True],
+        "length up to 1.5": [True, True, False],
+        "length above 1.5": [False, False, True],
+        "ring": [True, False, False],
+    }
+    alone = dict(edge_kinds(["bond=a", "bond=b"], features[:, :2]))
+    assert list(alone) == ["a", "b"]
+    halves = dict(edge_kinds(["length"], np.array([[1.0], [2.0], [2.0], [2.0]], np.float32)))
+    assert sum(chosen.sum() for chosen in halves.values()) == 4
+    assert all(chosen.any() for chosen in halves.values())
+    assert not list(edge_kinds(["length"], np.zeros((0, 1), np.float32)))

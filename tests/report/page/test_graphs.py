@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
-from bankgcn.data.builtin import mutag
+import numpy as np
+import torch
+
+from bankgcn.data.builtin import MUTAG_BONDS, mutag
+from bankgcn.data.graphs import GraphSet
+from bankgcn.explain import explain
 from bankgcn.report.page.graphs import PredictedGraphs, browse, color_scales, encode, worst_first, wrongness
 from bankgcn.tasks import Task
 from bankgcn.training.config import ModelConfig
@@ -109,3 +114,70 @@ def test_all_graphs_have_one_scale_of_colours_and_values_one_for_each_unit() -> 
     values = Task(kind="values", names=("u", "v"), center=(0.0, 0.0), scale=(1.0, 1.0))
     assert color_scales(values, [strong, weak])[0] > 2 * color_scales(values, [strong, weak])[1]
     assert color_scales(values, []) == (0.0, 0.0)
+
+
+def edge_model(**options: object) -> TrainedModel:
+    torch.manual_seed(0)
+    settings = {
+        "hidden_channels": 16,
+        "num_layers": 2,
+        "conv_options": {"num_subspaces": 4},
+        "edges": "both",
+        **options,
+    }
+    config = ModelConfig(**settings)  # type: ignore[arg-type]
+    net = config.build(7, 2, 4).eval()
+    with torch.no_grad():
+        for name, weight in net.named_parameters():
+            if "weigh_edges" in name:
+                weight.normal_()
+    return TrainedModel(net, config, CLASSES, 7, edge_dim=4)
+
+
+def test_an_entry_has_the_weight_of_each_drawn_edge_in_each_subspace() -> None:
+    graphs, model = mutag()[:2], edge_model()
+    found = PredictedGraphs(graphs, np.full((2, 2), 0.5), None, ("one", "two"), (None, None))
+    page = browse([model], found, [0, 1])
+    for graph, entry in zip((graphs[[0]], graphs[[1]]), page.entries, strict=True):
+        ends = np.array(entry["lines"]).reshape(-1, 2).tolist()
+        batch = graph.batch()
+        place = {tuple(pair): edge for edge, pair in enumerate(batch.edge_index.T.tolist())}
+        for layer, conv in zip(entry["weights"], model.net.convs, strict=True):
+            expected = conv.edge_weights(batch.edge_attr.to(conv.alpha)).detach().numpy()
+            assert [number for number, _ in layer] == [1, 2, 3, 4]
+            for edge, pair in enumerate(ends):
+                drawn = [weights[entry["edge_kinds"][edge]] for _, weights in layer]
+                np.testing.assert_allclose(drawn, expected[place[tuple(pair)]], rtol=1e-5)
+        labels = graph.batch().edge_labels
+        assert labels is not None
+        bonds = [MUTAG_BONDS[labels[place[tuple(pair)], 0]] for pair in ends]
+        assert [entry["edge_words"][kind] for kind in entry["edge_kinds"]] == bonds
+        explanation = explain(model, graph).edges
+        assert explanation is not None
+        added = explanation[:, 0] - explanation.mean(1)
+        np.testing.assert_allclose(entry["edge_evidence"]["0"], added, rtol=1e-5)  # MUTAG is drawn in the set's order
+    assert page.edge_scales[0] > 0
+
+
+def test_bonds_of_a_structure_are_found_in_any_order() -> None:
+    graphs = GraphSet.from_smiles(["OC(=O)CN"])
+    lengths = np.array([a + 10 * b for a, b in np.sort(graphs.batch().edge_index.T.numpy(), axis=1)], float)
+    named = replace(graphs, edge_attributes=lengths[:, None].astype(np.float32), edge_labels=None, edge_label_widths=())
+    config = ModelConfig(hidden_channels=16, num_layers=1, edges="weights")
+    net = config.build(named.num_features, 2, 1).eval()
+    model = TrainedModel(net, config, CLASSES, named.num_features, edge_dim=1)
+    found = PredictedGraphs(named, np.full((1, 2), 0.5), None, ("acid",), ("OC(=O)CN",))
+    (entry,) = browse([model], found, [0]).entries
+    ends = np.sort(np.array(entry["lines"]).reshape(-1, 2), axis=1).tolist()
+    values = [float(entry["edge_words"][kind].split("=")[1]) for kind in entry["edge_kinds"]]
+    assert values == [a + 10 * b for a, b in ends]
+
+
+def test_models_that_use_edges_otherwise_have_no_weights_of_subspaces() -> None:
+    found = PredictedGraphs(mutag()[:1], np.full((1, 2), 0.5), None, ("one",), (None,))
+    (entry,) = browse([edge_model(edges="input")], found, [0]).entries
+    assert "weights" not in entry
+    assert len(entry["edge_evidence"]["0"]) == entry["edges"]
+    config = ModelConfig(hidden_channels=16, num_layers=1)
+    (plain,) = browse([TrainedModel(config.build(7, 2).eval(), config, CLASSES, 7)], found, [0]).entries
+    assert not {"weights", "edge_kinds", "edge_evidence"} & set(plain)

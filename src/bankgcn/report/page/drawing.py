@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data.builtin import MUTAG_ATOMS, MUTAG_BONDS
+from bankgcn.data.features.spec import column_names
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.standardize import is_standardized, molecule_of
 from bankgcn.extras import is_installed
@@ -59,6 +60,36 @@ def node_words(graph: GraphSet) -> list[str] | None:
         return [str(categories[value]) if value < len(categories) else str(value) for value in values]
     low = (spec.get("label_low") or [0])[0] if spec.get("kind") == "tu" else 0
     return [str(value + low) for value in values]
+
+
+def edge_columns(graph: GraphSet) -> list[str]:
+    """The names of the columns of the features of edges; a one-hot column is called ``name=value``."""
+    spec = getattr(graph, "edge_spec", {})
+    if graph.name == "MUTAG" and graph.edge_label_widths == (len(MUTAG_BONDS),):
+        return [f"bond={bond}" for bond in MUTAG_BONDS]
+    if spec.get("kind"):
+        return column_names(spec, graph.num_edge_features)
+    numbers = [f"attribute {number}" for number in range(graph.num_edge_attributes)]
+    blocks = [
+        f"label {number}={value}" for number, width in enumerate(graph.edge_label_widths) for value in range(width)
+    ]
+    return numbers + blocks
+
+
+def edge_words(graph: GraphSet) -> list[str]:
+    """What each directed edge of one graph carries: the words of its one-hot columns, and its numbers by name."""
+    names, rows = edge_columns(graph), graph.edge_signals()
+    alone = graph.edge_attributes is None and len(graph.edge_label_widths) == 1  # then the value says it all
+    return [", ".join(_edge_parts(names, row, alone)) for row in rows.tolist()]
+
+
+def _edge_parts(names: Sequence[str], row: Sequence[float], alone: bool) -> Iterator[str]:
+    for name, value in zip(names, row, strict=True):
+        category = "=" in name
+        if category and value:
+            yield name.partition("=")[2] if alone else name
+        elif not category:
+            yield f"{name}={value:.4g}"
 
 
 def _hex(colors: NDArray) -> list[str]:

@@ -1,4 +1,4 @@
-"""The filters of a network over the frequencies [0, 2], as figures."""
+"""The filters of a network over the frequencies [0, 2], and its weights of edges, as figures."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.explain import NUM_BANDS, spectrum_of, trace_of
+from bankgcn.explain import NUM_BANDS, PLAIN_FREQUENCIES, spectrum_of, trace_of
 from bankgcn.nn.bank_conv import BankConv, mutual_coherence
 from bankgcn.nn.network import GraphNetwork
+from bankgcn.report.page.drawing import edge_columns
 from bankgcn.report.page.page import Axis, Chart, Choice, Figure, Series, choice_of
 from bankgcn.spectral.basis import chebyshev_values
 from bankgcn.spectral.fourier import frame_bounds
@@ -22,6 +24,9 @@ POINTS = 101
 MAX_FILTERS = 16  # of a layer that are drawn: with one input channel, every output channel has its own
 LOST = 1e-6  # a gain below it
 FREQUENCY = Axis(title="frequency λ (0: neighbours alike, 2: neighbours opposite)", limits=(0, 2))
+OWN_GRAPH = (
+    "Each filter works on a graph of its own, with the weights of its subspace: the frequencies are those there."
+)
 HOW = "Left are slow changes over the graph, right are fast ones."
 
 
@@ -64,13 +69,14 @@ def _responses(convs: list[BankConv]) -> Figure:
             zero = Series(x=(0, 2), y=(0, 0), color=None)
             charts.append(Chart(x=FREQUENCY, y=Axis(title="gain"), series=(zero, *lines), height=400))
             facts.append(_fact(omega, low, high, len(response), len(shown)))
+    own = f" {OWN_GRAPH}" if convs[0].weigh_edges is not None else ""
     layers = Choice(name="layer", labels=_layers(convs))
     shortcuts = Choice(name="shortcut", labels=("left out", "added"))
     return Figure(
         name="filters",
         title="The filters of each layer",
         caption=f"One curve for each filter: how much it amplifies each frequency. {HOW} A curve that falls smooths, "
-        "one that rises sharpens; a negative gain turns the sign. Filters that differ share the work.",
+        f"one that rises sharpens; a negative gain turns the sign. Filters that differ share the work.{own}",
         charts=tuple(charts),
         choices=(layers, shortcuts) if convs[0].shortcut else (layers,),
         facts=tuple(facts),
@@ -217,13 +223,84 @@ def energy_figure(model: TrainedModel, graphs: GraphSet) -> Iterator[Figure]:
         charts.append(
             Chart(x=Axis(title="band of frequencies λ"), y=Axis(title="share of energy"), series=(first, second))
         )
+    plain = f" {PLAIN_FREQUENCIES}." if model.net.weighs_edges else ""
     labels = ("layer 1 (the data)", *(f"layer {number}" for number in range(2, len(charts) + 1)))
     yield Figure(
         name="energy",
         title="Where the signals are, and what the filters leave",
         caption="The energy of the node signals in eight bands of frequencies, before and after a convolution; "
         f"mean over {len(sample)} graphs. Bars on the left are slow changes over the graph. Where the second bar "
-        "is higher, the filters favour the band.",
+        f"is higher, the filters favour the band.{plain}",
         charts=tuple(charts),
         choices=choice_of("layer", labels),
     )
+
+
+MAX_KINDS = 24  # rows of the figure of weights
+NEUTRAL = 0.5  # weights lie between 0 and 2, and 1 changes nothing
+
+
+@torch.no_grad()
+def edge_figure(model: TrainedModel, graphs: GraphSet) -> Iterator[Figure]:
+    """The mean weight of each kind of edge in each subspace, if the layers weigh edges by their features."""
+    convs = [conv for conv in model.net.convs if isinstance(conv, BankConv) and conv.weigh_edges is not None]
+    features = model.conform(graphs).edge_signals()
+    kinds = list(edge_kinds(edge_columns(graphs), features))[:MAX_KINDS] if convs else []
+    if not kinds:
+        return
+    names = [f"{name} ({chosen.sum() // 2:,})" for name, chosen in kinds]
+    charts, facts = [], []
+    for conv in convs:
+        weights = conv.edge_weights(torch.from_numpy(features).to(conv.alpha)).double().numpy()
+        shown = np.sort(np.argsort(-np.abs(weights - 1).mean(0), kind="stable")[:MAX_FILTERS])
+        rows = np.array([weights[chosen][:, shown].mean(0) for _, chosen in kinds])
+        more = f" The {MAX_FILTERS} of {weights.shape[1]} filters are shown that weigh the edges most."
+        facts.append(
+            f"The weights of this layer lie between {weights.min():.2f} and {weights.max():.2f}."
+            f"{more if weights.shape[1] > MAX_FILTERS else ''}"
+        )
+        heat = Series(
+            kind="heat",
+            x=[str(p + 1) for p in shown.tolist()],
+            y=names,
+            z=(rows / 2).tolist(),
+            text=[[f"{value:.2f}" for value in row] for row in rows.tolist()],
+            neutral=NEUTRAL,
+        )
+        charts.append(
+            Chart(x=Axis(title="filter"), y=Axis(reverse=True), series=(heat,), height=max(220, 90 + 34 * len(names)))
+        )
+    yield Figure(
+        name="edges",
+        title="What an edge weighs for each filter",
+        caption="The weight of each kind of edge in the subspace of each filter, learned from the features of the "
+        f"edges; mean over the edges of {len(graphs):,} graphs, whose number stands in brackets. 1 is neutral; towards "
+        "0, the filter ignores the edge; 2 is the most. What counts is the weight of an edge beside the other edges of "
+        "its nodes: a filter for which all edges weigh the same works as without their features.",
+        charts=tuple(charts),
+        choices=choice_of("layer", _layers(convs)),
+        facts=tuple(facts),
+        wide=True,
+    )
+
+
+def edge_kinds(names: list[str], features: NDArray[np.float32]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Kinds of edges, with those that are of the kind: by each one-hot column, and by small and large numbers.
+
+    Args:
+        names: The name of each column of the features.
+        features: The features of edges, shape ``(num_edges, columns)``.
+    """
+    alone = len({name.partition("=")[0] for name in names}) == 1
+    for name, column in zip(names, features.T, strict=True):
+        if not len(column) or column.min() == column.max() == 0:
+            continue
+        if "=" in name or np.isin(column, (0, 1)).all():
+            yield name.partition("=")[2] if alone and "=" in name else name, column > 0
+        elif column.min() == column.max():
+            yield f"{name} = {column[0]:.4g}", np.ones(len(column), bool)
+        else:
+            middle = float(np.median(column))
+            middle = middle if (column > middle).any() else float(np.nextafter(np.float32(middle), np.float32(-np.inf)))
+            yield f"{name} up to {middle:.4g}", column <= middle
+            yield f"{name} above {middle:.4g}", column > middle

@@ -1,4 +1,4 @@
-"""Single graphs for a page: drawing, node signals, spectrum, outputs of the filters, prediction and explanation."""
+"""Single graphs for a page: drawing, signals, spectrum, filters, weights of edges, prediction and explanation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.data.graphs import GraphSet
-from bankgcn.explain import METHODS, Explanation, evidence, explain
+from bankgcn.explain import EDGES_METHOD, METHODS, Explanation, evidence, explain, undirected_edges
 from bankgcn.nn.bank_conv import BankConv
-from bankgcn.report.page.drawing import draw_graph, node_signal
+from bankgcn.report.page.drawing import Drawing, draw_graph, edge_words, node_signal
 from bankgcn.report.page.page import Graphs
 from bankgcn.spectral.fourier import Spectrum
 from bankgcn.tasks import Task
@@ -25,6 +25,7 @@ LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"
 MAX_OUTPUTS = 12  # filters of a layer whose outputs are shown
 CLASSES_SHOWN = 6  # that are listed with a graph
 MAX_EXPLAINED = 24  # classes, values or labels that a reader can choose
+MAX_WEIGHED = 1000  # edges of a graph that is drawn with their weights
 SATURATED = 0.95  # share of the nodes whose contributions the scale of colours holds
 SIDE = 1000  # of the drawing, in units
 
@@ -119,6 +120,7 @@ def browse(
         kind=task.kind,
         outputs=tuple((output, task.names[output]) for output in explained),
         scales=color_scales(task, entries),
+        edge_scales=color_scales(task, entries, "edge_evidence"),
         label=first,
     )
 
@@ -129,15 +131,20 @@ def explainable(task: Task, label: int | None = None) -> list[int]:
     return numbers if label is None or label in numbers else [*numbers[:-1], label]
 
 
-def color_scales(task: Task, entries: Sequence[dict[str, Any]]) -> tuple[float, ...]:
+def color_scales(task: Task, entries: Sequence[dict[str, Any]], what: str = "evidence") -> tuple[float, ...]:
     """The contribution that has the full colour, for each output: the same for all graphs, so that they compare.
 
     It is exceeded by a few nodes only. Classes and labels are measured in logits, and have one scale; values have
     units of their own.
+
+    Args:
+        task: What was learned.
+        entries: The graphs.
+        what: Which contributions: ``"evidence"`` of nodes, or ``"edge_evidence"``.
     """
     contributions: list[list[float]] = [[] for _ in task.names]
     for entry in entries:
-        for output, values in entry.get("evidence", {}).items():
+        for output, values in entry.get(what, {}).items():
             contributions[int(output)] += values
     if task.kind != "values":
         contributions = [[value for values in contributions for value in values]] * len(contributions)
@@ -164,11 +171,51 @@ def _entry(model: TrainedModel, predicted: PredictedGraphs, number: int, outputs
         about["lines"] = drawing.edges.ravel().tolist()
         structure = {name: list(getattr(drawing, name)) for name in ("orders", "sides", "elements", "labels")}
         about |= {name: values for name, values in structure.items() if values}
+        about |= _edges(model, graph, explanation, drawing, chosen)
     about["signal"] = node_signal(model.conform(graph), graph)
     if explanation.spectrum is not None and explanation.layers is not None:
         about["spectrum"] = _spectrum(explanation.spectrum, explanation.layers[0].input.double())
     about["outputs"] = _outputs(model, explanation)
     return about
+
+
+def _edges(
+    model: TrainedModel, graph: GraphSet, explanation: Explanation, drawing: Drawing, chosen: Sequence[int]
+) -> dict[str, Any]:
+    """What each drawn edge carries and adds, and its weight in each subspace, if the network uses features of edges."""
+    if model.edge_dim is None or not 0 < len(drawing.edges) <= MAX_WEIGHED:
+        return {}
+    ends, directed, _ = undirected_edges(graph)
+    number = {pair: edge for edge, pair in enumerate(map(tuple, ends.tolist()))}
+    drawn = [number[tuple(sorted(pair))] for pair in drawing.edges.tolist()]
+    rows, first, kind = np.unique(graph.edge_signals(directed), axis=0, return_index=True, return_inverse=True)
+    words = edge_words(graph)
+    about: dict[str, Any] = {
+        "edge_kinds": kind.reshape(-1)[drawn].tolist(),
+        "edge_words": [words[place] for place in directed[first].tolist()],
+    }
+    if explanation.edges is not None:
+        added = explanation.edges[drawn]
+        about["edge_method"] = EDGES_METHOD
+        about["edge_evidence"] = {str(c): evidence(model.task, added, c).tolist() for c in chosen}
+    weights = [subspace_weights(conv, rows) for conv in model.net.convs]
+    if any(weights):
+        about["weights"] = weights
+    return about
+
+
+@torch.no_grad()
+def subspace_weights(conv: torch.nn.Module, features: NDArray[np.float32]) -> list[list[Any]]:
+    """The number of each subspace, from 1, and the weight there of edges with these features.
+
+    Those subspaces are left out that distinguish the edges least, if there are more than ``MAX_OUTPUTS``; nothing is
+    left if the layer does not weigh edges.
+    """
+    if not isinstance(conv, BankConv) or conv.weigh_edges is None:
+        return []
+    weights = conv.edge_weights(torch.from_numpy(features).to(conv.weigh_edges.weight)).double().T
+    kept = sorted((weights - 1).abs().sum(1).argsort(descending=True)[:MAX_OUTPUTS].tolist())
+    return [[p + 1, weights[p].tolist()] for p in kept]
 
 
 def _outcome(task: Task, prediction: NDArray[np.float64], y: Any) -> dict[str, Any]:

@@ -36,7 +36,8 @@ class Series:
         name: Name in the legend; nothing if empty.
         x: Horizontal positions, or words; of a heat map, the columns.
         y: Vertical positions, or words; of a heat map, the rows.
-        z: Values of a heat map, one list for each row.
+        z: Values of a heat map, one list for each row, from 0 to 1.
+        neutral: The value of a heat map that has no colour, if it has two colours: smaller and larger ones.
         text: What a reader sees at each value on pointing at it; of a heat map, what its cells show.
         error: Half of the interval around each value.
         color: Number of the colour; ``None`` for grey. Colour and dash together can be told apart without colours.
@@ -50,6 +51,7 @@ class Series:
     x: Values = ()
     y: Values = ()
     z: Sequence[Values] = ()
+    neutral: float = 0.0
     text: Sequence[Any] = ()
     error: Values = ()
     color: int | None = 0
@@ -199,6 +201,7 @@ class Graphs:
         kind: What was learned: ``"classes"``, ``"values"`` or ``"labels"``.
         outputs: Number and name of each output that can be explained.
         scales: The contribution that has the full colour, for each output of the model.
+        edge_scales: The same for contributions of edges.
         label: Number of the output that is explained at first; ``None`` for each graph its own.
     """
 
@@ -207,6 +210,7 @@ class Graphs:
     kind: str = "classes"
     outputs: tuple[tuple[int, str], ...] = ()
     scales: tuple[float, ...] = ()
+    edge_scales: tuple[float, ...] = ()
     label: int | None = None
 
 
@@ -267,7 +271,13 @@ def write_html(page: Page) -> bytes:
     template = environment.from_string(_asset("page.html"))
     figures = {figure.name: {"charts": figure.charts, "facts": figure.facts} for figure in page.figures}
     graphs = [
-        {"entries": item.entries, "kind": item.kind, "outputs": item.outputs, "scales": item.scales}
+        {
+            "entries": item.entries,
+            "kind": item.kind,
+            "outputs": item.outputs,
+            "scales": item.scales,
+            "edge_scales": item.edge_scales,
+        }
         for section in page.sections
         for item in section.items
         if isinstance(item, Graphs)
@@ -376,12 +386,13 @@ def _paint_series(series: Series, axis: Axes, bars: list[Series]) -> None:
     y: Any = series.y
     if series.kind == "heat":
         z: Any = series.z
-        axis.imshow(z, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        axis.imshow(z, cmap="RdBu_r" if series.neutral else "Blues", vmin=0, vmax=1, aspect="auto")
         axis.set_xticks(range(len(x)), x, rotation=90 if len(x) > 4 else 0)
         axis.set_yticks(range(len(y)), y)
         for row, words in enumerate(series.text):
             for column, word in enumerate(words):
-                dark = float(z[row][column]) > 0.5
+                value = float(z[row][column])
+                dark = abs(value - 0.5) > 0.3 if series.neutral else value > 0.5
                 axis.text(column, row, word, ha="center", va="center", color="white" if dark else "black", fontsize=7)
     elif series.kind == "bars":
         width, place = 0.8 / len(bars), bars.index(series)

@@ -15,7 +15,7 @@ from bankgcn.files.checked import FileError
 from bankgcn.metrics import METRICS
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.nn.convs import CONVS
-from bankgcn.report.page.filters import energy_figure, filter_figures
+from bankgcn.report.page.filters import edge_figure, energy_figure, filter_figures
 from bankgcn.report.page.graphs import PredictedGraphs, Progress, browse, worst_first
 from bankgcn.report.page.page import Facts, Figure, Page, Section, Tile
 from bankgcn.report.page.quality import learning_figures, quality_figures, target_table
@@ -106,7 +106,11 @@ def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
         quality = tuple(quality_figures(evidence.ensemble.task, predicted.predictions, predicted.y, evidence.part))
     return {
         "quality": quality,
-        "filters": (*filter_figures(net, degree), *energy_figure(model, predicted.graphs)),
+        "filters": (
+            *filter_figures(net, degree),
+            *edge_figure(model, predicted.graphs),
+            *energy_figure(model, predicted.graphs),
+        ),
         "learning": learning,
     }
 

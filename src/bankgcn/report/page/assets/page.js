@@ -66,11 +66,14 @@ function traceOf(series) {
   if (series.text) trace.text = escaped(series.text);
   if (series.kind === "heat") {
     const strong = palette()[0];
-    return {
+    const heat = {
       ...trace, type: "heatmap", z: series.z, zmin: 0, zmax: 1, colorscale: [[0, css("--card")], [1, strong]],
       showscale: false, xgap: 2, ygap: 2, texttemplate: "%{text}", textfont: { size: series.x.length > 6 ? 10 : 13 },
       hovertemplate: "true %{y}<br>predicted %{x}<br>%{text} graphs (%{z:.0%} of the class)<extra></extra>",
     };
+    if (!series.neutral) return heat;
+    const colorscale = [[0, css("--against")], [series.neutral, css("--card")], [1, css("--for")]];
+    return { ...heat, colorscale, hovertemplate: "%{y}<br>filter %{x}<br>weight %{text}<extra></extra>" };
   }
   if (series.kind === "bars" && series.signed) { // what speaks for and against has the colours of the nodes
     return { ...trace, type: "bar", marker: { color: series.y.map((value) => css(value >= 0 ? "--for" : "--against")) } };
@@ -179,6 +182,25 @@ function paintSignal(graph) {
   return levels.map((value) => ({ fill: mix(palette()[0], value / high), note: value.toPrecision(3) }));
 }
 
+// What the edges decided: an edge without effect is thin and grey.
+function edgeEvidence(graph, output, scale) {
+  return (unit) => graph.edge_evidence[output].map((value) => {
+    const share = Math.min(1, Math.abs(value) / (scale || 1e-30));
+    const stroke = `color-mix(in srgb, ${css(value >= 0 ? "--for" : "--against")} ${Math.round(share * 100)}%, ${css("--line")})`;
+    return { stroke, width: unit * (0.06 + 0.12 * share), note: signed(value), dashed: value < 0 && share > 0.05 };
+  });
+}
+
+// The weights of the edges for a filter, from 0 to 2: colour and width; 1 is neutral.
+const weightColor = (weight) => `color-mix(in srgb, ${css(weight >= 1 ? "--for" : "--against")} ${Math.round(Math.min(1, Math.abs(weight - 1)) * 100)}%, ${css("--neutral")})`;
+const weightWidth = (weight, unit) => unit * (0.03 + 0.15 * weight);
+
+function edgeWeights(graph, weights) {
+  return (unit) => graph.edge_kinds.map((kind) => ({
+    stroke: weightColor(weights[kind]), width: weightWidth(weights[kind], unit), note: weights[kind].toFixed(2),
+  }));
+}
+
 const STRONGEST = 0.8; // of a colour, so that words on it can be read
 const signed = (value) => `${value >= 0 ? "+" : "−"}${+Math.abs(value).toPrecision(3)}`;
 
@@ -245,6 +267,22 @@ function drawLabel(svg, label, x, y, size, angles, back) {
   put(element, 0, 0, "middle", 1);
 }
 
+// One line for each edge, with a colour and a width of its own; it ends before a label.
+function drawEdges(graph, svg, styles, kind, labelled) {
+  const { places, lines } = graph;
+  styles.forEach(({ stroke, width, note, dashed }, edge) => {
+    const [a, b] = [lines[2 * edge], lines[2 * edge + 1]];
+    const [dx, dy] = [places[2 * b] - places[2 * a], places[2 * b + 1] - places[2 * a + 1]];
+    const [from, to] = [a, b].map((node) => Math.min(0.45, labelled[node] / (Math.hypot(dx, dy) || 1)));
+    const line = shape("line", {
+      x1: places[2 * a] + dx * from, y1: places[2 * a + 1] + dy * from, x2: places[2 * b] - dx * to, y2: places[2 * b + 1] - dy * to,
+      stroke, "stroke-width": width, "stroke-linecap": "round",
+    }, svg);
+    if (dashed) line.setAttribute("stroke-dasharray", `${width} ${1.6 * width}`);
+    shape("title", {}, line).textContent = `${a}-${b}, ${graph.edge_words[graph.edge_kinds[edge]]}: ${kind} ${note}`;
+  });
+}
+
 function drawLines(graph, svg, stroke, gap, labelled) {
   const { places, lines, orders, sides } = graph;
   for (let e = 0; e < lines.length; e += 2) {
@@ -290,7 +328,7 @@ function viewOf(graph, pad, unit, small) {
   return `${(right - width) / 2} ${(bottom - height) / 2} ${width} ${height}`;
 }
 
-function drawGraph(graph, paint, small) {
+function drawGraph(graph, paint, small, edges) {
   const { places } = graph;
   const unit = typicalLength(graph);
   const image = Boolean(graph.signal && graph.signal.colors);
@@ -304,7 +342,8 @@ function drawGraph(graph, paint, small) {
   const bonds = shape("g", {}, svg);
   const size = Math.min(0.5 * unit, 110);
   const far = nodes.map((node) => (molecule && node.text ? size * 0.62 : 0));
-  drawLines(graph, molecule ? bonds : circles, stroke, unit * 0.13, far);
+  if (edges) drawEdges(graph, circles, edges(unit), small ? "weight" : "adds", far);
+  else drawLines(graph, molecule ? bonds : circles, stroke, unit * 0.13, far);
   const around = molecule ? directions(graph) : [];
   nodes.forEach((node, v) => {
     const at = { cx: places[2 * v], cy: places[2 * v + 1], r: Math.max(9, molecule ? 0.36 * unit : radius), fill: node.fill };
@@ -388,22 +427,29 @@ function chartBox(parent, title, chart) {
 function drawingOf(graph, output, shared) {
   const box = make("div");
   const choices = make("div", "choices");
-  const label = make("label", "", "colour the nodes by ");
+  const label = make("label", "", graph.edge_evidence ? "colour by " : "colour the nodes by ");
   const select = make("select", "view");
-  for (const [value, word] of [["evidence", "what decided"], ["signal", "node signal"]]) {
+  const views = [["evidence", "what decided"], ...(graph.edge_evidence ? [["edges", "what decided: edges"]] : []), ["signal", "node signal"]];
+  for (const [value, word] of views) {
     const option = make("option", "", word);
     option.value = value;
     select.append(option);
   }
   label.append(select);
   choices.append(label);
-  choices.hidden = Boolean(graph.signal.colors);
+  choices.hidden = Boolean(graph.signal.colors && !graph.edge_evidence);
   const canvas = make("div", "drawing chart");
   const scale = shared.scales[output];
   const name = nameOf(graph, output);
   const less = graph.kind === "classes" ? ", less the mean over the classes" : "";
   const paint = () => {
     const method = make("p", "caption", `Shown: what each node adds to ${name}${less}. ${graph.method}.`);
+    if (select.value === "edges") {
+      const drawing = drawGraph(graph, paintPlain, false, edgeEvidence(graph, output, shared.edge_scales[output]));
+      const about = make("p", "caption", `Shown: what each edge adds to ${name}${less}. ${graph.edge_method}.`);
+      canvas.replaceChildren(drawing, scaleOf(graph.kind, name, shared.edge_scales[output]), about);
+      return;
+    }
     const evidence = drawGraph(graph, paintEvidence(output, scale));
     if (graph.signal.colors) { // an image is shown beside what decided
       const both = make("div", "pair");
@@ -450,6 +496,7 @@ function frequenciesOf(graph, output, unfolded) {
       series: [{ kind: "bars", signed: true, x, y: bands }],
     }));
   }
+  if (graph.weights) fold.append(make("p", "caption", "Spectrum and bands are those of the graph without the features of its edges."));
   if (graph.places && graph.outputs && graph.outputs.length) fold.append(filterOutputs(graph));
   const open = () => { // charts need their width
     if (fold.open) later.splice(0).forEach((draw) => draw());
@@ -471,11 +518,52 @@ function showGraph(graph, detail, shared) {
   const output = shared.output === null || !graph.evidence || !(shared.output in graph.evidence) ? graph.explained : shared.output;
   detail.append(predictionRows(graph, graph.evidence ? output : null));
   if (graph.places) detail.append(drawingOf(graph, output, shared));
-  else detail.append(make("p", "caption", graph.nodes ? "The graph is too large to draw." : "The graph has no nodes."));
+  if (graph.weights) detail.append(weightDrawings(graph));
+  if (!graph.places) detail.append(make("p", "caption", graph.nodes ? "The graph is too large to draw." : "The graph has no nodes."));
   if (!graph.nodes) return;
   const [fold, open] = frequenciesOf(graph, output, unfolded);
   detail.append(fold);
   open();
+}
+
+// What each edge weighs for each filter of a layer: small drawings side by side.
+const rangeOf = (weights) => [...new Set([Math.min(...weights), Math.max(...weights)].map((weight) => weight.toFixed(2)))].join(" to ");
+
+function weightDrawings(graph) {
+  const box = make("div", "weights");
+  box.append(make("h5", "", "What each edge weighs for each filter"));
+  const thumbs = make("div", "thumbs chart");
+  let layer = 0;
+  const paint = () => {
+    thumbs.replaceChildren(...graph.weights[layer].map(([number, weights]) => {
+      const figure = make("figure");
+      const nodes = () => paintPlain(graph).map((node) => ({ ...node, fill: graph.labels ? "none" : css("--card") }));
+      figure.append(drawGraph(graph, nodes, true, edgeWeights(graph, weights)), make("figcaption", "", `filter ${number}: ${rangeOf(weights)}`));
+      return figure;
+    }));
+    legend.replaceChildren(...[[0, "0: ignored"], [0.5, "0.5"], [1, "1: neutral"], [1.5, "1.5"], [2, "2: the most"]].map(([weight, word]) => {
+      const item = make("span");
+      const line = make("i");
+      Object.assign(line.style, { background: weightColor(weight), height: `${(2 + 10 * weight / 2).toFixed(1)}px` });
+      item.append(line, word);
+      return item;
+    }));
+  };
+  const legend = make("div", "legend lines");
+  if (graph.weights.length > 1) {
+    const label = make("label", "", "layer ");
+    const select = make("select");
+    graph.weights.forEach((_, place) => select.append(make("option", "", place + 1)));
+    select.addEventListener("change", () => { layer = select.selectedIndex; paint(); });
+    label.append(select);
+    const choices = make("div", "choices");
+    choices.append(label);
+    box.append(choices);
+  }
+  drawn.set(thumbs, paint);
+  box.append(legend, thumbs);
+  paint();
+  return box;
 }
 
 function filterOutputs(graph) {
