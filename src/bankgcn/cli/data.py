@@ -140,10 +140,10 @@ def _facts(source: Source, graphs: GraphSet) -> dict[str, str]:
     facts["duplicates"] = Duplicates.of(plain).summary() or nothing
     counted = Duplicates.of(graphs, edges=True).summary() or nothing
     if counted != facts["duplicates"]:
-        facts["with edges"] = counted
+        facts["duplicates with edge features"] = counted
     facts["fingerprint"] = plain.fingerprint
     if plain is not graphs:
-        facts["with edges "] = graphs.fingerprint
+        facts["fingerprint with edge features"] = graphs.fingerprint
     if source.entry is not None and source.entry.citation:
         facts["cite"] = source.entry.citation.replace("\n", "\n" + " " * 13)
     return facts
