@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bankgcn
-from bankgcn.data.options import ReadOptions
+from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.sources import find_source
 from bankgcn.serve.access import Limits
 from bankgcn.serve.engine import Engine
@@ -68,7 +68,7 @@ def test_what_no_graph_tells_is_learned_from_columns_beside_it(command: Command,
     assert command("predict", "run", new, "--out", "p.csv")[0] == 0
     assert [row["predicted"] for row in rows(folder / "p.csv")] == ["cold", "hot"]
 
-    graphs = find_source(new).load(ReadOptions(feature_columns="temperature,assay"))
+    graphs = find_source(new).load(ReadOptions(feature_columns="temperature,assay"), Expected(edges="any"))
     predictor = bankgcn.load_model(folder / "run")
     expected = predictor.predict_proba(graphs)
     assert [row["p_hot"] for row in rows(folder / "p.csv")] == [str(value) for value in expected[:, 1]]

@@ -16,8 +16,7 @@ import torch
 
 from bankgcn.data.builtin import mutag
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import ReadOptions
-from bankgcn.data.sources import find_source
+from bankgcn.data.sources import load_source
 from bankgcn.training import TrainedModel, embed, predict_logits
 from csv_rows import rows
 
@@ -419,7 +418,7 @@ def test_a_part_of_a_saved_set_needs_no_options_of_a_table(command: Command, fol
     lines = [f"{'C' * n}O,0\nc1ccccc1{'C' * n},1" for n in range(1, 16)]
     (folder / "train.csv").write_text("\n".join(["mol,active", *lines]))
     assert command("train", "train.csv", "--smiles", "mol", "--target", "active", *QUICK, "--out", "r")[0] == 0
-    find_source(folder / "train.csv").load(ReadOptions(smiles="mol", target="active")).save(folder / "train.graphs")
+    load_source(folder / "train.csv", smiles="mol", target="active").save(folder / "train.graphs")
     code, _, err = command("predict", "r", "train.graphs", "--part", "test")
     assert code == 0, err
 

@@ -14,7 +14,7 @@ from bankgcn.files.checked import read_toml
 
 Command = Callable[..., tuple[int, str, str]]
 
-QUICK = ("--epochs", 3, "--hidden", 8, "--layers", 1, "--ratios", "6:2:2")
+QUICK = ("--epochs", 3, "--hidden", 8, "--layers", 1, "--ratios", "6:2:2", "--edges", "none")
 CHOSEN = {"metric": "roc_auc", "threshold": "validation"}
 
 

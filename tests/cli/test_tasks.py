@@ -149,7 +149,7 @@ def test_a_folder_and_a_sweep_have_the_same_scores_bit_for_bit(command: Command,
     assert command("train", table, "--target", "price,charge", *QUICK, "--seed", 2, "--out", "r")[0] == 0
     ours = json.loads((folder / "r" / "record.json").read_text())
     spec = RunSpec(dataset=str(table), reader=ReadOptions(target="price,charge"), seed=2)
-    theirs = run(spec.with_(max_epochs=3, hidden_channels=16, num_layers=2))
+    theirs = run(spec.with_(max_epochs=3, hidden_channels=16, num_layers=2, edges="auto"))
     for name in ("test_score", "test_loss", "valid_score", "valid_loss", "fingerprint", "split_hash", "best_epoch"):
         assert ours[name] == getattr(theirs, name)
     assert math.isfinite(theirs.test_score or math.nan)

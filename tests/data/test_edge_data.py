@@ -126,7 +126,7 @@ def test_directions_that_differ_are_kept_and_named_and_averaged_on_request() -> 
 
 def test_a_training_in_python_warns_at_the_call_of_fit() -> None:
     labels = np.arange(8) % 2
-    classifier = BankGCNClassifier(epochs=1, layers=1, hidden=8)
+    classifier = BankGCNClassifier(epochs=1, layers=1, hidden=8, edges="none")
     with pytest.warns(UnusedEdgeData, match="the edges carry 'kind'") as warned:
         classifier.fit(_rings(kind="a"), labels)
     assert [Path(each.filename).name for each in warned] == [Path(__file__).name]

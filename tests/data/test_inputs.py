@@ -48,7 +48,10 @@ def test_a_set_is_returned_as_it_is() -> None:
         (5, "this is of type int"),
         ([], "there are no graphs"),
         (["CC", nx.path_graph(2)], "graph 1 is a NetworkX graph, but graph 0 is a SMILES: expected one kind"),
-        (np.ones((2, 3)), "graph 0 is of type ndarray, expected a GraphSet or a SMILES or a NetworkX graph or a PyG"),
+        (
+            np.ones((2, 3)),
+            "graph 0 is of type ndarray, expected a GraphSet or a SMILES or an RDKit molecule or a NetworkX graph or a PyG",
+        ),
         (["CC", "xyz"], "1 of 2 molecules cannot be read"),
     ],
 )

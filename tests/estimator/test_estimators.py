@@ -56,6 +56,7 @@ def trained() -> BankGCNClassifier:
 def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
     of_the_data = {"smiles", "target", "skip_unreadable", "skip_missing", "fill_missing", "train_per_class", "task"}
     of_the_data |= {
+        "feature_columns",
         "id",
         "missing_words",
         "ignore_case",

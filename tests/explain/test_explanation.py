@@ -230,7 +230,7 @@ def featured_model(task: Task | None = None, **options: object) -> TrainedModel:
     torch.manual_seed(3)
     config = ModelConfig(**{"hidden_channels": 16, "num_layers": 2, "edges": "both", **options})  # type: ignore[arg-type]
     task = task or Task(names=("-1", "1"))
-    net = config.build(7, task.out_channels, 4).eval()
+    net = config.build(7, task.out_channels, edge_dim=4).eval()
     with torch.no_grad():
         for name, weight in net.named_parameters():
             if "weigh_edges" in name:

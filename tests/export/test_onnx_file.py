@@ -168,7 +168,7 @@ def featured_model(**config: Any) -> TrainedModel:
     torch.set_default_dtype(torch.float32)
     torch.manual_seed(0)
     made = ModelConfig(**{"hidden_channels": 8, "num_layers": 2, "edges": "both", **config})
-    net = made.build(3, 2, 4).eval()
+    net = made.build(3, 2, edge_dim=4).eval()
     with torch.no_grad():
         for weight in net.parameters():
             weight.add_(0.1 * torch.randn_like(weight))

@@ -183,9 +183,9 @@ def test_work_that_nobody_waits_for_ends_between_molecules(tmp_path: Path, monke
     alone = plain(engine.answer([molecules("CCO")])[0])
     read: list[str] = []
 
-    def parse(smiles: list[str], with_bonds: bool) -> Any:
+    def parse(smiles: list[str], *options: bool) -> Any:
         read.extend(smiles)
-        return parse_smiles(smiles, with_bonds)
+        return parse_smiles(smiles, *options)
 
     monkeypatch.setattr("bankgcn.serve.engine.PIECE", 1)
     monkeypatch.setattr("bankgcn.serve.engine.parse_smiles", parse)

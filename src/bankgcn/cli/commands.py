@@ -120,7 +120,7 @@ COMMANDS: dict[str, Row | Group] = {
         "report",
         "Write a page that shows how good a model is, its filters and single graphs: one HTML file that works offline.",
     ),
-    "explain": Row("explain", "explain", "Write which nodes and which frequencies decide the predictions for graphs."),
+    "explain": Row("explain", "explain", "Write which nodes, edges and frequencies decide the predictions for graphs."),
     "data": Row("data", "app", "Datasets: list, describe, fetch."),
     "paper": Group(PAPER, "The paper: run its experiments, print tables, draw figures, pack and verify records."),
     "bench": Row(

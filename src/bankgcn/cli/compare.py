@@ -160,7 +160,9 @@ def _checked_by_data(settings: ComparisonSettings, folder: Path) -> ComparisonSe
     free = [] if settings[GRAPHS] else [name for name in CHOSEN_BY_DATA if name not in settings.given]
     chosen = choose_by_data(run, free)
     settings = settings.with_(**chosen)
-    show_graphs(prepare(next(iter(settings.specs.values())), load) if chosen else run)
+    if chosen:
+        run = prepare(next(iter(settings.specs.values())), load)
+    show_graphs(run)
     if not len(run.split.test):
         raise ValueError("the split leaves no test graphs, so that models cannot be compared (--ratios)")
     settings = settings.with_(**{GRAPHS: run.fingerprint})

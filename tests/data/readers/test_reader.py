@@ -55,6 +55,7 @@ def test_a_row_lists_the_options_that_its_function_heeds(
     aliases = {
         "edge_data": {"edges", "features"},
         "edge_features": {"features"},
+        "families": {"descriptors"},
         "words": {"missing_words", "ignore_case"},
         "atoms": {"features"},
     }

@@ -127,7 +127,7 @@ def test_the_figure_of_energy_shows_shares() -> None:
 def test_the_weights_of_kinds_of_edges_are_means_over_the_edges_of_the_graphs() -> None:
     graphs = mutag()[:20]
     config = ModelConfig(hidden_channels=16, num_layers=2, conv_options={"num_subspaces": 4}, edges="weights")
-    net = config.build(7, 2, 4).eval()
+    net = config.build(7, 2, edge_dim=4).eval()
     with torch.no_grad():
         for conv in net.convs:
             conv.weigh_edges.weight.normal_()

@@ -126,7 +126,7 @@ def edge_model(**options: object) -> TrainedModel:
         **options,
     }
     config = ModelConfig(**settings)  # type: ignore[arg-type]
-    net = config.build(7, 2, 4).eval()
+    net = config.build(7, 2, edge_dim=4).eval()
     with torch.no_grad():
         for name, weight in net.named_parameters():
             if "weigh_edges" in name:
@@ -164,7 +164,7 @@ def test_bonds_of_a_structure_are_found_in_any_order() -> None:
     lengths = np.array([a + 10 * b for a, b in np.sort(graphs.batch().edge_index.T.numpy(), axis=1)], float)
     named = replace(graphs, edge_attributes=lengths[:, None].astype(np.float32), edge_labels=None, edge_label_widths=())
     config = ModelConfig(hidden_channels=16, num_layers=1, edges="weights")
-    net = config.build(named.num_features, 2, 1).eval()
+    net = config.build(named.num_features, 2, edge_dim=1).eval()
     model = TrainedModel(net, config, CLASSES, named.num_features, edge_dim=1)
     found = PredictedGraphs(named, np.full((1, 2), 0.5), None, ("acid",), ("OC(=O)CN",))
     (entry,) = browse([model], found, [0]).entries
