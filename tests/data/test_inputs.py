@@ -50,7 +50,7 @@ def test_a_set_is_returned_as_it_is() -> None:
         (["CC", nx.path_graph(2)], "graph 1 is a NetworkX graph, but graph 0 is a SMILES: expected one kind"),
         (
             np.ones((2, 3)),
-            "graph 0 is of type ndarray, expected a GraphSet or a SMILES or an RDKit molecule or a NetworkX graph or a PyG",
+            "graph 0 is of type ndarray, expected a GraphSet or a SMILES or an RDKit molecule or a NetworkX graph",
         ),
         (["CC", "xyz"], "1 of 2 molecules cannot be read"),
     ],
