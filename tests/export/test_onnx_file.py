@@ -21,7 +21,7 @@ from bankgcn.export import (
     export_onnx,
     sample_graphs,
 )
-from bankgcn.nn import CONVS
+from bankgcn.nn import CONVS, PLAIN_CONVS
 from bankgcn.tasks import Task
 from bankgcn.training.config import ModelConfig
 from bankgcn.training.evaluation import predict_logits
@@ -149,7 +149,7 @@ def test_a_failure_of_the_exporter_is_one_sentence(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("task", "config"),
     [
-        *((CLASSES, {"conv": conv}) for conv in CONVS if conv != "bank"),
+        *((CLASSES, {"conv": conv}) for conv in PLAIN_CONVS if conv != "bank"),
         (VALUES, {"norm": "layer", "residual": True, "dropout": 0.3, "head": "mlp"}),
         (LABELS, {"norm": "graph", "readout": "sum"}),
         (CLASSES, {"norm": "batch", "conv_options": {"basis": "legendre", "projection": "mlp"}}),
@@ -227,7 +227,11 @@ def test_the_program_fills_the_features_of_edges() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
-    [{"edges": "weights"}, {"edges": "input"}, *({"conv": conv, "edges": "auto"} for conv in CONVS if conv != "bank")],
+    [
+        {"edges": "weights"},
+        {"edges": "input"},
+        *({"conv": conv, "edges": "auto"} for conv in PLAIN_CONVS if conv != "bank"),
+    ],
     ids=str,
 )
 def test_every_use_of_features_of_edges_is_exported(config: dict[str, Any]) -> None:

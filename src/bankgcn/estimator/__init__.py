@@ -146,7 +146,7 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         X, y, sample_weight = self._to_score(X, y, sample_weight)
         if self._predictor.task.kind == "labels":
             return self._score_of_labels(X, y, sample_weight, graph_features)
-        predicted = self.predict(X, graph_features)
+        predicted = self.predict(X) if graph_features is None else self.predict(X, graph_features)
         if y is not None:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         names = class_names(own_targets(self._read(X, None, self._read_options())))
@@ -161,7 +161,9 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
             given = "classes" if graphs.classes else f"{len(names)} labels"
             raise ValueError(f"the model learned {len(task.names)} labels, but y has {given}")
         answers = match_targets(cast(NDArray, graphs.y), graphs.targets, task.names)
-        return task.score_predictions(torch.from_numpy(self.predict_proba(X, graph_features)), answers, "mean_roc_auc")
+        return task.score_predictions(
+            torch.from_numpy(self._predictor.predict_proba(X, graph_features)), answers, "mean_roc_auc"
+        )
 
     def _set_result(self, result: RunResult, split: Split, seen: NDArray[np.uint64]) -> Self:
         super()._set_result(result, split, seen)
@@ -219,7 +221,8 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
         """The share of the variance that is explained, R2; ``y`` is by default what the graphs carry."""
         X, y, sample_weight = self._to_score(X, y, sample_weight)
         truth = own_targets(self._read(X, None, self._read_options())) if y is None else y
-        return float(r2_score(truth, self.predict(X, graph_features), sample_weight=sample_weight))
+        predicted = self.predict(X) if graph_features is None else self.predict(X, graph_features)
+        return float(r2_score(truth, predicted, sample_weight=sample_weight))
 
 
 def with_classes_or_labels(graphs: GraphSet, y: Any, estimator: str) -> tuple[GraphSet, NDArray]:

@@ -222,7 +222,7 @@ class GraphNetwork(nn.Module):
             featured = edge_index if isinstance(edge_index, FeaturedEdges) else edges[0]
             if not isinstance(featured, FeaturedEdges):
                 featured = FeaturedEdges.of(
-                    edge_index, edge_weight, edge_attr, num_nodes=len(x), edge_dim=self.edge_dim or 0, dtype=x.dtype
+                    edge_index, edge_weight, edge_attr, num_nodes=x.size(0), edge_dim=self.edge_dim or 0, dtype=x.dtype
                 )
             elif edge_attr is not None and not featured.features.size(1):  # edges with a mask, one for each given edge
                 featured = replace(featured, features=edge_attr.to(x.dtype).reshape(len(edge_attr), -1))
