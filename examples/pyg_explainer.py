@@ -28,7 +28,8 @@ def main() -> None:
     arguments = parser.parse_args()
 
     graphs = mutag()
-    classifier = BankGCNClassifier(hidden=32, layers=3, epochs=arguments.epochs, random_state=0).fit(graphs, graphs.y)
+    classifier = BankGCNClassifier(hidden=32, layers=3, epochs=arguments.epochs, edges="none", random_state=0)
+    classifier.fit(graphs, graphs.y)
     model, molecule = classifier.model_, graphs[[arguments.graph]]
     predicted = int(model.predictions(molecule).argmax())
 
