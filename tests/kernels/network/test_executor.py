@@ -303,7 +303,7 @@ def test_modules_interpreter_and_compiled_code_agree(
 
 
 @pytest.mark.parametrize(("conv", "edges"), [("bank", "weights"), ("bank", "both"), ("gcn", "input"), ("gin", "input")])
-@settings(max_examples=settings().max_examples // 3)
+@settings(max_examples=settings().max_examples // 6)
 @given(
     graphs=graph_sets(min_graphs=1, max_graphs=5),
     options=NETWORK_OPTIONS,
