@@ -81,6 +81,7 @@ def test_graphs_without_features_of_edges_are_refused(command: Command, folder: 
     for name, *more in (("predict", "--out", "p.csv"), ("evaluate",), ("embed", "--out", "e.csv"), ("explain",)):
         code, _, err = command(name, rings_run, "bare", *more)
         assert code == 1, name
+        assert "the model uses the features of edges" in err
         assert "have none" in err
     assert not (folder / "p.csv").exists()
 
