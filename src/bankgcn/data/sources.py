@@ -511,6 +511,18 @@ def as_graph_set(graphs: Any, options: ReadOptions | None = None, expected: Expe
     return with_descriptors(convert(items, options, expected or Expected()), options)
 
 
+def are_molecules(graphs: Any) -> bool:
+    """Whether nodes are atoms: of a set, a DataFrame, or a list of SMILES or molecules of RDKit."""
+    if isinstance(graphs, GraphSet):
+        return graphs.feature_spec.get("kind") == "atoms"
+    if is_frame(graphs):
+        return True
+    with contextlib.suppress(TypeError):  # which :func:`as_graph_set` says better
+        first = next(iter(graphs), None)
+        return isinstance(first, str) or is_molecule(first)
+    return False
+
+
 def _check_list(graphs: Any) -> None:
     """Raise an error that says what to give instead of a path, a table or a single graph.
 

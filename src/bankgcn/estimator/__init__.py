@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from bankgcn.data import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import ReadOptions
+from bankgcn.data.sources import are_molecules
 from bankgcn.data.splits import Split
 from bankgcn.data.target_values import match_targets, name_of_class
 from bankgcn.estimator.base import GraphEstimator
@@ -40,6 +41,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
     ``Data``, SMILES or molecules of RDKit, or a DataFrame of pandas or Polars with a column of molecules.
 
     Args:
+        preset: Where settings that are ``None`` come from: ``"standard"``, the ``"paper"``, or ``"best"``, which takes
+            longer; see :mod:`bankgcn.training.presets`.
         model: The convolution: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"`` or ``"mlp"``.
         hidden: Width of every layer.
         layers: Number of layers.
@@ -149,14 +152,14 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         predicted = self.predict(X) if graph_features is None else self.predict(X, graph_features)
         if y is not None:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-        names = class_names(own_targets(self._read(X, None, self._read_options())))
+        names = class_names(own_targets(self._read(X, None, self._read_options(are_molecules(X)))))
         return float(accuracy_score(names, class_names(predicted), sample_weight=sample_weight))
 
     def _score_of_labels(self, X: Any, y: Any, sample_weight: ArrayLike | None, graph_features: Any) -> float:
         if sample_weight is not None:
             raise ValueError("sample_weight is for the accuracy of classes: the ROC-AUC of labels has no weights")
         task = self._predictor.task
-        graphs, names = with_classes_or_labels(self._read(X, y, self._read_options()), y, type(self).__name__)
+        graphs, names = with_classes_or_labels(self._read(X, y, self._read_options(are_molecules(X))), y, type(self).__name__)
         if graphs.classes or len(names) != len(task.names):
             given = "classes" if graphs.classes else f"{len(names)} labels"
             raise ValueError(f"the model learned {len(task.names)} labels, but y has {given}")
@@ -220,7 +223,7 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, graph_features: Any = None) -> float:
         """The share of the variance that is explained, R2; ``y`` is by default what the graphs carry."""
         X, y, sample_weight = self._to_score(X, y, sample_weight)
-        truth = own_targets(self._read(X, None, self._read_options())) if y is None else y
+        truth = own_targets(self._read(X, None, self._read_options(are_molecules(X)))) if y is None else y
         predicted = self.predict(X) if graph_features is None else self.predict(X, graph_features)
         return float(r2_score(truth, predicted, sample_weight=sample_weight))
 

@@ -30,12 +30,12 @@ from bankgcn.data.features.spec import refit, scale_numbers
 from bankgcn.data.frames import FRAME_OPTIONS, is_frame, read_options, rows_of
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import EdgeData, Expected, ReadOptions
-from bankgcn.data.sources import as_graph_set
+from bankgcn.data.sources import are_molecules, as_graph_set
 from bankgcn.data.splits import PARTS, Split, random_split, stratified_split
 from bankgcn.data.standardize import is_standardized
 from bankgcn.files.checked import FileError, write_toml
 from bankgcn.messages import Message, Option, Spelling, message_of, parameter
-from bankgcn.settings import plain_value
+from bankgcn.settings import pick, plain_value
 from bankgcn.training.callbacks import Callback, ProgressLine
 from bankgcn.training.checks import check_run, check_weights, settings_for_skew
 from bankgcn.training.ensemble import Ensemble, Predictor
@@ -43,6 +43,7 @@ from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
 from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.presets import NAMED_BY_PRESETS, PRESETS, STANDARD
 from bankgcn.training.spec import (
     BANK_ONLY,
     IN_PYTHON,
@@ -60,26 +61,29 @@ from bankgcn.training.warm_start import Parent
 LARGEST_SEED = 2**31 - 1
 NO_SETTINGS = ("attributes", "categories", "validation_fraction", "threshold")
 """Parameters that no setting of a run holds as they are: a trained model keeps them."""
+READING = ("features", "attributes", "categories", "symmetrise", "descriptors", "fill_features", "standardize")
+"""Parameters that decide how graphs are read."""
 AUTO = "auto"
 """The threshold is chosen by the validation graphs where the targets are skewed."""
 
 
 class RunParameters(BaseEstimator):
-    """The parameters that both estimators have. The defaults are the paper's."""
+    """The parameters that both estimators have. ``None`` is what the preset says."""
 
     def __init__(
         self,
         *,
+        preset: str = STANDARD,
         model: str = "bank",
-        hidden: int = 64,
-        layers: int = 4,
-        normalize: str = "before",
-        norm: str = "l2",
-        readout: str = "mean_max",
+        hidden: int | None = None,
+        layers: int | None = None,
+        normalize: str | None = None,
+        norm: str | None = None,
+        readout: str | None = None,
         pooling: str | None = None,
-        residual: bool = False,
-        dropout: float = 0.0,
-        head: str = "linear",
+        residual: bool | None = None,
+        dropout: float | None = None,
+        head: str | None = None,
         edges: str = "auto",
         order: int | None = None,
         subspaces: int | None = None,
@@ -89,23 +93,23 @@ class RunParameters(BaseEstimator):
         bias: bool | None = None,
         initial_alpha: str | None = None,
         heads: int | None = None,
-        epochs: int = 500,
-        patience: int = 30,
-        batch_size: int = 64,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        gamma: float = 0.1,
-        coherence: str = "sum",
-        select: str = "loss",
+        epochs: int | None = None,
+        patience: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float | None = None,
+        gamma: float | None = None,
+        coherence: str | None = None,
+        select: str | None = None,
         metric: str = "accuracy",
         loss: str | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         threshold: str | None = "auto",
         decay_patience: int | None = None,
-        decay_factor: float = 0.1,
-        min_learning_rate: float = 1e-5,
+        decay_factor: float | None = None,
+        min_learning_rate: float | None = None,
         init_from: str | os.PathLike[str] | None = None,
-        freeze: int = 0,
+        freeze: int | None = None,
         features: str | None = None,
         scale: str | None = None,
         attributes: Sequence[str] | None = None,
@@ -121,6 +125,7 @@ class RunParameters(BaseEstimator):
         verbose: int = 0,
         device: str = "cpu",
     ):
+        self.preset = preset
         self.model = model
         self.hidden = hidden
         self.layers = layers
@@ -172,12 +177,13 @@ class RunParameters(BaseEstimator):
         self.verbose = verbose
         self.device = device
 
-    def _spec(self, task: str, edge_features: bool = False) -> RunSpec:
+    def _spec(self, task: str, reading: ReadOptions, graphs: GraphSet) -> RunSpec:
         """The run that the parameters describe.
 
         Args:
             task: What is learned.
-            edge_features: Whether the edges of the graphs have features.
+            reading: How the graphs were read.
+            graphs: The graphs.
 
         Raises:
             ValueError: A value is of the wrong type, out of range, or not one of the model's options.
@@ -191,27 +197,27 @@ class RunParameters(BaseEstimator):
             values["init_from"] = str(Path(self.init_from).expanduser().absolute())
         if self.threshold == AUTO:
             values["threshold"] = None  # the classifier chooses by its targets
-        if self.edges == AUTO and not edge_features:
+        if self.edges == AUTO and not (graphs.num_edge_features and graphs.unequal_edge is None):
             values["edges"] = "none"
+        atoms = graphs.feature_spec.get("features") if are_molecules(graphs) else None
+        values["features"] = self.features or (atoms if atoms != "raw" else None)
         unused = BANK_ONLY if self.model != "bank" else ()  # they have defaults, so that they are always there
         given = {
             name: RUN_SETTINGS[name].setting.plain(values[name])
             for name in RUN_SETTINGS
-            if name in values and name not in unused and not (_is_option(name) and values[name] is None)
+            if name in values and name not in unused and values[name] is not None
         }
         given = given_settings({**given, "task": task, "seed": _seed(self.random_state)})
-        return spec_of(IN_PYTHON, complete_settings({SOURCE: IN_PYTHON, **given}))
+        spec = spec_of(IN_PYTHON, complete_settings({SOURCE: IN_PYTHON, "features": "", **given}, are_molecules(graphs)))
+        of_table = {name: getattr(reading, name) for name in FRAME_OPTIONS}
+        return replace(spec, reader=replace(spec.reader, **of_table))
 
-    def _read_options(self) -> ReadOptions:
-        return ReadOptions(
-            features=self.features,
-            attributes=self.attributes,
-            categories=self.categories,
-            symmetrise=self.symmetrise,
-            descriptors=self.descriptors,
-            fill_features=self.fill_features,
-            standardize=self.standardize,
-        )
+    def _read_options(self, molecules: bool = False) -> ReadOptions:
+        """How to read graphs, whose nodes are atoms or not."""
+        of_preset = pick(PRESETS, self.preset, "preset").for_graphs(molecules)
+        parameters = {name: getattr(self, name) for name in READING}
+        chosen = {name: of_preset.get(name) for name in READING if parameters[name] is None}
+        return ReadOptions(**{**parameters, **chosen})
 
     @classmethod
     def _parameters_of(cls, spec: RunSpec) -> dict[str, Any]:
@@ -220,8 +226,9 @@ class RunParameters(BaseEstimator):
         parameters: dict[str, Any] = {"random_state": spec.seed}
         for name in (name for name in cls._get_param_names() if name in values):
             row = RUN_SETTINGS[name].setting
-            if not (_is_option(name) and values[name] == row.default):
-                parameters[name] = row.parsed(values[name])
+            if not (_is_option(name) and values[name] == row.default):  # None would be what the preset says
+                depends = name in ("preset", *NAMED_BY_PRESETS)
+                parameters[name] = values[name] if depends else row.parsed(values[name])
         return parameters
 
 
@@ -333,14 +340,15 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
             ValueError: The graphs cannot be read or learned; the message names the graph.
         """
         usable_device(self.device)  # before any work
+        X = list(X) if isinstance(X, Iterator) else X
+        molecules = are_molecules(X)
         with _spelled_as_parameters(self, X):
-            reading = read_options(self._read_options(), options, is_frame(X))
+            reading = read_options(self._read_options(molecules), options, is_frame(X))
         if y is not None and reading.target is not None:
             raise ValueError(f"y and target={reading.target!r} are both given: choose one")
         graphs = self._read(X, y, reading, graph_features)
         y, sample_weight = (_of_rows(values, graphs) for values in (y, sample_weight))
-        watching = [*callbacks, *([ProgressLine(self.epochs)] if self.verbose else [])]
-        return self._fit(graphs, y, sample_weight, watching, reading)
+        return self._fit(graphs, y, sample_weight, callbacks, reading)
 
     def _fit(
         self,
@@ -364,12 +372,10 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         kind = "classes" if graphs.classes else next(kind for kind in self._tasks if kind != "classes")
         with _spelled_as_parameters(self):
-            spec = self._spec(kind, bool(graphs.num_edge_features) and graphs.unequal_edge is None)
+            spec = self._spec(kind, reading, graphs)
             uses = bool(spec.model.edge_uses)
             if uses:
                 check_equal_directions(graphs)
-            of_table = {name: getattr(reading, name) for name in FRAME_OPTIONS}
-            spec = replace(spec, reader=replace(spec.reader, **of_table))
         if not uses:
             warn_of_edge_data(graphs, stacklevel=4)  # at the call of fit
             graphs = without_edge_features(graphs)
@@ -396,12 +402,13 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
                 chosen = settings_for_skew(learned, run.task).get("threshold")
                 run = replace(run, spec=spec.with_(threshold=chosen))
         group = ProcessGroup(device=usable_device(self.device))
-        result = execute(run, callbacks=callbacks, group=group)
+        watching = [*callbacks, *([ProgressLine(spec.train.max_epochs)] if self.verbose else [])]
+        result = execute(run, callbacks=watching, group=group)
         assert result is not None  # this process is not one of a group
         if result.model is None:
             raise ValueError(
                 "the training diverged: the loss was not a finite number in the first epoch; "
-                f"learning_rate={self.learning_rate:g} may be too large"
+                f"learning_rate={spec.train.learning_rate:g} may be too large"
             )
         parameters = {name: plain_value(getattr(self, name)) for name in NO_SETTINGS}
         model = replace(result.model, metadata={**result.model.metadata, "parameters": parameters})
