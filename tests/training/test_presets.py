@@ -71,7 +71,7 @@ def test_a_file_of_settings_keeps_its_preset_unless_a_flag_names_another(table: 
 
 
 def test_a_file_from_before_there_were_presets_means_what_it_did(table: str) -> None:
-    file = {name: value for name, value in Settings.resolve({"source": table, "preset": "paper"}).values.items()}
+    file = dict(Settings.resolve({"source": table, "preset": "paper"}).values)
     del file["preset"]
     assert Settings.resolve({}, file)["preset"] == "paper"
     assert Settings.resolve({}, {"source": table, "batch_size": 7})["preset"] == "standard"  # written by hand

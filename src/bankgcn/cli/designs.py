@@ -310,7 +310,8 @@ class ComparisonSettings:
         if self[DATA_ROOT]:
             paths[DATA_ROOT] = full_path(self[DATA_ROOT])
         preset = next(iter(self.specs.values())).preset or PAPER
-        write_toml(store / FILE, {"preset": preset, **self.given, **paths}, "bankgcn compare --store FOLDER resumes this comparison")
+        settings = {"preset": preset, **self.given, **paths}
+        write_toml(store / FILE, settings, "bankgcn compare --store FOLDER resumes this comparison")
 
     def with_(self, **given: Plain) -> ComparisonSettings:
         """The same settings, but for these."""

@@ -12,7 +12,6 @@ from bankgcn.cli.errors import print_note, print_warning, with_flags
 from bankgcn.cli.output import say
 from bankgcn.data.catalog import CATALOG
 from bankgcn.metrics import METRICS
-from bankgcn.settings import Plain
 from bankgcn.tasks import LIKELY
 from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment, assess
 from bankgcn.training.checks import class_notes, data_warnings, settings_for_skew, skew_note

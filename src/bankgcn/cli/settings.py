@@ -102,7 +102,8 @@ class Settings:
 
     def with_preset(self, *names: str) -> Settings:
         """The settings of a run of the same graphs with the same preset, and with these settings."""
-        return Settings.resolve({name: self[name] for name in (SOURCE, DATA_ROOT, "preset", *names) if self[name] != ""})
+        names = (SOURCE, DATA_ROOT, "preset", *names)
+        return Settings.resolve({name: self[name] for name in names if self[name] != ""})
 
     def differing(self, other: Settings) -> list[str]:
         """Names of the settings that differ, apart from where the data lies."""
@@ -128,7 +129,7 @@ def _are_molecules(given: Mapping[str, Plain]) -> bool | None:
     from bankgcn.data.sources import find_source
 
     try:
-        return find_source(str(given[SOURCE]), DataFolders(given.get(DATA_ROOT) or None)).holds_molecules
+        return find_source(str(given[SOURCE]), DataFolders(str(given.get(DATA_ROOT, "")) or None)).holds_molecules
     except (ValueError, OSError):  # whoever reads them says so
         return False
 

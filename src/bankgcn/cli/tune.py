@@ -289,7 +289,8 @@ class TuneFolder:
         """Write the settings that are fixed, with full paths."""
         paths = {name: settings[name] for name in (SOURCE, DATA_ROOT, "test") if settings[name]}
         comment = "bankgcn tune --out FOLDER resumes this search"
-        write_toml(self.config, {"preset": settings["preset"], **fixed, **paths, TRIALS: trials, GRAPHS: fingerprint}, comment)
+        settled = {"preset": settings["preset"], **fixed, **paths}
+        write_toml(self.config, {**settled, TRIALS: trials, GRAPHS: fingerprint}, comment)
 
     def write_best(self, settings: Settings) -> None:
         """Write the settings of the winner."""

@@ -159,7 +159,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         if sample_weight is not None:
             raise ValueError("sample_weight is for the accuracy of classes: the ROC-AUC of labels has no weights")
         task = self._predictor.task
-        graphs, names = with_classes_or_labels(self._read(X, y, self._read_options(are_molecules(X))), y, type(self).__name__)
+        graphs = self._read(X, y, self._read_options(are_molecules(X)))
+        graphs, names = with_classes_or_labels(graphs, y, type(self).__name__)
         if graphs.classes or len(names) != len(task.names):
             given = "classes" if graphs.classes else f"{len(names)} labels"
             raise ValueError(f"the model learned {len(task.names)} labels, but y has {given}")

@@ -42,8 +42,8 @@ from bankgcn.training.ensemble import Ensemble, Predictor
 from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
-from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.presets import NAMED_BY_PRESETS, PRESETS, STANDARD
+from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import (
     BANK_ONLY,
     IN_PYTHON,
@@ -208,7 +208,9 @@ class RunParameters(BaseEstimator):
             if name in values and name not in unused and values[name] is not None
         }
         given = given_settings({**given, "task": task, "seed": _seed(self.random_state)})
-        spec = spec_of(IN_PYTHON, complete_settings({SOURCE: IN_PYTHON, "features": "", **given}, are_molecules(graphs)))
+        spec = spec_of(
+            IN_PYTHON, complete_settings({SOURCE: IN_PYTHON, "features": "", **given}, are_molecules(graphs))
+        )
         of_table = {name: getattr(reading, name) for name in FRAME_OPTIONS}
         return replace(spec, reader=replace(spec.reader, **of_table))
 

@@ -285,7 +285,9 @@ def complete_settings(given: Mapping[str, Plain], molecules: bool | None = None)
             wrong = "{key} is no option of the model {model}, which has {options}"
             raise ValueError(Message(wrong, key=Option(key), model=model, options=_options(model)))
     preset = str(given.get("preset", PAPER if molecules is None else STANDARD))
-    chosen = {} if molecules is None and preset == PAPER else pick(PRESETS, preset, "preset").for_graphs(bool(molecules))
+    chosen = (
+        {} if molecules is None and preset == PAPER else pick(PRESETS, preset, "preset").for_graphs(bool(molecules))
+    )
     published = protocol(str(given.get(SOURCE, DEFAULTS[SOURCE])))
     complete = {**DEFAULTS, **published, **chosen, "preset": preset, **given}
     return {key: complete[key] for key in DEFAULTS if key not in unused}
