@@ -104,6 +104,10 @@ class RunParameters(BaseEstimator):
         decay_patience: int | None = None,
         decay_factor: float = 0.1,
         min_learning_rate: float = 1e-5,
+        optimizer: str = "adam",
+        schedule: str = "constant",
+        warmup: int = 0,
+        clip_norm: float | None = None,
         init_from: str | os.PathLike[str] | None = None,
         freeze: int = 0,
         features: str | None = None,
@@ -155,6 +159,10 @@ class RunParameters(BaseEstimator):
         self.decay_patience = decay_patience
         self.decay_factor = decay_factor
         self.min_learning_rate = min_learning_rate
+        self.optimizer = optimizer
+        self.schedule = schedule
+        self.warmup = warmup
+        self.clip_norm = clip_norm
         self.init_from = init_from
         self.freeze = freeze
         self.features = features

@@ -51,7 +51,9 @@ def test_steps_and_moments_equal_those_of_torch(weight_decay: float, dtype: np.d
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("clip_norm", [None, 2.0])
-def test_decoupled_decay_and_a_rate_for_each_step_equal_those_of_torch(clip_norm: float | None, dtype: np.dtype) -> None:
+def test_decoupled_decay_and_a_rate_for_each_step_equal_those_of_torch(
+    clip_norm: float | None, dtype: np.dtype
+) -> None:
     random = np.random.default_rng(0)
     theta, decays, rates = random.normal(size=37).astype(dtype), np.repeat([1, 0], [20, 17]), random.uniform(0, 0.1, 5)
     parts = [torch.nn.Parameter(torch.tensor(part, dtype=torch.float64)) for part in np.split(theta, [20])]
