@@ -97,16 +97,24 @@ class TrainConfig:
         choices=("validation",),
     )
     decay_patience: int | None = _training(
-        None, "Epochs without improvement after which the step size falls; 0: never.", none=0, at_least=0, advanced=True
+        None,
+        "Epochs on a plateau of the validation loss after which the step size falls; 0: never.",
+        none=0,
+        at_least=0,
+        advanced=True,
     )
     decay_factor: float = _training(0.1, "Factor by which it falls.", at_least=0, below=1, advanced=True)
     min_learning_rate: float = _training(1e-5, "Where it stops falling.", at_least=0, advanced=True)
     optimizer: Literal["adam", "adamw"] = _training(
-        "adam", "How weights decay; adamw: matrices alone, apart from the gradient:", choices=("adam", "adamw"),
+        "adam", "The optimiser; adamw: weight decay of matrices alone, apart from the gradient:",
+        choices=("adam", "adamw"),
         advanced=True,
     )  # fmt: skip
     schedule: Literal["constant", "cosine"] = _training(
-        "constant", "How the learning rate falls over the epochs:", choices=("constant", "cosine"), advanced=True
+        "constant",
+        "How the learning rate falls from the first step to the last:",
+        choices=("constant", "cosine"),
+        advanced=True,
     )
     warmup: int = _training(0, "Epochs in which the learning rate rises to its full value.", at_least=0, advanced=True)
     clip_norm: float | None = _training(
