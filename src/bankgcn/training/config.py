@@ -106,10 +106,11 @@ class TrainConfig:
     decay_factor: float = _training(0.1, "Factor by which it falls.", at_least=0, below=1, advanced=True)
     min_learning_rate: float = _training(1e-5, "Where it stops falling.", at_least=0, advanced=True)
     optimizer: Literal["adam", "adamw"] = _training(
-        "adam", "The optimiser; adamw: weight decay of matrices alone, apart from the gradient:",
+        "adam",
+        "The optimiser; adamw: weight decay of matrices alone, apart from the gradient:",
         choices=("adam", "adamw"),
         advanced=True,
-    )  # fmt: skip
+    )
     schedule: Literal["constant", "cosine"] = _training(
         "constant",
         "How the learning rate falls from the first step to the last:",
