@@ -53,7 +53,7 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         epochs: Most passes over the training graphs.
         patience: Epochs without improvement on the validation graphs after which training stops.
         batch_size, learning_rate, weight_decay, gamma, coherence, select, metric, loss, decay_patience, decay_factor,
-            min_learning_rate: As in :class:`~bankgcn.training.TrainConfig`.
+            min_learning_rate, optimizer, schedule, warmup, clip_norm: As in :class:`~bankgcn.training.TrainConfig`.
         init_from: Folder of a saved estimator or a run of the command line whose features and weights this one starts
             with. Its network must be the same, apart from its head.
         freeze: Number of the first layers that keep these weights.

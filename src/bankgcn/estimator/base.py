@@ -108,6 +108,10 @@ class RunParameters(BaseEstimator):
         decay_patience: int | None = None,
         decay_factor: float | None = None,
         min_learning_rate: float | None = None,
+        optimizer: str | None = None,
+        schedule: str | None = None,
+        warmup: int | None = None,
+        clip_norm: float | None = None,
         init_from: str | os.PathLike[str] | None = None,
         freeze: int | None = None,
         features: str | None = None,
@@ -160,6 +164,10 @@ class RunParameters(BaseEstimator):
         self.decay_patience = decay_patience
         self.decay_factor = decay_factor
         self.min_learning_rate = min_learning_rate
+        self.optimizer = optimizer
+        self.schedule = schedule
+        self.warmup = warmup
+        self.clip_norm = clip_norm
         self.init_from = init_from
         self.freeze = freeze
         self.features = features
