@@ -243,6 +243,8 @@ def sum_over_parts(net: GraphNetwork, number: int, layer: LayerTrace, transform:
     parts = []
     for place, part in enumerate(net.readout):
         share, signal = SHARES[part](x)
+        if part == "sum" and net.typical_size is not None:
+            share = share / net.typical_size
         parts.append((transform(share) * transform(signal)) @ weight[:, number, place].T)
     return torch.stack(parts).sum(0)
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
+import numpy as np
 import pytest
 
+from bankgcn import BankGCNClassifier
 from bankgcn.cli.settings import Settings
 from bankgcn.files.checked import read_toml, write_toml
 from bankgcn.nn.convs import CONVS
@@ -81,3 +84,22 @@ def test_the_name_of_a_run_names_its_preset_and_not_what_follows_from_it(table: 
     assert Settings.resolve({"source": table}).name == "mine-bank-0"
     assert Settings.resolve({"source": table, "preset": "paper"}).name == "mine-bank-0-paper"
     assert Settings.resolve({"source": table, "dropout": 0.5}).name == "mine-bank-0-dropout=0.5"
+
+
+def test_sums_are_divided_by_the_mean_size_of_the_training_graphs(tmp_path: Path) -> None:
+    sizes = [4] * 20 + [40] * 5
+    graphs = [nx.cycle_graph(size) for size in sizes]
+    y = np.array([float(size > 4) for size in sizes])
+    fitted = BankGCNClassifier(preset="paper", readout="sum", scale_sum=True, hidden=8, layers=1, epochs=2)
+    fitted = fitted.set_params(random_state=0).fit(graphs, y)
+    net, split = fitted.model_.net, fitted.split_
+    expected = round(float(np.array(sizes)[split.train].mean()))
+    assert int(net.typical_size) == expected > 1
+    plain = BankGCNClassifier(preset="paper", readout="sum", hidden=8, layers=1, epochs=2, random_state=0)
+    assert plain.fit(graphs, y).model_.net.typical_size is None
+    fitted.save(tmp_path / "run")
+    loaded = BankGCNClassifier.load(tmp_path / "run")
+    assert int(loaded.model_.net.typical_size) == expected
+    np.testing.assert_array_equal(loaded.transform(graphs[:3]), fitted.transform(graphs[:3]))
+    equal = fitted.transform(graphs[:1]), fitted.transform(graphs[-1:])  # ten times as many equal nodes
+    np.testing.assert_allclose(equal[1], 10 * equal[0], rtol=1e-5)

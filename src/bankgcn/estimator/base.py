@@ -80,6 +80,7 @@ class RunParameters(BaseEstimator):
         normalize: str | None = None,
         norm: str | None = None,
         readout: str | None = None,
+        scale_sum: bool | None = None,
         pooling: str | None = None,
         residual: bool | None = None,
         dropout: float | None = None,
@@ -136,6 +137,7 @@ class RunParameters(BaseEstimator):
         self.normalize = normalize
         self.norm = norm
         self.readout = readout
+        self.scale_sum = scale_sum
         self.pooling = pooling
         self.residual = residual
         self.dropout = dropout

@@ -96,7 +96,8 @@ def _steps(builder: Builder, net: GraphNetwork, rows: list[Lowering]) -> Signal:
             before = builder.linear(x, net.residual.weight, columns=y.columns) if before is None else before
             before = y = builder.add(y, before)
         x = y
-        builder.read_out(x, net.readout, layer, num_layers)
+        size = 1 if net.typical_size is None else int(net.typical_size)
+        builder.read_out(x, net.readout, layer, num_layers, size)
     z = builder.dropout(builder.embedding(), net.dropout, num_layers)
     features = net.graph_dim
     if net.head is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -77,6 +77,8 @@ class GraphNetwork(nn.Module):
             the node in the first layer, whatever the convolution. ``"both"``, or ``"none"``.
         graph_dim: Number of features of each graph, which the head takes behind the representation of the graph;
             ``None`` if graphs have none. They are never dropped.
+        scale_sum: Whether sums of the readout are divided by the buffer ``typical_size``, a number of nodes, 1 at the
+            start. A training sets it to the mean size of its graphs, so that sums are about as large as means.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class GraphNetwork(nn.Module):
         edge_dim: int | None = None,
         edges: Literal["weights", "input", "both", "none"] = "weights",
         graph_dim: int | None = None,
+        scale_sum: bool = False,
     ):
         super().__init__()
         if num_layers < 1:
@@ -147,6 +150,8 @@ class GraphNetwork(nn.Module):
         self.residual = _first_residual(first, hidden_channels) if residual else None
         self.dropout = dropout
         self.readout = readout_parts(readout)
+        self.typical_size: Tensor | None
+        self.register_buffer("typical_size", torch.tensor(1) if scale_sum else None)
         self.graph_dim = graph_dim or 0
         width = num_layers * len(self.readout) * hidden_channels + self.graph_dim
         self.head = nn.Linear(width, hidden_channels) if head == "mlp" else None
@@ -304,13 +309,19 @@ class GraphNetwork(nn.Module):
     ) -> tuple[Tensor, ...]:
         """The output of a layer with input ``x`` and convolved signals ``h``; then each part of its readout."""
         if not self.norms and self.residual is None and key is None:
-            return activate_and_read(h, batch, num_graphs, self.normalize, self.readout)
+            h, *parts = activate_and_read(h, batch, num_graphs, self.normalize, self.readout)
+            return (h, *self._scaled(parts))
         module = self.norms[layer] if self.norms else None
         h = ACTIVATIONS[self.normalize](h, lambda signal: NORMS[self.norm].apply(module, signal, batch, num_graphs))
         h = self._drop(h, key, layer)
         if self.residual is not None:
             h = h + (self.residual(x) if layer == 0 else x)
-        return (h, *(READOUT_PARTS[part](h, batch, num_graphs) for part in self.readout))
+        return (h, *self._scaled([READOUT_PARTS[part](h, batch, num_graphs) for part in self.readout]))
+
+    def _scaled(self, parts: Sequence[Tensor]) -> Iterator[Tensor]:
+        """The parts of a readout, with sums divided by the typical size of a graph."""
+        for part, value in zip(self.readout, parts, strict=True):
+            yield value / self.typical_size if part == "sum" and self.typical_size is not None else value
 
     def _dropout_key(self, given: int | Tensor | None) -> int | Tensor | None:
         """The key if something is to be dropped, drawn if it is not given; ``None`` if nothing is."""
@@ -435,6 +446,7 @@ class BankGCN(GraphNetwork):
         edge_dim: int | None = None,
         edges: Literal["weights", "input", "both", "none"] = "weights",
         graph_dim: int | None = None,
+        scale_sum: bool = False,
     ):
         super().__init__(
             in_channels,
@@ -462,6 +474,7 @@ class BankGCN(GraphNetwork):
             edge_dim=edge_dim,
             edges=edges,
             graph_dim=graph_dim,
+            scale_sum=scale_sum,
         )
 
 

@@ -150,6 +150,7 @@ class ModelConfig:
             which means the same.
         readout: A name in :data:`~bankgcn.nn.READOUTS`, such as ``"mean_max"``.
         pooling: ``"topk"``, ``"sag"``, ``"asap"``, or none.
+        scale_sum: Whether sums over nodes are divided by the mean size of the training graphs.
         residual: Whether each layer adds its input to its output.
         dropout: Probability to drop an element in training.
         head: ``"linear"``, or ``"mlp"`` for a hidden layer before the output.
@@ -171,6 +172,7 @@ class ModelConfig:
         "l2", "Kind of normalisation; batch trains by autograd, which is slower:", choices=NORM_NAMES, advanced=True
     )
     readout: str = _model("mean_max", "From the nodes to the graph:", choices=READOUTS)
+    scale_sum: bool = _model(False, "Divide sums over nodes by the mean size of the training graphs.", advanced=True)
     pooling: str | None = _model(None, "Pooling between the layers:", choices=POOLING_NAMES, none="none")
     residual: bool = _model(False, "Add the input of each layer to its output.")
     dropout: float = _model(0.0, "Probability to drop an element in training.", at_least=0, below=1)
@@ -298,6 +300,7 @@ class ModelConfig:
             edge_dim=edge_dim,
             edges=resolved,
             graph_dim=graph_dim or None,
+            scale_sum=self.scale_sum,
         )
 
 

@@ -337,6 +337,8 @@ def _check_weight(name: str, tensor: Tensor, dtype: torch.dtype) -> None:
         raise ValueError(f"the weight {name!r} has the type {tensor.dtype}, expected {dtype}")
     if not tensor.to(dtype).isfinite().all():  # a number in double precision may be too large for single
         raise ValueError(f"the weight {name!r} holds a number that is not finite")
+    if name == "typical_size" and int(tensor) < 1:
+        raise ValueError(f"the typical size of a graph is {int(tensor)}, expected at least 1")
     if name.rpartition(".")[2] in ("running_var", "num_batches_tracked") and bool((tensor < 0).any()):
         raise ValueError(f"the weight {name!r} holds a negative number")
 

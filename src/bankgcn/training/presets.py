@@ -41,6 +41,7 @@ _RECIPE: dict[str, Plain] = {
     "head": "mlp",
     "dropout": 0.1,
     "readout": "mean_max_sum",
+    "scale_sum": True,
 }
 PRESETS: dict[str, Preset] = {
     PAPER: Preset("the paper's, with what edges carry", {"edges": "auto"}),

@@ -234,6 +234,7 @@ NETWORK_OPTIONS = st.fixed_dictionaries(
         "normalize": st.sampled_from(["before", "after", "none"]),
         "norm": st.sampled_from(["l2", "l2", "layer", "graph"]),
         "readout": st.sampled_from(["mean_max", "mean", "max", "sum", "mean_sum", "max_sum", "mean_max_sum"]),
+        "scale_sum": st.booleans(),
         "residual": st.booleans(),
         "dropout": st.sampled_from([0.0, 0.0, 0.3]),
         "head": st.sampled_from(["linear", "mlp"]),
@@ -258,6 +259,7 @@ SENSITIVE = {
         "normalize": "before",
         "norm": "graph",
         "readout": "mean_max_sum",
+        "scale_sum": False,
         "residual": False,
         "dropout": 0.3,
         "head": "mlp",
@@ -279,6 +281,8 @@ def random_case(
 ) -> Case:
     torch.manual_seed(seed)
     net = perturbed(GraphNetwork(9, 2, conv=conv, conv_options=conv_options, **options_for(graphs, options)))
+    if net.typical_size is not None:
+        net.typical_size.fill_(7)
     built = graphs.build()
     return Case(net, (built if CONVS[conv].takes_weights else without_weights(built)).batch(), loss, seed)
 
