@@ -235,6 +235,7 @@ NETWORK_OPTIONS = st.fixed_dictionaries(
         "norm": st.sampled_from(["l2", "l2", "layer", "graph"]),
         "readout": st.sampled_from(["mean_max", "mean", "max", "sum", "mean_sum", "max_sum", "mean_max_sum"]),
         "residual": st.booleans(),
+        "feed_forward": st.sampled_from([0, 0, 1, 2]),
         "dropout": st.sampled_from([0.0, 0.0, 0.3]),
         "head": st.sampled_from(["linear", "mlp"]),
     }
@@ -259,6 +260,7 @@ SENSITIVE = {
         "norm": "graph",
         "readout": "mean_max_sum",
         "residual": False,
+        "feed_forward": 0,
         "dropout": 0.3,
         "head": "mlp",
     },
