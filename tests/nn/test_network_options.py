@@ -1,4 +1,4 @@
-"""Normalisations, residuals, feed-forward blocks, dropout and the head of the network: equal to plain steps, alone and together."""
+"""Normalisations, residuals, feed-forward blocks, dropout and head: equal to plain steps, alone and together."""
 
 from __future__ import annotations
 
@@ -134,7 +134,14 @@ def test_no_option_adds_nothing_to_the_network_of_earlier_versions() -> None:
 
 
 def test_parameters_stand_in_the_order_of_the_steps() -> None:
-    options = {"norm": "layer", "residual": True, "feed_forward": 2, "head": "mlp", "pooling": "topk", "encoder": nn.Linear(5, 3)}
+    options = {
+        "norm": "layer",
+        "residual": True,
+        "feed_forward": 2,
+        "head": "mlp",
+        "pooling": "topk",
+        "encoder": nn.Linear(5, 3),
+    }
     net = GraphNetwork(3, 2, hidden_channels=8, num_layers=2, **options)
     names = [name for name, _ in itertools.groupby(name.partition(".")[0] for name, _ in net.named_parameters())]
     assert names == [

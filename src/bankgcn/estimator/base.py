@@ -78,6 +78,7 @@ class RunParameters(BaseEstimator):
         readout: str = "mean_max",
         pooling: str | None = None,
         residual: bool = False,
+        feed_forward: int = 0,
         dropout: float = 0.0,
         head: str = "linear",
         edges: str = "auto",
@@ -129,6 +130,7 @@ class RunParameters(BaseEstimator):
         self.readout = readout
         self.pooling = pooling
         self.residual = residual
+        self.feed_forward = feed_forward
         self.dropout = dropout
         self.head = head
         self.edges = edges

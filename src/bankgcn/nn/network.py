@@ -524,8 +524,8 @@ class LayerTrace:
     Args:
         input: What enters the convolution, shape ``(num_nodes, in_channels)``.
         convolved: What leaves it, shape ``(num_nodes, hidden_channels)``.
-        output: The same after normalisation, ReLU, residual and feed-forward block: what the readout reads, and what enters
-            the next layer.
+        output: The same after normalisation, ReLU, residual and feed-forward block: what the readout reads, and what
+            enters the next layer.
     """
 
     input: Tensor
