@@ -63,11 +63,11 @@ class Halved(nn.Linear):
         return super().forward(x) / 2
 
 
-class TwiceAdded(FeedForward):
+class Doubling(FeedForward):
     """A feed-forward block with another forward pass."""
 
     def forward(self, h: torch.Tensor, dropout: object = None) -> torch.Tensor:
-        return super().forward(super().forward(h))
+        return 2 * super().forward(h)
 
 
 def with_part(net: GraphNetwork, path: str, module: nn.Module) -> GraphNetwork:
@@ -162,7 +162,7 @@ def test_other_networks_are_not_lowered(net: GraphNetwork) -> None:
         with_part(BankGCN(3, 2, head="mlp"), "head", Halved(512, 64)),
         with_part(BankGCN(3, 2, residual=True), "residual", Halved(3, 64, bias=False)),
         with_part(BankGCN(3, 2, residual=True), "residual", nn.Sequential(nn.Linear(3, 64))),
-        with_part(BankGCN(3, 2, feed_forward=1), "feed_forwards.1", TwiceAdded(64, 64)),
+        with_part(BankGCN(3, 2, feed_forward=1), "feed_forwards.1", Doubling(64, 64)),
         with_part(BankGCN(3, 2, feed_forward=1), "feed_forwards.1.hidden", Halved(64, 64)),
         with_part(BankGCN(3, 2, feed_forward=1), "feed_forwards.1.output", Halved(64, 64)),
         with_part(BankGCN(3, 2), "convs.1.project", Halved(64, 64)),

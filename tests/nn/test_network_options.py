@@ -72,8 +72,10 @@ def by_hand(net: BankGCN, x: Tensor, edges: Tensor, batch: Tensor, options: dict
             h = h + (x @ net.residual.weight.T if layer == 0 else x)
         if options.get("feed_forward"):
             first, second = net.feed_forwards[layer].hidden, net.feed_forwards[layer].output
-            hidden = drop((h @ first.weight.T + first.bias).clamp(min=0), p, KEY, 5 + layer)
-            h = norm(layer, h + hidden @ second.weight.T + second.bias, net.feed_forward_norms)
+            given = h if kind == "l2" else norm(layer, h, net.feed_forward_norms)
+            hidden = drop((given @ first.weight.T + first.bias).clamp(min=0), p, KEY, 5 + layer)
+            h = h + hidden @ second.weight.T + second.bias
+            h = norm(layer, h, net.feed_forward_norms) if kind == "l2" else h
         x = h
         parts += [READOUT_PARTS["mean"](x, batch, 4), READOUT_PARTS["max"](x, batch, 4)]
     h = drop(torch.cat(parts, dim=1), p, KEY, 3)

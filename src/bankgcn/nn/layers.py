@@ -88,7 +88,7 @@ class NodewiseLinear(nn.Linear):
 
 
 class FeedForward(nn.Module):
-    r"""A feed-forward block: :math:`h + W_2\, \text{relu}(W_1 h + b_1) + b_2` for the signal :math:`h` of each node.
+    r"""What a feed-forward block adds to the signal of a node: :math:`f(h) = W_2\, \text{relu}(W_1 h + b_1) + b_2`.
 
     Args:
         channels: Width of the signals.
@@ -102,7 +102,7 @@ class FeedForward(nn.Module):
 
     def forward(self, h: Tensor, dropout: Callable[[Tensor], Tensor] = lambda hidden: hidden) -> Tensor:
         """Map signals of shape ``(num_nodes, channels)``; ``dropout`` is applied to the hidden layer after its ReLU."""
-        return h + self.output(dropout(F.relu(self.hidden(h))))
+        return self.output(dropout(F.relu(self.hidden(h))))
 
 
 def reset_parameters(module: nn.Module) -> None:

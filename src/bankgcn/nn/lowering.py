@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from bankgcn.kernels import fused_for
-from bankgcn.nn.activation import GraphNorm
+from bankgcn.nn.activation import NORMS, GraphNorm
 from bankgcn.nn.convs import CONVS, Lowering, OperatorFields, class_name, lambda_max_hook
 from bankgcn.nn.layers import AtomEncoder, FeedForward
 from bankgcn.nn.network import BankGCN, GraphNetwork, feed_forward_stream
@@ -124,12 +124,13 @@ def _activate(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Sig
 
 
 def _feed_forward(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Signal:
-    """The block after a layer, and its normalisation, as :meth:`GraphNetwork._activate_and_read` has them."""
-    block = net.feed_forwards[layer]
-    hidden = builder.relu(builder.linear(h, block.hidden.weight, block.hidden.bias))
+    """The block after a layer, and its normalisation, which stands before it or after it."""
+    block, ends_block = net.feed_forwards[layer], NORMS[net.norm].ends_block
+    x = h if ends_block else _normalize(builder, net, net.feed_forward_norms, layer, h)
+    hidden = builder.relu(builder.linear(x, block.hidden.weight, block.hidden.bias))
     hidden = builder.dropout(hidden, net.dropout, feed_forward_stream(layer, len(net.convs)))
     h = builder.add(h, builder.linear(hidden, block.output.weight, block.output.bias, columns=h.columns))
-    return _normalize(builder, net, net.feed_forward_norms, layer, h)
+    return _normalize(builder, net, net.feed_forward_norms, layer, h) if ends_block else h
 
 
 def _normalize(builder: Builder, net: GraphNetwork, modules: nn.ModuleList, layer: int, x: Signal) -> Signal:

@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from bankgcn.kernels import use_kernels
 from bankgcn.messages import Message, Option
-from bankgcn.nn.activation import ACTIVATIONS, NORMS, activate_and_read
+from bankgcn.nn.activation import ACTIVATIONS, NORMS, Norm, activate_and_read
 from bankgcn.nn.bank_conv import BankConv, edge_uses, mutual_coherence
 from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
 from bankgcn.nn.layers import FeedForward, drop, reset_parameters
@@ -67,9 +67,10 @@ class GraphNetwork(nn.Module):
             :class:`~bankgcn.nn.AtomEncoder`.
         residual: Whether to add the input of each layer to its output; a linear map gives the first input the right
             width.
-        feed_forward: Width of the hidden layer of a :class:`~bankgcn.nn.layers.FeedForward` block after each layer, as
-            a multiple of ``hidden_channels``; 0 for no blocks. The kind of normalisation of the network follows each
-            block, with parameters of its own.
+        feed_forward: Width of the hidden layer of a feed-forward block after each layer, as a multiple of
+            ``hidden_channels``; 0 for no blocks. A block :math:`f` adds :math:`f(\nu(h))` to the signal :math:`h` of
+            each node, where :math:`\nu` is a normalisation of the network's kind; with ``norm="l2"``, the result is
+            :math:`\nu(h + f(h))`. See :class:`~bankgcn.nn.layers.FeedForward`.
         dropout: Probability to drop an element, in training mode: of the activated signals of each layer, of the hidden
             layers of the blocks and of the head, and of the graph representations.
         head: ``"linear"``, or ``"mlp"``: a hidden layer of ``hidden_channels`` with a ReLU before the linear layer.
@@ -326,10 +327,17 @@ class GraphNetwork(nn.Module):
         if self.residual is not None:
             h = h + (self.residual(x) if layer == 0 else x)
         if self.feed_forwards:
-            stream = feed_forward_stream(layer, len(self.convs))
-            h = self.feed_forwards[layer](h, lambda hidden: self._drop(hidden, key, stream))
-            h = normalized(h, self.feed_forward_norms)
+            h = self._feed_forward(layer, h, lambda signal: normalized(signal, self.feed_forward_norms), key)
         return (h, *(READOUT_PARTS[part](h, batch, num_graphs) for part in self.readout))
+
+    def _feed_forward(self, layer: int, h: Tensor, norm: Norm, key: int | Tensor | None) -> Tensor:
+        """The signals after the block of a layer."""
+        stream = feed_forward_stream(layer, len(self.convs))
+
+        def block(x: Tensor) -> Tensor:
+            return self.feed_forwards[layer](x, lambda hidden: self._drop(hidden, key, stream))
+
+        return norm(h + block(h)) if NORMS[self.norm].ends_block else h + block(norm(h))
 
     def _dropout_key(self, given: int | Tensor | None) -> int | Tensor | None:
         """The key if something is to be dropped, drawn if it is not given; ``None`` if nothing is."""
