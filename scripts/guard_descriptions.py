@@ -79,6 +79,7 @@ DESCRIPTIONS = (
     Description("no-kernels", "MUTAG --norm none", environment=("BANKGCN_KERNELS=off",)),
     Description("pooling", "MUTAG --model gcn --pooling topk"),
     Description("residual-mlp", "classes.csv --target active --residual --head mlp --dropout 0.1 --features embedded"),
+    Description("feed-forward", "MUTAG --feed-forward 2 --norm layer --residual --dropout 0.1"),
     Description("merged", "classes.csv --target active --duplicates merge --class-weight balanced"),
     Description("kept", "classes.csv --target active --duplicates keep --threshold validation --metric roc_auc"),
     Description("folds", "classes.csv --target active --folds 3 --model gcn", quick=True),

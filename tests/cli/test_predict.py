@@ -521,7 +521,7 @@ def test_the_scale_of_the_training_graphs_is_kept_with_the_model(command: Comman
     assert (code, "--scale standard is for numbers of nodes" in err) == (1, True)
 
 
-@pytest.mark.parametrize("settings", [[], ["--norm", "batch"], ["--residual", "--head", "mlp", "--dropout", "0.2"]])
+@pytest.mark.parametrize("settings", [[], ["--norm", "batch"], ["--residual", "--head", "mlp", "--feed-forward", "1"]])
 def test_the_test_predictions_of_a_run_are_those_of_predict_to_the_last_digit(
     command: Command, folder: Path, settings: list[str]
 ) -> None:

@@ -80,11 +80,11 @@ def test_an_interrupt_tells_how_to_go_on_and_leaves_no_trace(
 def test_a_network_with_every_option_is_trained_resumed_and_applied(
     command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = ("--norm", "layer", "--residual", "--dropout", 0.2, "--head", "mlp")
+    options = ("--norm", "layer", "--residual", "--feed-forward", 2, "--dropout", 0.2, "--head", "mlp")
     code, _, err = command("train", *QUICK, *options, "--out", "whole")
     assert code == 0, err
     record = json.loads((folder / "whole" / "record.json").read_text())
-    expected = {"norm": "layer", "residual": True, "dropout": 0.2, "head": "mlp"}
+    expected = {"norm": "layer", "residual": True, "feed_forward": 2, "dropout": 0.2, "head": "mlp"}
     assert expected.items() <= record["config"]["model"].items()
     code, out, err = command("predict", "whole", "MUTAG", "--part", "test")
     assert code == 0, err

@@ -150,7 +150,7 @@ def test_a_failure_of_the_exporter_is_one_sentence(monkeypatch: pytest.MonkeyPat
     ("task", "config"),
     [
         *((CLASSES, {"conv": conv}) for conv in PLAIN_CONVS if conv != "bank"),
-        (VALUES, {"norm": "layer", "residual": True, "dropout": 0.3, "head": "mlp"}),
+        (VALUES, {"norm": "layer", "residual": True, "feed_forward": 2, "dropout": 0.3, "head": "mlp"}),
         (LABELS, {"norm": "graph", "readout": "sum"}),
         (CLASSES, {"norm": "batch", "conv_options": {"basis": "legendre", "projection": "mlp"}}),
         (CLASSES, {"embedding": ATOM_FEATURE_WIDTHS}),

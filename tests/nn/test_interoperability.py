@@ -27,7 +27,12 @@ ignores_compiler_warnings = pytest.mark.filterwarnings(  # of torch.compile and 
 )
 
 
-OPTIONS = [{}, {"norm": "graph", "residual": True, "dropout": 0.2, "head": "mlp"}, {"norm": "layer"}, {"norm": "batch"}]
+OPTIONS = [
+    {},
+    {"norm": "graph", "residual": True, "feed_forward": 1, "dropout": 0.2, "head": "mlp"},
+    {"norm": "layer"},
+    {"norm": "batch"},
+]
 
 
 def rings(*sizes: int) -> Batched:

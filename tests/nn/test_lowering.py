@@ -9,6 +9,7 @@ from torch import nn
 from bankgcn.data.builtin import smooth_or_alternating
 from bankgcn.kernels import use_kernels
 from bankgcn.nn import CONVS, PLAIN_CONVS, AtomEncoder, BankConv, BankGCN, GraphNetwork
+from bankgcn.nn.layers import FeedForward
 from bankgcn.nn.lowering import lower, run_embedding
 
 
@@ -43,6 +44,12 @@ def other_epsilon() -> BankGCN:
     return net
 
 
+def other_epsilon_after_a_block() -> BankGCN:
+    net = BankGCN(3, 2, norm="layer", feed_forward=1)
+    net.feed_forward_norms[2].eps = 1e-3
+    return net
+
+
 def replaced(conv: nn.Module) -> GraphNetwork:
     net = GraphNetwork(3, 2)
     net.convs[1] = conv
@@ -54,6 +61,13 @@ class Halved(nn.Linear):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return super().forward(x) / 2
+
+
+class Doubling(FeedForward):
+    """A feed-forward block with another forward pass."""
+
+    def forward(self, h: torch.Tensor, dropout: object = None) -> torch.Tensor:
+        return 2 * super().forward(h)
 
 
 def with_part(net: GraphNetwork, path: str, module: nn.Module) -> GraphNetwork:
@@ -86,6 +100,8 @@ def pyg(name: str, *arguments, **options) -> GraphNetwork:
         BankGCN(3, 2, norm="layer", normalize="after"),
         BankGCN(3, 2, norm="graph"),
         BankGCN(3, 2, residual=True, dropout=0.1, head="mlp"),
+        *(GraphNetwork(3, 2, conv=conv, feed_forward=2) for conv in PLAIN_CONVS),
+        BankGCN(3, 2, feed_forward=1, norm="graph", residual=True, dropout=0.1),
         BankGCN(64, 2, encoder=AtomEncoder([3, 5], 64)),
         replaced(BankConv(64, 64, order=3, basis="legendre")),
         replaced(CONVS["cheb"](64, 64)),
@@ -109,6 +125,7 @@ def test_networks_of_the_known_layers_are_lowered(net: GraphNetwork) -> None:
         BankGCN(3, 2, encoder=nn.Linear(7, 3)),
         BankGCN(3, 2, norm="batch"),
         other_epsilon(),
+        other_epsilon_after_a_block(),
         BankGCN(-1, 2),
         BankGCN(3, 2).half(),
         Doubled(3, 2),
@@ -128,10 +145,10 @@ def test_networks_of_the_known_layers_are_lowered(net: GraphNetwork) -> None:
         pyg("GraphConv", 64, 64),
     ],
     ids=[
-        "pooling", "encoder", "batch norm", "epsilon", "lazy", "half precision", "subclass", "hook", "other forward",
-        "parametrised", "shared weights", "two operators", "SAGE of maxima", "SAGE with l2", "GIN of one layer",
-        "GIN with eps", "GAT of means", "GAT with dropout", "GAT without loops", "Cheb of the random walk",
-        "unknown layer",
+        "pooling", "encoder", "batch norm", "epsilon", "epsilon of a block", "lazy", "half precision", "subclass",
+        "hook", "other forward", "parametrised", "shared weights", "two operators", "SAGE of maxima", "SAGE with l2",
+        "GIN of one layer", "GIN with eps", "GAT of means", "GAT with dropout", "GAT without loops",
+        "Cheb of the random walk", "unknown layer",
     ],
 )  # fmt: skip
 def test_other_networks_are_not_lowered(net: GraphNetwork) -> None:
@@ -145,6 +162,9 @@ def test_other_networks_are_not_lowered(net: GraphNetwork) -> None:
         with_part(BankGCN(3, 2, head="mlp"), "head", Halved(512, 64)),
         with_part(BankGCN(3, 2, residual=True), "residual", Halved(3, 64, bias=False)),
         with_part(BankGCN(3, 2, residual=True), "residual", nn.Sequential(nn.Linear(3, 64))),
+        with_part(BankGCN(3, 2, feed_forward=1), "feed_forwards.1", Doubling(64, 64)),
+        with_part(BankGCN(3, 2, feed_forward=1), "feed_forwards.1.hidden", Halved(64, 64)),
+        with_part(BankGCN(3, 2, feed_forward=1), "feed_forwards.1.output", Halved(64, 64)),
         with_part(BankGCN(3, 2), "convs.1.project", Halved(64, 64)),
         with_part(BankGCN(3, 2, projection="mlp"), "convs.1.project.2", Halved(64, 64)),
         with_part(GraphNetwork(3, 2, conv="gcn"), "convs.1.lin", Halved(64, 64, bias=False)),
@@ -161,9 +181,11 @@ def test_networks_with_other_linear_layers_are_not_lowered(net: GraphNetwork) ->
     assert lower(net, "cross_entropy") is None
 
 
-@pytest.mark.parametrize("part", ["predict", "head", "residual", "convs.1.lin", "norms.1"])
+@pytest.mark.parametrize(
+    "part", ["predict", "head", "residual", "convs.1.lin", "norms.1", "feed_forwards.1.output", "feed_forward_norms.1"]
+)
 def test_parametrised_parts_are_not_lowered(part: str) -> None:
-    net = GraphNetwork(3, 2, conv="gcn", residual=True, head="mlp", norm="layer")
+    net = GraphNetwork(3, 2, conv="gcn", residual=True, head="mlp", norm="layer", feed_forward=1)
     assert lower(net) is not None
     nn.utils.parametrize.register_parametrization(net.get_submodule(part), "weight", nn.Tanh())
     assert lower(net) is None

@@ -1,4 +1,4 @@
-"""Normalisations, residuals, dropout and the head of the network: equal to plain steps, alone and together."""
+"""Normalisations, residuals, feed-forward blocks, dropout and head: equal to plain steps, alone and together."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ OPTIONS = [
     {"norm": "layer", "normalize": "after", "residual": True, "dropout": 0.4, "head": "mlp"},
     {"norm": "none", "residual": True, "head": "mlp"},
     {"dropout": 0.5},
+    {"feed_forward": 2},
+    {"feed_forward": 1, "norm": "layer", "dropout": 0.3, "residual": True},
+    {"feed_forward": 3, "norm": "graph", "normalize": "after", "residual": True},
+    {"feed_forward": 2, "norm": "batch", "dropout": 0.2},
+    {"feed_forward": 2, "normalize": "none", "dropout": 0.2, "head": "mlp"},
 ]
 
 
@@ -42,7 +47,7 @@ def network(**options) -> BankGCN:
     """A network whose normalisations have learned something."""
     torch.manual_seed(1)
     net = BankGCN(3, 2, hidden_channels=8, num_layers=3, num_subspaces=4, **options)
-    for parameter in net.norms.parameters():
+    for parameter in (*net.norms.parameters(), *net.feed_forward_norms.parameters()):
         nn.init.uniform_(parameter, 0.5, 1.5)
     return net
 
@@ -51,20 +56,26 @@ def by_hand(net: BankGCN, x: Tensor, edges: Tensor, batch: Tensor, options: dict
     """The logits, step by step, as the options say."""
     kind, place, p = options.get("norm", "l2"), options.get("normalize", "before"), options.get("dropout", 0.0)
 
-    def norm(layer: int, h: Tensor) -> Tensor:
+    def norm(layer: int, h: Tensor, modules: nn.ModuleList) -> Tensor:
+        if "none" in (kind, place):
+            return h
         if kind == "l2":
             return h / h.norm(dim=1, keepdim=True)
-        if kind == "none":
-            return h
-        return net.norms[layer](h, batch, 4) if kind == "graph" else net.norms[layer](h)
+        return modules[layer](h, batch, 4) if kind == "graph" else modules[layer](h)
 
     parts = []
     for layer, conv in enumerate(net.convs):
         h = conv(x, edges)
-        h = F.relu(norm(layer, h)) if place == "before" else norm(layer, F.relu(h))
+        h = norm(layer, F.relu(h), net.norms) if place == "after" else F.relu(norm(layer, h, net.norms))
         h = drop(h, p, KEY, layer)
         if options.get("residual"):
             h = h + (x @ net.residual.weight.T if layer == 0 else x)
+        if options.get("feed_forward"):
+            first, second = net.feed_forwards[layer].hidden, net.feed_forwards[layer].output
+            given = h if kind == "l2" else norm(layer, h, net.feed_forward_norms)
+            hidden = drop((given @ first.weight.T + first.bias).clamp(min=0), p, KEY, 5 + layer)
+            h = h + hidden @ second.weight.T + second.bias
+            h = norm(layer, h, net.feed_forward_norms) if kind == "l2" else h
         x = h
         parts += [READOUT_PARTS["mean"](x, batch, 4), READOUT_PARTS["max"](x, batch, 4)]
     h = drop(torch.cat(parts, dim=1), p, KEY, 3)
@@ -125,11 +136,21 @@ def test_no_option_adds_nothing_to_the_network_of_earlier_versions() -> None:
 
 
 def test_parameters_stand_in_the_order_of_the_steps() -> None:
-    options = {"norm": "layer", "residual": True, "head": "mlp", "pooling": "topk", "encoder": nn.Linear(5, 3)}
+    options = {
+        "norm": "layer",
+        "residual": True,
+        "feed_forward": 2,
+        "head": "mlp",
+        "pooling": "topk",
+        "encoder": nn.Linear(5, 3),
+    }
     net = GraphNetwork(3, 2, hidden_channels=8, num_layers=2, **options)
     names = [name for name, _ in itertools.groupby(name.partition(".")[0] for name, _ in net.named_parameters())]
-    assert names == ["encoder", "convs", "pools", "norms", "residual", "head", "predict"]
+    assert names == [
+        *("encoder", "convs", "pools", "norms", "residual", "feed_forwards", "feed_forward_norms", "head", "predict")
+    ]
     assert net.residual.weight.shape == (8, 3)  # after the encoder
+    assert net.feed_forwards[1].hidden.weight.shape == (16, 8)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
@@ -174,20 +195,21 @@ def test_the_representation_is_without_the_dropout_of_the_head() -> None:
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("conv", PLAIN_CONVS)
 def test_every_option_takes_a_batch_without_nodes(conv: str, norm: str) -> None:
-    net = GraphNetwork(3, 2, hidden_channels=8, conv=conv, norm=norm, residual=True, dropout=0.5, head="mlp")
+    options = {"norm": norm, "residual": True, "feed_forward": 2, "dropout": 0.5, "head": "mlp"}
+    net = GraphNetwork(3, 2, hidden_channels=8, conv=conv, **options)
     no_nodes = (torch.empty(0, 3), NO_EDGES, torch.empty(0, dtype=torch.long))
     assert net(*no_nodes).shape == (0, 2)
     assert net(*no_nodes, batch_size=2).isfinite().all()
 
 
 def test_a_lazy_network_can_have_every_option() -> None:
-    net = BankGCN(-1, 2, hidden_channels=8, norm="layer", residual=True, dropout=0.1, head="mlp")
+    net = BankGCN(-1, 2, hidden_channels=8, norm="layer", residual=True, feed_forward=1, dropout=0.1, head="mlp")
     assert net(*small_batch()).shape == (4, 2)
     assert net.residual.weight.shape == (8, 3)
 
 
 def test_reset_reinitialises_the_modules_of_the_options() -> None:
-    net = network(norm="graph", residual=True, head="mlp")
+    net = network(norm="graph", residual=True, feed_forward=2, head="mlp")
     before = {name: value.clone() for name, value in net.state_dict().items()}
     net.reset_parameters()
     assert not any(torch.equal(value, before[name]) for name, value in net.state_dict().items())
@@ -196,7 +218,7 @@ def test_reset_reinitialises_the_modules_of_the_options() -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
 def test_a_network_with_dropout_compiles_as_one_graph() -> None:
     torch._dynamo.reset()
-    net, data = network(norm="layer", residual=True, dropout=0.5, head="mlp"), small_batch()
+    net, data = network(norm="layer", residual=True, feed_forward=2, dropout=0.5, head="mlp"), small_batch()
     fast = torch.compile(net, backend="aot_eager", fullgraph=True, dynamic=True)
     for key in (KEY, 2**62 + 1, torch.tensor(KEY)):
         torch.testing.assert_close(
@@ -210,6 +232,7 @@ def test_a_network_with_dropout_compiles_as_one_graph() -> None:
     [
         ({"norm": "leyer"}, ("norm", "'leyer'", "'layer'")),
         ({"head": "mpl"}, ("head", "'mpl'", "'mlp'")),
+        ({"feed_forward": -1}, ("feed_forward=-1",)),
         ({"dropout": 1.0}, ("dropout=1.0",)),
         ({"dropout": -0.1}, ("dropout=-0.1",)),
         ({"dropout": float("nan")}, ("dropout=nan",)),

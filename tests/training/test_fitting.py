@@ -201,7 +201,7 @@ def test_a_lazy_network_can_be_trained(projection: str) -> None:
 def network_with_options() -> GraphNetwork:
     """A network with running statistics, and dropout in every place."""
     torch.manual_seed(0)
-    options = {"norm": "batch", "residual": True, "dropout": 0.3, "head": "mlp"}
+    options = {"norm": "batch", "residual": True, "feed_forward": 1, "dropout": 0.3, "head": "mlp"}
     return GraphNetwork(1, 2, hidden_channels=16, num_layers=2, **options)
 
 

@@ -62,7 +62,7 @@ def test_a_model_comes_back_from_its_file(tmp_path: Path, conv: str) -> None:
 
 OPTIONS = [
     {"norm": "batch", "dropout": 0.2},
-    {"norm": "graph", "normalize": "after", "residual": True, "head": "mlp"},
+    {"norm": "graph", "normalize": "after", "residual": True, "feed_forward": 2, "head": "mlp"},
     {"norm": "layer", "embedding": (2,), "residual": True, "dropout": 0.5, "head": "mlp"},
 ]
 
@@ -72,9 +72,10 @@ def test_a_model_with_options_comes_back_from_its_file(tmp_path: Path, options: 
     graphs = smooth_or_alternating(5)
     config = ModelConfig(hidden_channels=16, num_layers=2, **options)
     net = config.build(1, 2)
-    assert (net.norm, net.residual is not None, net.dropout, net.head is not None) == (
+    assert (net.norm, net.residual is not None, len(net.feed_forwards), net.dropout, net.head is not None) == (
         options["norm"],
         options.get("residual", False),
+        options.get("feed_forward", 0),  # there are two layers
         options.get("dropout", 0.0),
         options.get("head") == "mlp",
     )
@@ -101,6 +102,8 @@ def test_relu_alone_has_one_configuration() -> None:
     [
         ({"norm": "layr"}, ("norm", "'layr'", "'layer'")),
         ({"head": "mpl"}, ("head", "'mpl'")),
+        ({"feed_forward": -1}, ("feed_forward=-1", "at least 0")),
+        ({"feed_forward": True}, ("feed_forward=True", "a whole number")),
         ({"dropout": 1.0}, ("dropout=1.0",)),
         ({"dropout": -0.5}, ("dropout=-0.5",)),
     ],

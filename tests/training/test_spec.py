@@ -104,6 +104,7 @@ def test_every_value_moves_the_key() -> None:
         {"target": "active"}, {"task": "values"}, {"loss": "absolute_error"}, {"hidden_channels": 32},
         {"readout": "mean"}, {"conv": "gcn"}, {"conv": "mlp"}, {"embedding": [1, 2]},
         {"norm": "layer"}, {"norm": "graph"}, {"norm": "none"}, {"residual": True}, {"dropout": 0.2}, {"head": "mlp"},
+        {"feed_forward": 1}, {"feed_forward": 2},
     ]  # fmt: skip
     keys = {BASE.with_(**change).key for change in changes}
     assert len(keys | {BASE.key}) == len(changes) + 1
@@ -119,7 +120,7 @@ def test_equal_runs_have_one_key() -> None:
     spelled_out = RunSpec(dataset="MUTAG", model=ModelConfig(conv_options={"order": 2}), train=TrainConfig(gamma=0.1))
     assert spelled_out.key == BASE.key
     assert BASE.with_(norm="none").key == BASE.with_(norm="layer", normalize="none").key
-    assert BASE.with_(norm="l2", residual=False, dropout=0, head="linear").key == BASE.key
+    assert BASE.with_(norm="l2", residual=False, feed_forward=0, dropout=0, head="linear").key == BASE.key
     gcn = BASE.with_(conv="gcn")
     assert gcn.train.gamma == 0
     assert gcn.with_(gamma=10.0, coherence="mean") == gcn  # without filter banks there is nothing to weigh

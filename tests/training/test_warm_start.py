@@ -110,13 +110,14 @@ def test_frozen_layers_get_no_gradient_and_no_decay_by_program_and_by_autograd(o
     )
     context = Context(config=config, task=TASK, generator=torch.Generator().manual_seed(1))
     torch.manual_seed(0)
-    net = GraphNetwork(1, 2, hidden_channels=16, num_layers=3, norm="layer", residual=True)
+    net = GraphNetwork(1, 2, hidden_channels=16, num_layers=3, norm="layer", residual=True, feed_forward=1)
     before = weights(net)
     with use_kernels(on):
         training = Training(net, graphs, graphs, context)
         assert isinstance(training.stepper, ProgramStepper) == on
         training.run_epoch()
-        frozen = [name for name in before if name.startswith(("convs.0", "norms.0", "residual"))]
+        parts = ("convs.0", "norms.0", "residual", "feed_forwards.0", "feed_forward_norms.0")
+        frozen = [name for name in before if name.startswith(parts)]
         assert all(torch.equal(net.state_dict()[name], before[name]) == (name in frozen) for name in before)
         assert all(parameter.grad is None for module in training.frozen for parameter in module.parameters())
         training.stopped = True

@@ -46,7 +46,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         model: The convolution: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"`` or ``"mlp"``.
         hidden: Width of every layer.
         layers: Number of layers.
-        normalize, norm, readout, scale_sum, pooling, residual, dropout, head: As in :class:`~bankgcn.training.ModelConfig`.
+        normalize, norm, readout, scale_sum, pooling, residual, feed_forward, dropout, head: As in
+            :class:`~bankgcn.training.ModelConfig`.
         order: Order of the filters (bank, cheb). ``None`` is the default of the convolution, here and below.
         subspaces, basis, projection, shortcut, bias, initial_alpha: As in :class:`~bankgcn.BankConv`.
         heads: Number of attention heads (gat).

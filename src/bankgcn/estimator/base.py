@@ -83,6 +83,7 @@ class RunParameters(BaseEstimator):
         scale_sum: bool | None = None,
         pooling: str | None = None,
         residual: bool | None = None,
+        feed_forward: int | None = None,
         dropout: float | None = None,
         head: str | None = None,
         edges: str = "auto",
@@ -140,6 +141,7 @@ class RunParameters(BaseEstimator):
         self.scale_sum = scale_sum
         self.pooling = pooling
         self.residual = residual
+        self.feed_forward = feed_forward
         self.dropout = dropout
         self.head = head
         self.edges = edges

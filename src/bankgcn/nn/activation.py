@@ -70,10 +70,13 @@ class NormSpec:
         apply: Normalises: takes the layer's module (``None`` without one), the signals, the graph of each node, and the
             number of graphs.
         make: Makes the module of a layer from its width, if there is something to learn.
+        ends_block: Whether it follows the sum of a feed-forward block and its input; else it stands before the block,
+            and the sum carries the whole input.
     """
 
     apply: Callable[[Any, Tensor, Tensor, int], Tensor]
     make: Callable[[int], nn.Module] | None = None
+    ends_block: bool = False
 
     def modules(self, channels: int, num_layers: int) -> nn.ModuleList:
         """A module for each layer; none if there is nothing to learn."""
@@ -103,7 +106,7 @@ def _none(module: None, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
 
 
 NORMS: dict[str, NormSpec] = {
-    "l2": NormSpec(_l2),
+    "l2": NormSpec(_l2, ends_block=True),  # what is read has length 1, as without blocks
     "layer": NormSpec(_layer, nn.LayerNorm),
     "graph": NormSpec(_graph, GraphNorm),
     "batch": NormSpec(_batch, nn.BatchNorm1d),

@@ -1,4 +1,4 @@
-"""Small layers: the encoder of atoms, a layer without edges, and dropout.
+"""Small layers: the encoder of atoms, a layer without edges, a feed-forward block, and dropout.
 
 The masks of dropout are functions of a key and of the place of each element: nothing is drawn or stored. A generator
 with a state gives other masks on another device, or when graphs are computed in another order. Here the mask of an
@@ -9,7 +9,7 @@ are the finaliser of SplitMix64 for the rows, and a mixer with 32 bits for the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 import torch
@@ -85,6 +85,24 @@ class NodewiseLinear(nn.Linear):
     def forward(self, x: Tensor, edge_index: object = None, edge_weight: object = None) -> Tensor:
         """Map the signal of each node by itself."""
         return super().forward(x)
+
+
+class FeedForward(nn.Module):
+    r"""What a feed-forward block adds to the signal of a node: :math:`f(h) = W_2\, \text{relu}(W_1 h + b_1) + b_2`.
+
+    Args:
+        channels: Width of the signals.
+        hidden_channels: Width of the hidden layer.
+    """
+
+    def __init__(self, channels: int, hidden_channels: int):
+        super().__init__()
+        self.hidden = nn.Linear(channels, hidden_channels)
+        self.output = nn.Linear(hidden_channels, channels)
+
+    def forward(self, h: Tensor, dropout: Callable[[Tensor], Tensor] = lambda hidden: hidden) -> Tensor:
+        """Map signals of shape ``(num_nodes, channels)``; ``dropout`` is applied to the hidden layer after its ReLU."""
+        return self.output(dropout(F.relu(self.hidden(h))))
 
 
 def reset_parameters(module: nn.Module) -> None:

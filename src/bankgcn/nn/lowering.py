@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from bankgcn.kernels import fused_for
-from bankgcn.nn.activation import GraphNorm
+from bankgcn.nn.activation import NORMS, GraphNorm
 from bankgcn.nn.convs import CONVS, Lowering, OperatorFields, class_name, lambda_max_hook
-from bankgcn.nn.layers import AtomEncoder
-from bankgcn.nn.network import BankGCN, GraphNetwork
+from bankgcn.nn.layers import AtomEncoder, FeedForward
+from bankgcn.nn.network import BankGCN, GraphNetwork, feed_forward_stream
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used
     from bankgcn.kernels.network.builder import Builder, InputSignal
@@ -46,9 +46,14 @@ def lower(net: GraphNetwork, loss: str | None = None, *, by_kinds: bool = False)
         return None
     if type(net.encoder) not in (AtomEncoder, type(None)) or any(map(is_lazy, parameters)):
         return None
-    if any(type(linear) is not nn.Linear for linear in (net.residual, net.head, net.predict) if linear is not None):
+    if any(type(block) is not FeedForward for block in net.feed_forwards):
         return None
-    if any(type(norm) not in (nn.LayerNorm, GraphNorm) or norm.eps != EPSILON for norm in net.norms):
+    of_blocks = [linear for block in net.feed_forwards for linear in (block.hidden, block.output)]
+    linears = (net.residual, net.head, net.predict, *of_blocks)
+    if any(type(linear) is not nn.Linear for linear in linears if linear is not None):
+        return None
+    norms = (*net.norms, *net.feed_forward_norms)
+    if any(type(norm) not in (nn.LayerNorm, GraphNorm) or norm.eps != EPSILON for norm in norms):
         return None
     if not fused_for(*parameters) or len({parameter.dtype for parameter in parameters}) > 1:
         return None
@@ -94,8 +99,10 @@ def _steps(builder: Builder, net: GraphNetwork, rows: list[Lowering]) -> Signal:
         y = builder.dropout(_activate(builder, net, layer, row.steps(builder, conv, x)), net.dropout, layer)
         if net.residual is not None:
             before = builder.linear(x, net.residual.weight, columns=y.columns) if before is None else before
-            before = y = builder.add(y, before)
-        x = y
+            y = builder.add(y, before)
+        if net.feed_forwards:
+            y = _feed_forward(builder, net, layer, y)
+        before = x = y
         size = 1 if net.typical_size is None else int(net.typical_size)
         builder.read_out(x, net.readout, layer, num_layers, size)
     z = builder.dropout(builder.embedding(), net.dropout, num_layers)
@@ -110,17 +117,33 @@ def _activate(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Sig
     """Normalisation and ReLU, as :data:`bankgcn.nn.activation.ACTIVATIONS` orders them."""
     if net.normalize == "none":
         return builder.relu(h)
+    if net.normalize == "after":
+        return _normalize(builder, net, net.norms, layer, builder.relu(h))
     if net.norm == "l2":
-        before = net.normalize == "before"
-        return builder.l2_normalize(h, relu=True) if before else builder.l2_normalize(builder.relu(h))
-    norm = net.norms[layer]
+        return builder.l2_normalize(h, relu=True)
+    return builder.relu(_normalize(builder, net, net.norms, layer, h))
 
-    def normalize(x: Signal) -> Signal:
-        if isinstance(norm, GraphNorm):
-            return builder.graph_norm(x, norm.weight, norm.bias, norm.mean_scale)
-        return builder.layer_norm(x, norm.weight, norm.bias)
 
-    return builder.relu(normalize(h)) if net.normalize == "before" else normalize(builder.relu(h))
+def _feed_forward(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Signal:
+    """The block after a layer, and its normalisation, which stands before it or after it."""
+    block, ends_block = net.feed_forwards[layer], NORMS[net.norm].ends_block
+    x = h if ends_block else _normalize(builder, net, net.feed_forward_norms, layer, h)
+    hidden = builder.relu(builder.linear(x, block.hidden.weight, block.hidden.bias))
+    hidden = builder.dropout(hidden, net.dropout, feed_forward_stream(layer, len(net.convs)))
+    h = builder.add(h, builder.linear(hidden, block.output.weight, block.output.bias, columns=h.columns))
+    return _normalize(builder, net, net.feed_forward_norms, layer, h) if ends_block else h
+
+
+def _normalize(builder: Builder, net: GraphNetwork, modules: nn.ModuleList, layer: int, x: Signal) -> Signal:
+    """The network's kind of normalisation, by the module of a layer if there is something to learn."""
+    if net.norm == "none":
+        return x
+    if net.norm == "l2":
+        return builder.l2_normalize(x)
+    norm = modules[layer]
+    if isinstance(norm, GraphNorm):
+        return builder.graph_norm(x, norm.weight, norm.bias, norm.mean_scale)
+    return builder.layer_norm(x, norm.weight, norm.bias)
 
 
 def run_embedding(program: Program, net: GraphNetwork, graphs: CollatedGraphs) -> Tensor:

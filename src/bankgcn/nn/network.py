@@ -14,10 +14,10 @@ from torch.nn.parameter import is_lazy
 
 from bankgcn.kernels import use_kernels
 from bankgcn.messages import Message, Option
-from bankgcn.nn.activation import ACTIVATIONS, NORMS, activate_and_read
+from bankgcn.nn.activation import ACTIVATIONS, NORMS, Norm, activate_and_read
 from bankgcn.nn.bank_conv import BankConv, edge_uses, mutual_coherence
 from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
-from bankgcn.nn.layers import drop, reset_parameters
+from bankgcn.nn.layers import FeedForward, drop, reset_parameters
 from bankgcn.nn.names import HEADS
 from bankgcn.nn.readout import POOLINGS, READOUT_PARTS, readout_parts
 from bankgcn.settings import pick
@@ -67,8 +67,12 @@ class GraphNetwork(nn.Module):
             :class:`~bankgcn.nn.AtomEncoder`.
         residual: Whether to add the input of each layer to its output; a linear map gives the first input the right
             width.
-        dropout: Probability to drop an element, in training mode: of the activated signals of each layer, of the graph
-            representations, and of the hidden layer of the head.
+        feed_forward: Width of the hidden layer of a feed-forward block after each layer, as a multiple of
+            ``hidden_channels``; 0 for no blocks. A block :math:`f` adds :math:`f(\nu(h))` to the signal :math:`h` of
+            each node, where :math:`\nu` is a normalisation of the network's kind; with ``norm="l2"``, the result is
+            :math:`\nu(h + f(h))`. See :class:`~bankgcn.nn.layers.FeedForward`.
+        dropout: Probability to drop an element, in training mode: of the activated signals of each layer, of the hidden
+            layers of the blocks and of the head, and of the graph representations.
         head: ``"linear"``, or ``"mlp"``: a hidden layer of ``hidden_channels`` with a ReLU before the linear layer.
         edge_dim: Number of features of each edge; ``None`` if edges have none.
         edges: How the features of the edges are used. ``"weights"``: by each convolution, which must have a parameter
@@ -96,6 +100,7 @@ class GraphNetwork(nn.Module):
         pooling: str | Callable[[int], nn.Module] | None = None,
         encoder: nn.Module | None = None,
         residual: bool = False,
+        feed_forward: int = 0,
         dropout: float = 0.0,
         head: Literal["linear", "mlp"] = "linear",
         edge_dim: int | None = None,
@@ -108,6 +113,8 @@ class GraphNetwork(nn.Module):
             raise ValueError(f"num_layers={num_layers}: expected at least 1")
         if graph_dim is not None and graph_dim < 1:
             raise ValueError(f"graph_dim={graph_dim}: expected at least 1, or None")
+        if feed_forward < 0:
+            raise ValueError(f"feed_forward={feed_forward}: expected at least 0")
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout}: expected at least 0 and less than 1")
         for table, name, kind in ((ACTIVATIONS, normalize, "normalize"), (NORMS, norm, "norm"), (HEADS, head, "head")):
@@ -148,6 +155,11 @@ class GraphNetwork(nn.Module):
         self.norm, self.normalize = ("none", "none") if relu_alone else (norm, normalize)
         self.norms = NORMS[self.norm].modules(hidden_channels, num_layers)
         self.residual = _first_residual(first, hidden_channels) if residual else None
+        blocks = num_layers if feed_forward else 0
+        self.feed_forwards = nn.ModuleList(
+            FeedForward(hidden_channels, feed_forward * hidden_channels) for _ in range(blocks)
+        )
+        self.feed_forward_norms = NORMS[self.norm].modules(hidden_channels, blocks)
         self.dropout = dropout
         self.readout = readout_parts(readout)
         self.typical_size: Tensor | None
@@ -271,7 +283,8 @@ class GraphNetwork(nn.Module):
         if not 0 <= count <= len(self.convs):
             raise ValueError(f"freeze={count}: the network has num_layers={len(self.convs)}")
         before = [module for module in (self.encoder, self.residual) if module is not None and count]
-        return [*before, *self.convs[:count], *self.norms[:count], *self.pools[:count]]
+        blocks = [*self.feed_forwards[:count], *self.feed_forward_norms[:count]]
+        return [*before, *self.convs[:count], *self.norms[:count], *blocks, *self.pools[:count]]
 
     @property
     def embedding_channels(self) -> int:
@@ -308,20 +321,34 @@ class GraphNetwork(nn.Module):
         self, layer: int, x: Tensor, h: Tensor, batch: Tensor, num_graphs: int, key: int | Tensor | None
     ) -> tuple[Tensor, ...]:
         """The output of a layer with input ``x`` and convolved signals ``h``; then each part of its readout."""
-        if not self.norms and self.residual is None and key is None:
+        if not self.norms and self.residual is None and not self.feed_forwards and key is None:
             h, *parts = activate_and_read(h, batch, num_graphs, self.normalize, self.readout)
             return (h, *self._scaled(parts))
-        module = self.norms[layer] if self.norms else None
-        h = ACTIVATIONS[self.normalize](h, lambda signal: NORMS[self.norm].apply(module, signal, batch, num_graphs))
+
+        def normalized(signal: Tensor, modules: nn.ModuleList) -> Tensor:
+            return NORMS[self.norm].apply(modules[layer] if modules else None, signal, batch, num_graphs)
+
+        h = ACTIVATIONS[self.normalize](h, lambda signal: normalized(signal, self.norms))
         h = self._drop(h, key, layer)
         if self.residual is not None:
             h = h + (self.residual(x) if layer == 0 else x)
+        if self.feed_forwards:
+            h = self._feed_forward(layer, h, lambda signal: normalized(signal, self.feed_forward_norms), key)
         return (h, *self._scaled([READOUT_PARTS[part](h, batch, num_graphs) for part in self.readout]))
 
     def _scaled(self, parts: Sequence[Tensor]) -> Iterator[Tensor]:
         """The parts of a readout, with sums divided by the typical size of a graph."""
         for part, value in zip(self.readout, parts, strict=True):
             yield value / self.typical_size if part == "sum" and self.typical_size is not None else value
+
+    def _feed_forward(self, layer: int, h: Tensor, norm: Norm, key: int | Tensor | None) -> Tensor:
+        """The signals after the block of a layer."""
+        stream = feed_forward_stream(layer, len(self.convs))
+
+        def block(x: Tensor) -> Tensor:
+            return self.feed_forwards[layer](x, lambda hidden: self._drop(hidden, key, stream))
+
+        return norm(h + block(h)) if NORMS[self.norm].ends_block else h + block(norm(h))
 
     def _dropout_key(self, given: int | Tensor | None) -> int | Tensor | None:
         """The key if something is to be dropped, drawn if it is not given; ``None`` if nothing is."""
@@ -408,6 +435,7 @@ class BankGCN(GraphNetwork):
         pooling: An optional pooling between the layers; see :class:`GraphNetwork`.
         encoder: An optional module before the first layer; see :class:`GraphNetwork`.
         residual: Whether each layer adds its input; see :class:`GraphNetwork`.
+        feed_forward: Width factor of a feed-forward block after each layer, or 0; see :class:`GraphNetwork`.
         dropout: Probability to drop an element in training; see :class:`GraphNetwork`.
         head: ``"linear"`` or ``"mlp"``; see :class:`GraphNetwork`.
         edge_dim: Number of features of each edge; see :class:`BankConv`.
@@ -441,6 +469,7 @@ class BankGCN(GraphNetwork):
         pooling: str | Callable[[int], nn.Module] | None = None,
         encoder: nn.Module | None = None,
         residual: bool = False,
+        feed_forward: int = 0,
         dropout: float = 0.0,
         head: Literal["linear", "mlp"] = "linear",
         edge_dim: int | None = None,
@@ -469,6 +498,7 @@ class BankGCN(GraphNetwork):
             pooling=pooling,
             encoder=encoder,
             residual=residual,
+            feed_forward=feed_forward,
             dropout=dropout,
             head=head,
             edge_dim=edge_dim,
@@ -476,6 +506,11 @@ class BankGCN(GraphNetwork):
             graph_dim=graph_dim,
             scale_sum=scale_sum,
         )
+
+
+def feed_forward_stream(layer: int, num_layers: int) -> int:
+    """Number of the dropout in a feed-forward block: layers, representations and head have those before."""
+    return num_layers + 2 + layer
 
 
 def _first_residual(in_channels: int, out_channels: int) -> nn.Linear:
@@ -510,7 +545,8 @@ class LayerTrace:
     Args:
         input: What enters the convolution, shape ``(num_nodes, in_channels)``.
         convolved: What leaves it, shape ``(num_nodes, hidden_channels)``.
-        output: The same after normalisation, ReLU and residual: what the readout reads, and what enters the next layer.
+        output: The same after normalisation, ReLU, residual and feed-forward block: what the readout reads, and what
+            enters the next layer.
     """
 
     input: Tensor

@@ -152,6 +152,8 @@ class ModelConfig:
         pooling: ``"topk"``, ``"sag"``, ``"asap"``, or none.
         scale_sum: Whether sums over nodes are divided by the mean size of the training graphs.
         residual: Whether each layer adds its input to its output.
+        feed_forward: Width of the hidden layer of a feed-forward block after each layer, as a multiple of
+            ``hidden_channels``; 0 for no blocks.
         dropout: Probability to drop an element in training.
         head: ``"linear"``, or ``"mlp"`` for a hidden layer before the output.
         edges: How the network uses features of edges: ``"weights"``, ``"input"`` or ``"both"``, see
@@ -175,6 +177,12 @@ class ModelConfig:
     scale_sum: bool = _model(False, "Divide sums over nodes by the mean size of the training graphs.", advanced=True)
     pooling: str | None = _model(None, "Pooling between the layers:", choices=POOLING_NAMES, none="none")
     residual: bool = _model(False, "Add the input of each layer to its output.")
+    feed_forward: int = _model(
+        0,
+        "Feed-forward block after each layer, with a hidden layer this many times as wide as the layer; 0: none.",
+        at_least=0,
+        advanced=True,
+    )
     dropout: float = _model(0.0, "Probability to drop an element in training.", at_least=0, below=1)
     head: Literal["linear", "mlp"] = _model(
         "linear", "From the graph to the output; mlp has a hidden layer:", choices=HEADS, advanced=True
@@ -295,6 +303,7 @@ class ModelConfig:
             pooling=self.pooling,
             encoder=encoder,
             residual=self.residual,
+            feed_forward=self.feed_forward,
             dropout=self.dropout,
             head=self.head,
             edge_dim=edge_dim,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -236,6 +236,7 @@ NETWORK_OPTIONS = st.fixed_dictionaries(
         "readout": st.sampled_from(["mean_max", "mean", "max", "sum", "mean_sum", "max_sum", "mean_max_sum"]),
         "scale_sum": st.booleans(),
         "residual": st.booleans(),
+        "feed_forward": st.sampled_from([0, 0, 1, 2]),
         "dropout": st.sampled_from([0.0, 0.0, 0.3]),
         "head": st.sampled_from(["linear", "mlp"]),
     }
@@ -261,6 +262,7 @@ SENSITIVE = {
         "readout": "mean_max_sum",
         "scale_sum": False,
         "residual": False,
+        "feed_forward": 0,
         "dropout": 0.3,
         "head": "mlp",
     },
@@ -304,6 +306,35 @@ def test_modules_interpreter_and_compiled_code_agree(
     case = random_case(conv, graphs, options, loss, seed, conv_options.get(conv))
     assume(case.well_conditioned)
     case.check(merged)
+
+
+def star_path_and_pair() -> GraphSet:
+    """Three graphs, of which two have nodes that colour refinement merges, and none has equal nodes alone."""
+    pairs = np.array([[0, 0, 0, 0, 5, 6, 7, 9], [1, 2, 3, 4, 6, 7, 8, 10]])
+    edges = np.concatenate([pairs, pairs[::-1]], axis=1)
+    labels = [0, 1, 1, 1, 2, 0, 1, 1, 0, 0, 2]
+    return GraphSet.from_edges([5, 4, 2], edges, labels=labels, label_widths=3, y=[0, 1, 1], classes=("a", "b"))
+
+
+NORMALISATIONS = [*product(("l2", "layer", "graph"), ("before", "after")), ("none", "none")]
+COMBINATIONS = [
+    (PLAIN_CONVS[number % len(PLAIN_CONVS)], *normalisation, *others)  # each convolution meets each normalisation
+    for number, (normalisation, *others) in enumerate(product(NORMALISATIONS, (False, True), (0.0, 0.3), (0, 2)))
+]
+
+
+@pytest.mark.parametrize(("conv", "norm", "normalize", "residual", "dropout", "feed_forward"), COMBINATIONS)
+def test_every_combination_of_norm_residual_dropout_and_feed_forward_agrees(
+    conv: str, norm: str, normalize: str, residual: bool, dropout: float, feed_forward: int
+) -> None:
+    options = {"norm": norm, "normalize": normalize, "residual": residual, "readout": "mean_max_sum"}
+
+    def case(seed: int) -> Case:
+        torch.manual_seed(seed)
+        net = GraphNetwork(3, 2, 8, 2, conv=conv, dropout=dropout, feed_forward=feed_forward, **options)
+        return Case(perturbed(net), star_path_and_pair().batch(), seed=seed)
+
+    next(found for found in map(case, range(20)) if found.well_conditioned).check()
 
 
 @pytest.mark.parametrize(("conv", "edges"), [("bank", "weights"), ("bank", "both"), ("gcn", "input"), ("gin", "input")])

@@ -31,7 +31,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "layer norm": {"norm": "layer", "normalize": "after"},
     "graph norm": {"norm": "graph", "residual": True},
     "no norm": {"normalize": "none", "readout": ("mean", "max", "sum")},
-    "all options": {"dropout": 0.3, "head": "mlp", "residual": True, "norm": "graph"},
+    "feed forward": {"feed_forward": 2, "residual": True, "norm": "layer"},
+    "all options": {"feed_forward": 1, "dropout": 0.3, "head": "mlp", "residual": True, "norm": "graph"},
 }
 # In the first two, buffers of different shapes have the same size: two rows for each of 32 graphs and one for each of
 # 64 nodes; 192 columns for each of 64 graphs and 32 columns for each of 192 nodes.
