@@ -534,7 +534,7 @@ class GraphSet:
         return (GraphBatch(self, order[start : start + batch_size]) for start in starts)
 
     def signals(self, nodes: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float32]:
-        """Signals of these nodes, numbered over the whole set: encodings, attributes, then labels as one-hot columns."""
+        """Signals of these nodes, numbered over the whole set: encodings, attributes, labels as one-hot columns."""
         own = _expand(len(self.degree[nodes]), self.attributes, self.labels, self.label_widths, nodes)
         if self.encodings is None:
             return own

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
-from bankgcn.messages import Message, Option
+from bankgcn.messages import Message, Option, advise
 from bankgcn.settings import pick
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ LEAST_DEVIATION = 1e-6  # a column that varies less is constant: its differences
 
 
 def _return_probabilities() -> Floats:
-    r"""The chance that a random walk is back after 1, 2, ... steps: :math:`(D^{-1}A)^k` has the diagonal of
-    :math:`(-\tilde L)^k`."""
+    r"""The chance that a random walk is back after 1, 2, ..., 20 steps.
+
+    :math:`(D^{-1}A)^k` has the diagonal of :math:`(-\tilde L)^k`; for a node without edges, it is 0.
+    """
     from bankgcn.spectral.basis import BASES
 
     powers = BASES["monomial"].to_chebyshev(STEPS).numpy()
@@ -161,15 +163,18 @@ def node_encodings(graphs: GraphSet, names: Sequence[str]) -> NDArray[np.float32
         GraphError: A graph has more than ``MAX_NODES`` nodes.
     """
     for graph in np.flatnonzero(graphs.num_nodes > MAX_NODES)[:1]:
-        wrong = "{given}: graph {graph} of {name} has {nodes:,} nodes, more than the {limit:,} for encodings"
+        what = f"graph {graph} of {graphs.name or 'the set'} has {graphs.num_nodes[graph]:,} nodes"
+        wrong = "{given}: {what}, more than the {limit} for which encodings are computed"
+        advice = [advise("encoding", "none", "leaves them out")]
         given = Option("encoding", ",".join(names))
-        size = {"nodes": int(graphs.num_nodes[graph]), "limit": MAX_NODES}
-        raise GraphError(Message(wrong, given=given, graph=int(graph), name=graphs.name or "the set", **size))
+        raise GraphError(Message(wrong, given=given, what=what, limit=f"{MAX_NODES:,}", advice=advice))
     polynomials = np.concatenate([_coefficients(name) for name in names])
     result = np.empty((len(graphs.degree), len(polynomials)), np.float32)
     for chosen in _pieces(graphs.num_nodes):
         piece = graphs[chosen]
-        values = chebyshev_diagonals(piece, DEGREE) @ polynomials.T
+        diagonals, values = chebyshev_diagonals(piece, DEGREE), np.zeros((len(piece.degree), len(polynomials)))
+        for k, column in enumerate(polynomials.T):  # a product of matrices may round a row by the number of rows
+            values += diagonals[:, [k]] * column
         result[_nodes_of(graphs, chosen)] = np.floor(values * GRID + OFFSET) / GRID
     return result
 
