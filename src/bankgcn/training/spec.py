@@ -81,7 +81,7 @@ class RunSpec:
         if self.reader.features == "embedded":
             if self.reader.encodings:
                 vectors, encoding = Option("features", "embedded"), Option("encoding", self.reader.encoding)
-                wrong = "{vectors} takes whole numbers alone, which {encoding} are not: choose {columns}"
+                wrong = "{vectors} takes whole numbers alone, and {encoding} adds others: choose {columns}"
                 columns = Option("features", "onehot")
                 raise ValueError(Message(wrong, vectors=vectors, encoding=encoding, columns=columns))
             object.__setattr__(self, "model", replace(self.model, embedding=ATOM_FEATURE_WIDTHS))
