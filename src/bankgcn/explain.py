@@ -459,7 +459,7 @@ def share_equally(contributions: Tensor, classes: NDArray[np.int64]) -> Tensor:
 
 def _features(graph: GraphSet) -> list[Hashable]:
     """What each node carries, as a value that can be compared."""
-    parts = [part for part in (graph.labels, graph.attributes) if part is not None]
+    parts = [part for part in (graph.labels, graph.attributes, graph.encodings) if part is not None]
     return [tuple(part[node].tobytes() for part in parts) for node in range(graph.largest)]
 
 

@@ -48,7 +48,7 @@ MAX_NAME = 200  # bytes; file systems end at 255
 READING = {
     name: place
     for name, place in RUN_SETTINGS.items()
-    if place.part == "reader" and name not in ("features", "standardize", "scale")
+    if place.part == "reader" and name not in ("features", "standardize", "scale", "encoding")
 }
 """The settings of commands that read graphs for a trained model, which knows the features and their scale."""
 APPLYING = {name: place for name, place in READING.items() if name != "skip_missing"}

@@ -67,6 +67,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         attributes: Keys of NetworkX nodes whose numbers to read; by default all. If ``attributes`` or ``categories``
             are given, nothing else is read.
         categories: Keys of NetworkX nodes whose words to read; numbers of these keys count as words.
+        encoding: Encodings of nodes that join their features: ``"rwse"``, ``"laplacian"`` or ``"rwse,laplacian"``; see
+            :mod:`bankgcn.data.features.encodings`.
         scale: How to scale numbers of nodes by those of the training graphs: ``"standard"`` to mean 0 and standard
             deviation 1, ``"range"`` to [0, 1]; not at all by default.
         descriptors: Descriptors of molecules that join the representation of a graph: ``"rdkit"``, ``"morgan"`` or

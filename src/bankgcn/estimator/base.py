@@ -24,6 +24,8 @@ from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import Duplicates, first_equals, merge_duplicates
 from bankgcn.data.edge_data import check_equal_directions, warn_of_edge_data, without_edge_features
 from bankgcn.data.features.descriptors import with_descriptors
+from bankgcn.data.features.encodings import fit as fit_encodings
+from bankgcn.data.features.encodings import with_encodings
 from bankgcn.data.features.graph_features import fit as fit_graph_features
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import refit, scale_numbers
@@ -118,6 +120,7 @@ class RunParameters(BaseEstimator):
         freeze: int | None = None,
         features: str | None = None,
         scale: str | None = None,
+        encoding: str | None = None,
         attributes: Sequence[str] | None = None,
         categories: Sequence[str] | None = None,
         descriptors: str | None = None,
@@ -176,6 +179,7 @@ class RunParameters(BaseEstimator):
         self.freeze = freeze
         self.features = features
         self.scale = scale
+        self.encoding = encoding
         self.attributes = attributes
         self.categories = categories
         self.descriptors = descriptors
@@ -393,6 +397,9 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         if not uses:
             warn_of_edge_data(graphs, stacklevel=4)  # at the call of fit
             graphs = without_edge_features(graphs)
+        graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
+        with _spelled_as_parameters(self):
+            graphs = with_encodings(graphs, spec.reader.encodings)
         graphs, weights = self._merged(graphs, weights, uses)
         weighted = np.arange(len(graphs)) if weights is None else np.flatnonzero(weights > 0)
         learned = graphs if len(weighted) == len(graphs) else graphs[weighted]
@@ -404,7 +411,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         if parent is not None:
             fitted = parent.model.conform(graphs)
         else:
-            fitted = fit_graph_features(refit(graphs, split.train, uses), split.train)
+            fitted = fit_encodings(fit_graph_features(refit(graphs, split.train, uses), split.train), split.train)
             if spec.reader.scale is not None:
                 fitted = scale_numbers(fitted, split.train, spec.reader.scale, uses)
         share = f"the seed: {len(split.valid):,} of {len(weighted):,} graphs for validation, none for test"
@@ -432,7 +439,6 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         self, graphs: GraphSet, weights: NDArray[np.float64] | None, edges: bool
     ) -> tuple[GraphSet, NDArray[np.float64] | None]:
         """The graphs as the network sees them. If equal ones are merged, a graph has the sum of their weights."""
-        graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
         if self.duplicates != "merge":
             return graphs, weights
         merged = merge_duplicates(graphs, edges)

@@ -90,6 +90,11 @@ class RunSpec:
             metric = metric_for(self.task, self.train.metric)
             object.__setattr__(self, "train", replace(self.train, metric=metric))
         if self.reader.features == "embedded":
+            if self.reader.encodings:
+                vectors, encoding = Option("features", "embedded"), Option("encoding", self.reader.encoding)
+                wrong = "{vectors} takes whole numbers alone, and {encoding} adds others: choose {columns}"
+                columns = Option("features", "onehot")
+                raise ValueError(Message(wrong, vectors=vectors, encoding=encoding, columns=columns))
             object.__setattr__(self, "model", replace(self.model, embedding=ATOM_FEATURE_WIDTHS))
 
     def _check_freeze(self) -> None:
