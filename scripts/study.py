@@ -94,27 +94,38 @@ RECIPE = {
     "head": "mlp",
     "dropout": 0.1,
     "readout": "mean_max_sum",
+    "scale_sum": True,
+    "optimizer": "adamw",
+    "weight_decay": 0.01,
+    "warmup": 5,
+    "decay_patience": 10,
+    "decay_factor": 0.5,
+    "clip_norm": 1.0,
 }
 """What most networks of the field have, and the paper's has not; ingredients are added to it and taken from it."""
 CHANGES: dict[str, dict[str, Any]] = {
+    "Adam alone": {"optimizer": "adam", "weight_decay": 0.0, "warmup": 0, "decay_patience": None, "clip_norm": None},
     "l2 instead of layer norm": {"norm": "l2"},
+    "feed-forward blocks": {"feed_forward": 2},
+    "rwse": {"encoding": "rwse"},
+    "laplacian": {"encoding": "laplacian"},
+    "dropout 0.2": {"dropout": 0.2},
+    "no dropout": {"dropout": 0.0},
+    "sum as it is": {"scale_sum": False},
+    "without sum": {"readout": "mean_max", "scale_sum": False},
     "no residual": {"residual": False},
     "linear head": {"head": "linear"},
-    "no dropout": {"dropout": 0.0},
-    "dropout 0.3": {"dropout": 0.3},
-    "without sum": {"readout": "mean_max"},
     "no edges": {"edges": "none"},
     "gamma 0": {"gamma": 0.0},
     "3 layers": {"num_layers": 3},
     "6 layers": {"num_layers": 6},
     "width 128": {"hidden_channels": 128},
-    "decay on plateau": {"decay_patience": 10, "decay_factor": 0.5, "patience": 40},
-    "learning rate 0.0005": {"learning_rate": 5e-4},
+    "learning rate 0.002": {"learning_rate": 2e-3},
+    "batches of 32": {"batch_size": 32},
 }
 OF_MOLECULES: dict[str, dict[str, Any]] = {
-    "raw atoms": {"features": "raw"},
     "rdkit": {"descriptors": "rdkit"},
-    "rdkit,morgan": {"descriptors": "rdkit,morgan"},
+    "raw atoms": {"features": "raw"},
 }
 
 
