@@ -98,7 +98,7 @@ def test_a_classifier_learns_words_and_predicts_them(trained: BankGCNClassifier)
     np.testing.assert_allclose(probabilities.sum(1), 1)
     np.testing.assert_array_equal(trained.classes_[probabilities.argmax(1)], trained.predict(graphs))
     assert trained.score(graphs, y) == np.mean(trained.predict(graphs) == np.array(y))
-    assert trained.transform(graphs).shape == (SIZE, 2 * 2 * 8)
+    assert trained.transform(graphs).shape == (SIZE, 2 * 3 * 8)
     assert trained.n_iter_ == len(trained.history_) == 4
 
 

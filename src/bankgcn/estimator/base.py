@@ -233,9 +233,12 @@ class RunParameters(BaseEstimator):
     def _read_options(self, molecules: bool = False) -> ReadOptions:
         """How to read graphs, whose nodes are atoms or not."""
         of_preset = pick(PRESETS, self.preset, "preset").for_graphs(molecules)
-        parameters = {name: getattr(self, name) for name in READING}
-        chosen = {name: of_preset.get(name) for name in READING if parameters[name] is None}
-        return ReadOptions(**{**parameters, **chosen})
+        given = {name: value for name in READING if (value := getattr(self, name)) is not None}
+        rows = {name: place.setting for name, place in RUN_SETTINGS.items() if name in READING}
+        values = {**{name: of_preset[name] for name in READING if name in of_preset}, **given}
+        return ReadOptions(
+            **{name: rows[name].parsed(value) if name in rows else value for name, value in values.items()}
+        )
 
     @classmethod
     def _parameters_of(cls, spec: RunSpec) -> dict[str, Any]:
