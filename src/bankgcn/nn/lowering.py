@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -125,7 +125,8 @@ def _activate(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Sig
 
 def _feed_forward(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Signal:
     """The block after a layer, and its normalisation, which stands before it or after it."""
-    block, ends_block = net.feed_forwards[layer], NORMS[net.norm].ends_block
+    block: Any = net.feed_forwards[layer]
+    ends_block = NORMS[net.norm].ends_block
     x = h if ends_block else _normalize(builder, net, net.feed_forward_norms, layer, h)
     hidden = builder.relu(builder.linear(x, block.hidden.weight, block.hidden.bias))
     hidden = builder.dropout(hidden, net.dropout, feed_forward_stream(layer, len(net.convs)))
