@@ -41,7 +41,7 @@ def trainings(graphs: GraphSet, batch_size: int, model: str) -> dict[str, OurTra
     for path in (LAYERS, PLAIN):
         paths[path] = OurTraining(graphs, batch_size, model)
         training = paths[path].training
-        training.stepper = Stepper(training.net, training.context)
+        training.stepper = Stepper(training.net, training.context, len(graphs))
     return paths
 
 

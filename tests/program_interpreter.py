@@ -433,15 +433,15 @@ def graph_features_gradient(s: State, grad, weight) -> None:
     s.grad(weight)[: s.program.graph_features, : grad.columns] += s.graph_features.T @ s[grad]
 
 
-def read_out(s: State, x, mean, largest, total, out) -> None:
+def read_out(s: State, x, mean, largest, total, size, out) -> None:
     if out not in s.buffers:
         s[out] = torch.zeros(s.num_graphs, out.columns, dtype=s.dtype)
     for name, column in (("mean", mean), ("largest", largest), ("total", total)):
         if column >= 0:
-            s[out][:, column : column + x.columns] = parts_of(s, s[x])[name]
+            s[out][:, column : column + x.columns] = parts_of(s, s[x])[name] / (size if name == "total" else 1)
 
 
-def read_out_adjoint(s: State, x, readout, grad, mean, largest, total, plus, out) -> None:
+def read_out_adjoint(s: State, x, readout, grad, mean, largest, total, size, plus, out) -> None:
     result = torch.zeros_like(s[x])
     columns = {"mean": mean, "largest": largest, "total": total}
     given = {name: s[grad][:, column : column + x.columns] for name, column in columns.items() if column >= 0}
@@ -449,7 +449,7 @@ def read_out_adjoint(s: State, x, readout, grad, mean, largest, total, plus, out
     if "mean" in given:
         result += (given["mean"] / nodes)[s.graph]
     if "total" in given:
-        result += given["total"][s.graph]
+        result += given["total"][s.graph] / size
     if "largest" in given:
         ties = (s[x] == parts_of(s, s[x])["largest"][s.graph]).to(s.dtype)
         result += ties * (given["largest"] / s.per_graph(s.nodes * ties))[s.graph]

@@ -206,3 +206,10 @@ def test_the_notebook_runs_from_top_to_bottom() -> None:
             exec("".join(cell["source"]), names)
     assert names["classifier"].score(names["test_graphs"], names["test_kinds"]) > 0.8
     assert names["points"].shape == (len(names["test_graphs"]), 2)
+
+
+def test_encodings_tell_skip_links_apart_and_nothing_else_does() -> None:
+    torch.set_default_dtype(torch.float32)
+    skip_links = example("skip_links")
+    scores = {encoding: skip_links.accuracy(encoding, copies=8, seed=0) for encoding in (None, "rwse", "laplacian")}
+    assert scores == {None: 0.1, "rwse": 1.0, "laplacian": 1.0}

@@ -60,6 +60,8 @@ def test_the_error_names_the_setting_the_value_and_what_is_allowed(
         ("decay_factor", math.nan),
         ("decay_factor", 2.0),
         ("min_learning_rate", -math.inf),
+        ("warmup", -1),
+        ("clip_norm", 0.0),
     ],
 )
 def test_a_protocol_checks_every_number(name: str, value: float | None) -> None:

@@ -243,6 +243,8 @@ def sum_over_parts(net: GraphNetwork, number: int, layer: LayerTrace, transform:
     parts = []
     for place, part in enumerate(net.readout):
         share, signal = SHARES[part](x)
+        if part == "sum" and net.typical_size is not None:
+            share = share / net.typical_size
         parts.append((transform(share) * transform(signal)) @ weight[:, number, place].T)
     return torch.stack(parts).sum(0)
 
@@ -457,7 +459,7 @@ def share_equally(contributions: Tensor, classes: NDArray[np.int64]) -> Tensor:
 
 def _features(graph: GraphSet) -> list[Hashable]:
     """What each node carries, as a value that can be compared."""
-    parts = [part for part in (graph.labels, graph.attributes) if part is not None]
+    parts = [part for part in (graph.labels, graph.attributes, graph.encodings) if part is not None]
     return [tuple(part[node].tobytes() for part in parts) for node in range(graph.largest)]
 
 

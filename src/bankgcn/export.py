@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bankgcn import __version__
+from bankgcn.data.features.encodings import column_names as encoding_column_names
 from bankgcn.data.features.graph_features import column_names as graph_column_names
 from bankgcn.data.features.spec import column_names
 from bankgcn.data.graphs import GraphSet
@@ -192,13 +193,14 @@ def _name_sizes(file: onnx.ModelProto) -> None:
 
 def _metadata(model: TrainedModel, calibrated: bool) -> dict[str, str]:
     """What a user of the file must know: keys and values are text, lists are JSON."""
-    spec = model.feature_spec or {}
+    spec, encodings = model.feature_spec or {}, encoding_column_names(model.encoding_spec)
     return {
         "bankgcn": __version__,
         "model": model.config.conv,
         "task": model.task.kind,
         "names": json.dumps(model.task.names),
-        "columns": json.dumps(column_names(spec, model.in_channels)),
+        "columns": json.dumps([*encodings, *column_names(spec, model.in_channels - len(encodings))]),
+        **({"encodings": json.dumps(model.encoding_spec)} if encodings else {}),
         **({} if model.edge_dim is None else {"edge_columns": json.dumps(edge_column_names(model))}),
         "features": json.dumps(spec),
         "temperature": repr(model.temperature),

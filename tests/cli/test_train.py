@@ -83,7 +83,7 @@ def test_graphs_without_features_get_the_same_signals_in_train_and_in_a_sweep(co
     line = '{"nodes": [{"id": 0}, {"id": 1}, {"id": 2}], "edges": [%s], "graph": {"y": "%s"}}\n'
     edge = '{"source": 0, "target": 1}'
     (folder / "own.jsonl").write_text((line % (edge, "a") + line % ("", "b")) * 10)
-    assert command("train", "own.jsonl", *QUICK, "--out", "r")[0] == 0
+    assert command("train", "own.jsonl", *QUICK, "--preset", "paper", "--out", "r")[0] == 0
     ours = json.loads((folder / "r" / "record.json").read_text())
     config = RunSpec(dataset=str(folder / "own.jsonl"))
     theirs = run(config.with_(max_epochs=3, hidden_channels=16, num_layers=2))

@@ -27,6 +27,7 @@ from bankgcn.data import FileError, GraphError
 from bankgcn.data.convert import to_networkx, to_pyg
 from bankgcn.estimator.base import validation_split
 from bankgcn.nn import PLAIN_CONVS
+from bankgcn.training.presets import NAMED_BY_PRESETS
 from bankgcn.training.spec import IN_PYTHON, RUN_SETTINGS, settings_of_run, spec_of
 from recorder import Recorder
 from refusals import refused
@@ -73,10 +74,13 @@ def test_the_parameters_are_the_settings_of_a_run_with_their_defaults() -> None:
     by_data = {"threshold": "auto", "edges": "auto"}  # a command chooses them by the data, too, and writes its choice
     parameters = {name: item.default for name, item in signature(BankGCNClassifier).parameters.items()}
     assert set(parameters) - own == set(RUN_SETTINGS) - of_the_data
-    for name in set(parameters) - own:
+    assert parameters["preset"] == "standard"
+    for name in set(parameters) - own - {"preset"}:
         place = RUN_SETTINGS[name]
         usual = by_data.get(name, place.setting.default)
-        assert parameters[name] == (None if place.part == "conv_options" else usual), name
+        by_preset = place.part in ("conv_options", "model", "train")
+        assert parameters[name] == usual or (by_preset and parameters[name] is None), name
+    assert all(parameters[name] in (None, by_data.get(name)) for name in NAMED_BY_PRESETS)
 
 
 @pytest.mark.parametrize("model", PLAIN_CONVS)
@@ -94,7 +98,7 @@ def test_a_classifier_learns_words_and_predicts_them(trained: BankGCNClassifier)
     np.testing.assert_allclose(probabilities.sum(1), 1)
     np.testing.assert_array_equal(trained.classes_[probabilities.argmax(1)], trained.predict(graphs))
     assert trained.score(graphs, y) == np.mean(trained.predict(graphs) == np.array(y))
-    assert trained.transform(graphs).shape == (SIZE, 2 * 2 * 8)
+    assert trained.transform(graphs).shape == (SIZE, 2 * 3 * 8)
     assert trained.n_iter_ == len(trained.history_) == 4
 
 

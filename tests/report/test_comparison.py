@@ -102,6 +102,20 @@ def test_one_candidate_for_each_model_is_no_choice() -> None:
     assert "No hyper-parameters are chosen: weight decay 0, gamma 0.1 for filter banks; each run scores" in text
 
 
+def test_the_notes_say_how_the_networks_were_optimised() -> None:
+    assert "Training: Adam, learning rate 0.001, batches of 64" in notes_of(BASE)
+    changes = {"optimizer": "adamw", "warmup": 5, "schedule": "cosine", "decay_patience": 9, "clip_norm": 1.0}
+    words = (
+        "AdamW, learning rate 0.001, after 5 epochs of warm-up, falling to 1e-05 along a cosine, reduced after 9 epochs"
+    )
+    assert f"{words}, gradients clipped to norm 1, batches of 64" in notes_of(BASE.with_(**changes))
+
+
+def notes_of(spec: RunSpec) -> str:
+    alone = comparison_design({"bank": spec}, runs=2, grid=GRID)
+    return render_comparison(alone, records_of(alone), "markdown", notes=True)
+
+
 def test_a_smaller_error_is_better() -> None:
     specs = {model: BASE.with_(conv=model, task="values") for model in ("bank", "gcn")}
     table = comparison_design(specs, runs=4, grid=GRID)

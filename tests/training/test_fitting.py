@@ -40,6 +40,7 @@ from recorder import Recorder
 from refusals import refused
 
 CONFIG = TrainConfig(max_epochs=6, batch_size=8, learning_rate=1e-2, gamma=0.5, decay_patience=1)
+SCHEDULED = replace(CONFIG, optimizer="adamw", weight_decay=0.1, schedule="cosine", warmup=2, clip_norm=0.1)
 
 TASK = Task(names=("smooth", "alternating"))
 CONTEXT = Context(config=CONFIG, task=TASK, generator=torch.Generator())
@@ -251,12 +252,12 @@ class Interrupted(BaseException):
 
 
 @pytest.mark.parametrize("make", [network, network_with_options])
-@pytest.mark.parametrize("epoch", [1, 3, 5])
+@pytest.mark.parametrize(("epoch", "config"), [(1, CONFIG), (3, CONFIG), (5, CONFIG), (1, SCHEDULED), (4, SCHEDULED)])
 def test_an_interrupted_training_ends_as_if_it_had_not_been(
-    tmp_path: Path, epoch: int, make: Callable[[], GraphNetwork]
+    tmp_path: Path, epoch: int, config: TrainConfig, make: Callable[[], GraphNetwork]
 ) -> None:
     checkpoint = tmp_path / "training.safetensors"
-    net, result = run(make=make, dropout_seed=3)
+    net, result = run(config, make, dropout_seed=3)
 
     class Interrupting(Callback):
         def on_epoch_end(self, seen: Epoch) -> None:
@@ -264,10 +265,10 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(
                 raise Interrupted
 
     with pytest.raises(Interrupted):
-        run(make=make, dropout_seed=3, checkpoint=checkpoint, callbacks=[Interrupting()])
+        run(config, make, dropout_seed=3, checkpoint=checkpoint, callbacks=[Interrupting()])
     assert checkpoint.exists()
     recorder = Recorder()
-    resumed, again = run(make=make, dropout_seed=3, checkpoint=checkpoint, callbacks=[recorder])
+    resumed, again = run(config, make, dropout_seed=3, checkpoint=checkpoint, callbacks=[recorder])
     assert recorder.epochs[0].number == epoch + 1
     assert again == result
     assert same_weights(resumed, net)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bankgcn import BankGCNClassifier
+from bankgcn import BankGCNClassifier, GraphSet
+from bankgcn.data.options import ReadOptions
 from bankgcn.nn import CONVS
 from bankgcn.training.config import ModelConfig
 from bankgcn.training.spec import SOURCE, complete_settings, given_settings, spec_of, unused_settings
@@ -43,8 +44,9 @@ def test_unknown_names_and_wrong_types_are_refused(given: dict[str, Any], named:
 
 def test_flags_and_keywords_describe_the_same_run() -> None:
     keywords = {"model": "cheb", "order": 3, "learning_rate": 1, "pooling": None}
-    spec = BankGCNClassifier(**keywords, random_state=4)._spec("classes")
+    graphs = GraphSet.from_edges([3], [[0, 1], [1, 0]], attributes=[[1.0], [2.0], [3.0]])
+    spec = BankGCNClassifier(**keywords, random_state=4)._spec("classes", ReadOptions(), graphs)
     flags = {"model": "cheb", "order": 3, "learning_rate": 1, "pooling": "none", "task": "classes", "seed": 4}
-    assert spec == spec_of(spec.dataset, complete_settings(given_settings(flags)))
+    assert spec == spec_of(spec.dataset, complete_settings(given_settings({**flags, "edges": "none"}), molecules=False))
     with refused(ValueError, "cheb", "order", heads=...):
-        BankGCNClassifier(model="cheb", heads=2)._spec("classes")
+        BankGCNClassifier(model="cheb", heads=2)._spec("classes", ReadOptions(), graphs)

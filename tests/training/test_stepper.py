@@ -68,7 +68,7 @@ def test_program_and_autograd_take_the_same_steps(weight_decay: float, dropout: 
             stepper = make_stepper(net, graphs, context(config, dropout_seed=5))
             per_call = stepper.batches_per_call
             losses = [loss for batch in graphs.batches(8 * per_call) for loss in stepper.step(batch)]
-        state = stepper.optimizer.state[stepper.parameters.vector]
+        state = stepper.optimizer.adam.state[stepper.parameters.vector]
         outcomes.append((per_call, torch.tensor(losses), stepper.parameters.vector.detach(), state))
     (many, losses, vector, state), (one, expected_losses, expected, expected_state) = outcomes
     assert many > one == 1
@@ -87,9 +87,9 @@ def test_a_stepper_of_either_kind_continues_from_the_state_of_the_other() -> Non
             with use_kernels(on):
                 stepper = make_stepper(net, graphs, context(config))
                 if state is not None:
-                    stepper.optimizer.load_state_dict(state)
+                    stepper.optimizer.adam.load_state_dict(state)
                 stepper.step(graphs.batch())
-            state = stepper.optimizer.state_dict()
+            state = stepper.optimizer.adam.state_dict()
         outcomes.append(stepper.parameters.vector.detach())
     torch.testing.assert_close(outcomes[0], outcomes[2], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(outcomes[1], outcomes[2], rtol=1e-4, atol=1e-5)
@@ -196,13 +196,13 @@ def test_the_steps_of_a_training_are_counted_by_its_optimiser(on: bool) -> None:
     graphs, config = smooth_or_alternating(20), TrainConfig(batch_size=8)
     with use_kernels(on):
         stepper = make_stepper(network(), graphs, context(config))
-        assert stepper.steps_taken == 0
+        assert stepper.optimizer.steps_taken == 0
         for batch in graphs.batches(8):
             stepper.step(batch)
-        assert stepper.steps_taken == 3
+        assert stepper.optimizer.steps_taken == 3
         resumed = make_stepper(network(), graphs, context(config))
-        resumed.optimizer.load_state_dict(stepper.optimizer.state_dict())
-        assert resumed.steps_taken == 3
+        resumed.optimizer.adam.load_state_dict(stepper.optimizer.adam.state_dict())
+        assert resumed.optimizer.steps_taken == 3
 
 
 def test_a_share_of_zero_has_no_gradient() -> None:

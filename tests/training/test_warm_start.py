@@ -146,8 +146,8 @@ def test_program_and_autograd_take_the_same_steps_with_frozen_layers(groups: int
                 else:  # as several processes do
                     stepper.parameters.gradient.zero_()
                     stepper.add_gradient(batch)
-                    stepper.optimizer.step()
-        state = stepper.optimizer.state[stepper.parameters.vector]
+                    stepper.update()
+        state = stepper.optimizer.adam.state[stepper.parameters.vector]
         outcomes.append((stepper.parameters.vector.detach(), state["exp_avg"], state["exp_avg_sq"]))
     for one, other in zip(*outcomes, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
@@ -164,9 +164,9 @@ def test_a_stepper_of_either_kind_continues_from_the_state_of_the_other_with_fro
             with use_kernels(on):
                 stepper: Stepper = make_stepper(net, graphs, context)
                 if state is not None:
-                    stepper.optimizer.load_state_dict(state)
+                    stepper.optimizer.adam.load_state_dict(state)
                 stepper.step(graphs.batch())
-            state = stepper.optimizer.state_dict()
+            state = stepper.optimizer.adam.state_dict()
         outcomes.append(stepper.parameters.vector.detach())
     torch.testing.assert_close(outcomes[0], outcomes[2], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(outcomes[1], outcomes[2], rtol=1e-4, atol=1e-5)

@@ -25,6 +25,7 @@ from bankgcn.report.results import without_empty
 from bankgcn.report.sheet import WRITERS
 from bankgcn.settings import Plain, pick
 from bankgcn.training.config import ModelConfig
+from bankgcn.training.presets import PAPER
 from bankgcn.training.spec import (
     DATA_ROOT,
     DEFAULTS,
@@ -301,14 +302,16 @@ class ComparisonSettings:
         for name in file:
             if name in VARIED:
                 raise ValueError(f"{file.place(name)}: {name} is no setting of a comparison, which varies it by itself")
-        return cls(given_settings({}, file, str(path), PROTOCOL), file)
+        return cls({"preset": PAPER, **given_settings({}, file, str(path), PROTOCOL)}, file)
 
     def write(self, store: Path) -> None:
         """Keep the settings in a store, with full paths: they mean the same wherever they are read again."""
         paths = {name: self.data[name] for name in (SOURCE, "test") if self.data[name]}
         if self[DATA_ROOT]:
             paths[DATA_ROOT] = full_path(self[DATA_ROOT])
-        write_toml(store / FILE, {**self.given, **paths}, "bankgcn compare --store FOLDER resumes this comparison")
+        preset = next(iter(self.specs.values())).preset or PAPER
+        settings = {"preset": preset, **self.given, **paths}
+        write_toml(store / FILE, settings, "bankgcn compare --store FOLDER resumes this comparison")
 
     def with_(self, **given: Plain) -> ComparisonSettings:
         """The same settings, but for these."""

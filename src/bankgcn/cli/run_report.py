@@ -12,10 +12,9 @@ from bankgcn.cli.errors import print_note, print_warning, with_flags
 from bankgcn.cli.output import say
 from bankgcn.data.catalog import CATALOG
 from bankgcn.metrics import METRICS
-from bankgcn.settings import Plain
 from bankgcn.tasks import LIKELY
 from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment, assess
-from bankgcn.training.checks import class_notes, data_warnings, settings_for_edges, settings_for_skew, skew_note
+from bankgcn.training.checks import class_notes, data_warnings, settings_for_skew, skew_note
 from bankgcn.training.prepare import PreparedRun
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
@@ -166,11 +165,11 @@ def show_graphs(run: PreparedRun) -> None:
     say(f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}", stderr=True)
 
 
-CHOSEN_BY_DATA = ("metric", "threshold", "edges")
+CHOSEN_BY_DATA = ("metric", "threshold")
 """The settings that the graphs may choose, where the user leaves them open."""
 
 
-def choose_by_data(run: PreparedRun, free: Container[str], shown: bool = True) -> dict[str, Plain]:
+def choose_by_data(run: PreparedRun, free: Container[str], shown: bool = True) -> dict[str, str]:
     """The settings that the graphs call for, and notes on them; none for datasets of the catalogue.
 
     Args:
@@ -180,14 +179,13 @@ def choose_by_data(run: PreparedRun, free: Container[str], shown: bool = True) -
     """
     if run.spec.dataset in CATALOG or run.graphs.y is None:
         return {}
-    edges = {name: value for name, value in settings_for_edges(run.graphs).items() if name in free}
     chosen = {name: value for name, value in settings_for_skew(run.graphs, run.task).items() if name in free}
     one_class = len(np.unique(run.graphs.y[run.split.valid])) == 1
     if run.spec.train.select == "score" and one_class:
         chosen.pop("metric", None)  # there would be no score to select the epoch by
     if chosen and shown:
         print_note(skew_note(run.graphs, run.task, chosen))
-    return {**edges, **chosen}
+    return chosen
 
 
 def show_outcome(record: RunRecord, folder: RunFolder) -> None:

@@ -29,6 +29,7 @@ from bankgcn.files.checked import TomlSettings, atomic_write, check_name, read_t
 from bankgcn.messages import Message, Option, Spelling, message_of
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
+from bankgcn.training.presets import PAPER
 from bankgcn.training.spec import (
     DATA_ROOT,
     DEFAULTS,
@@ -47,7 +48,7 @@ MAX_NAME = 200  # bytes; file systems end at 255
 READING = {
     name: place
     for name, place in RUN_SETTINGS.items()
-    if place.part == "reader" and name not in ("features", "standardize", "scale")
+    if place.part == "reader" and name not in ("features", "standardize", "scale", "encoding")
 }
 """The settings of commands that read graphs for a trained model, which knows the features and their scale."""
 APPLYING = {name: place for name, place in READING.items() if name != "skip_missing"}
@@ -62,7 +63,7 @@ class Settings:
 
     @classmethod
     def resolve(cls, flags: Mapping[str, Plain], file: Mapping[str, Plain] | None = None, where: str = "") -> Settings:
-        """Flags override a file, which overrides the protocol of the dataset, which overrides the defaults.
+        """Flags override a file, then the preset, then the protocol of the dataset, then the defaults.
 
         Args:
             flags: What was typed.
@@ -82,7 +83,7 @@ class Settings:
         if given.get(DATA_ROOT):
             given[DATA_ROOT] = full_path(str(given[DATA_ROOT]))
         with named_in_file(file, given):
-            settings = cls(complete_settings(given))
+            settings = cls(complete_settings(given, _are_molecules(given)))
             _ = settings.spec  # which checks its own values
         return settings
 
@@ -99,6 +100,11 @@ class Settings:
         """Where to look for datasets."""
         return DataFolders(self[DATA_ROOT] or None)
 
+    def with_preset(self, *names: str) -> Settings:
+        """The settings of a run of the same graphs with the same preset, and with these settings."""
+        names = (SOURCE, DATA_ROOT, "preset", *names)
+        return Settings.resolve({name: self[name] for name in names if self[name] != ""})
+
     def differing(self, other: Settings) -> list[str]:
         """Names of the settings that differ, apart from where the data lies."""
         keys = [key for key in DEFAULTS if key != DATA_ROOT]
@@ -107,12 +113,25 @@ class Settings:
     @property
     def name(self) -> str:
         """A name for the run: its data, model and seed, and what differs from the defaults."""
-        usual = Settings.resolve({key: self[key] for key in (SOURCE, "model", "seed")})
+        usual = self.with_preset("model", "seed")
         parts = [Path(self[SOURCE]).stem, self["model"], str(self["seed"])]
+        parts += [] if self["preset"] == Settings.resolve({SOURCE: self[SOURCE]})["preset"] else [self["preset"]]
         values = {**self.values, "init_from": Path(self["init_from"]).name}
         parts += [f"{key}={values[key]}" for key in self.differing(usual)]
         name = re.sub(r"[^\w.=-]+", "_", "-".join(parts))
         return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")  # letters may have several bytes
+
+
+def _are_molecules(given: Mapping[str, Plain]) -> bool | None:
+    """Whether the nodes of the graphs are atoms; ``None`` for datasets of the catalogue with the paper's settings."""
+    if catalog_name(str(given[SOURCE])) is not None and given.get("preset", PAPER) == PAPER:
+        return None
+    from bankgcn.data.sources import find_source
+
+    try:
+        return find_source(str(given[SOURCE]), DataFolders(str(given.get(DATA_ROOT, "")) or None)).holds_molecules
+    except (ValueError, OSError):  # whoever reads them says so
+        return False
 
 
 def _with_shared_settings(given: dict[str, Plain]) -> dict[str, Plain]:

@@ -24,6 +24,7 @@ from bankgcn.metrics import Metric
 from bankgcn.report.curves import draw_trials
 from bankgcn.report.plots import IMAGES
 from bankgcn.settings import Plain, pick
+from bankgcn.training.presets import PAPER
 from bankgcn.training.spec import DATA_ROOT, DEFAULTS, RUN_SETTINGS, SOURCE
 
 if TYPE_CHECKING:
@@ -257,7 +258,9 @@ class TuneFolder:
             if self.path.is_dir() and any(not path.name.startswith(".") for path in self.path.iterdir()):
                 raise FileError("holds something else than a search: name another folder by --out", self.path)
             return dict(typed)
-        kept = {name: value for name, value in read_settings(self.config).items() if name not in (GRAPHS, TRIALS)}
+        kept = {"preset": PAPER} | {
+            name: value for name, value in read_settings(self.config).items() if name not in (GRAPHS, TRIALS)
+        }
         for row in SPACE:
             if row.name in typed and row.name not in kept:
                 raise ValueError(f"{self.path} holds a search that varies {row.name}: name another folder by --out")
@@ -286,7 +289,8 @@ class TuneFolder:
         """Write the settings that are fixed, with full paths."""
         paths = {name: settings[name] for name in (SOURCE, DATA_ROOT, "test") if settings[name]}
         comment = "bankgcn tune --out FOLDER resumes this search"
-        write_toml(self.config, {**fixed, **paths, TRIALS: trials, GRAPHS: fingerprint}, comment)
+        settled = {"preset": settings["preset"], **fixed, **paths}
+        write_toml(self.config, {**settled, TRIALS: trials, GRAPHS: fingerprint}, comment)
 
     def write_best(self, settings: Settings) -> None:
         """Write the settings of the winner."""
@@ -307,9 +311,11 @@ class TuneFolder:
 
 def train_command(settings: Settings, out: Path) -> list[str]:
     """The arguments of the command that trains with these settings."""
-    usual = Settings.resolve({name: settings[name] for name in (SOURCE, "model")})
+    usual = settings.with_preset("model")
+    by_default = Settings.resolve({SOURCE: settings[SOURCE]})["preset"]
     arguments = ["bankgcn", "train", str(settings[SOURCE])]
     arguments += ["--model", str(settings["model"])] if settings["model"] != DEFAULTS["model"] else []
+    arguments += ["--preset", str(settings["preset"])] if settings["preset"] != by_default else []
     for name in settings.differing(usual):
         flag, value = f"--{name.replace('_', '-')}", settings[name]
         if isinstance(value, bool):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
 from bankgcn.data.edges import normalized_shift
+from bankgcn.data.features.encodings import with_encodings
 from bankgcn.data.features.graph_features import all_followed
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.target_values import match_targets, target_names
@@ -53,6 +54,7 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
         **_joined_edge_features(sets),
         attributes=_optional(sets, lambda each: each.attributes),
         labels=_optional(sets, lambda each: each.labels),
+        encodings=_optional(sets, lambda each: each.encodings),
         y=_optional(sets, lambda each: each.y),
         names=tuple(name for each in sets for name in each.names or ()) if named else None,
         ids=tuple(one for each in sets for one in each.ids or ()) if identified else None,
@@ -72,6 +74,7 @@ _SAME: dict[str, Callable[[GraphSet], Any]] = {
     "number of attributes": lambda each: each.num_attributes,
     "widths of labels": lambda each: each.label_widths,
     "features": lambda each: dict(each.feature_spec),
+    "encodings": lambda each: dict(each.encoding_spec),
     "classes": lambda each: each.classes,
     "targets": lambda each: each.targets,
 }
@@ -157,7 +160,8 @@ def concatenate(first: GraphSet, second: GraphSet) -> GraphSet:
     )
     if first.label_widths != second.label_widths:  # one of them stores its one-hot columns as attributes
         first, aligned = (
-            replace(graphs, attributes=graphs.signals(), labels=None, label_widths=()) for graphs in (first, aligned)
+            replace(graphs, attributes=with_encodings(graphs, ()).signals(), labels=None, label_widths=())
+            for graphs in (first, aligned)
         )
     skipped = (*first.skipped, *((row + offset, why) for row, why in second.skipped))
     return replace(join([first, aligned]), skipped=skipped)
@@ -197,4 +201,5 @@ def without_weights(graphs: GraphSet) -> GraphSet:
         return graphs
     row, col = graphs.batch().edge_index.numpy()
     shift = normalized_shift(row, col, np.ones_like(graphs.edge_weight), len(graphs.degree))
+    graphs = with_encodings(graphs, ())  # in which the weights count
     return replace(graphs, edge_weight=None, shift=shift, notes=(*graphs.notes, "the weights of the edges are ignored"))

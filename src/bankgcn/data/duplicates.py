@@ -277,7 +277,8 @@ def _refined_hashes(graphs: GraphSet, edges: bool) -> NDArray[np.uint64]:
 
 def _hash_signals(graphs: GraphSet) -> NDArray[np.uint64]:
     """A hash of each node's signal."""
-    return _hash_rows(len(graphs.degree), graphs.attributes, graphs.labels, graphs.label_widths)
+    own = _hash_rows(len(graphs.degree), graphs.attributes, graphs.labels, graphs.label_widths)
+    return own if graphs.encodings is None else _mix(own + _hash_rows(len(own), graphs.encodings, None, ()))
 
 
 def _hash_edge_features(graphs: GraphSet) -> NDArray[np.uint64]:

@@ -18,6 +18,7 @@ from torch import Tensor
 from bankgcn.data import GraphError
 from bankgcn.data.batch import GraphBatch, pointers, spans
 from bankgcn.data.edges import flatten_edges
+from bankgcn.data.features import encodings
 from bankgcn.data.features.graph_features import (
     Columns,
     is_fitted,
@@ -44,6 +45,7 @@ from bankgcn.files.checked import FileError
 
 if TYPE_CHECKING:
     from bankgcn.data.edge_data import UnequalEdge
+    from bankgcn.data.features.encodings import EncodingSpec
     from bankgcn.data.features.graph_features import GraphSpec
     from bankgcn.data.features.spec import FeatureSpec
     from bankgcn.kernels.network.flat_arrays import FlatArrays, NodeColors
@@ -79,6 +81,8 @@ class GraphSet:
     attributes: NDArray[np.float32] | None = None  # (N, columns)
     labels: NDArray[np.unsignedinteger] | None = None  # (N, columns): the column of a one-hot block that is 1
     label_widths: tuple[int, ...] = ()  # width of each one-hot block
+    encodings: NDArray[np.float32] | None = None  # (N, columns): where nodes are in their graph; see features.encodings
+    encoding_spec: EncodingSpec = field(default_factory=dict)  # which encodings these are, and their scale
     y: NDArray[np.int64] | NDArray[np.float32] | None = None  # (G,) classes, or (G,) or (G, targets) numbers
     classes: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()  # names of the columns of y, where the targets are numbers
@@ -404,9 +408,9 @@ class GraphSet:
             self.degree.astype(np.int32),
             self.neighbor.astype(np.int32),
             empty if self.edge_weight is None else self.edge_weight,
-            np.empty((nodes, 0), np.float32) if self.attributes is None else self.attributes,
+            self._numbers_of_nodes(),
             np.empty((nodes, 0), np.int32) if self.labels is None else self.labels.astype(np.int32),
-            self.num_attributes + pointers(np.array(self.label_widths, np.int64)),
+            self.num_encodings + self.num_attributes + pointers(np.array(self.label_widths, np.int64)),
             empty,
             np.empty(0, np.int32),
             np.empty((0, 0), np.float32),
@@ -443,8 +447,13 @@ class GraphSet:
 
     @property
     def num_features(self) -> int:
-        """Width of the node signals: attributes and one-hot labels."""
-        return self.num_attributes + sum(self.label_widths)
+        """Width of the node signals: encodings, attributes and one-hot labels."""
+        return self.num_encodings + self.num_attributes + sum(self.label_widths)
+
+    @property
+    def num_encodings(self) -> int:
+        """Number of columns that say where a node is in its graph."""
+        return 0 if self.encodings is None else self.encodings.shape[1]
 
     @property
     def num_edge_attributes(self) -> int:
@@ -493,6 +502,7 @@ class GraphSet:
             edge_attributes=None if self.edge_attributes is None else self.edge_attributes[edges],
             attributes=None if self.attributes is None else self.attributes[nodes],
             labels=None if self.labels is None else self.labels[nodes],
+            encodings=None if self.encodings is None else self.encodings[nodes],
             graph_features=None if self.graph_features is None else self.graph_features[chosen],
             y=None if self.y is None else self.y[chosen],
             names=None if self.names is None else tuple(self.names[i] for i in chosen),
@@ -524,8 +534,11 @@ class GraphSet:
         return (GraphBatch(self, order[start : start + batch_size]) for start in starts)
 
     def signals(self, nodes: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float32]:
-        """Signals of these nodes, numbered over the whole set: attributes, then labels expanded to one-hot columns."""
-        return _expand(len(self.degree[nodes]), self.attributes, self.labels, self.label_widths, nodes)
+        """Signals of these nodes, numbered over the whole set: encodings, attributes, labels as one-hot columns."""
+        own = _expand(len(self.degree[nodes]), self.attributes, self.labels, self.label_widths, nodes)
+        if self.encodings is None:
+            return own
+        return np.concatenate([encodings.scaled(self.encodings[nodes], self.encoding_spec), own], axis=1)
 
     def edge_signals(self, edges: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float32]:
         """Features of these directed edges: attributes, then labels expanded to one-hot columns."""
@@ -544,6 +557,13 @@ class GraphSet:
         parts += [f"{self.num_graph_features:,} features of graphs"] if self.graph_spec else []
         parts += [f"{self.num_classes} classes"] if self.classes else []
         return f"GraphSet({', '.join(parts)})"
+
+    def _numbers_of_nodes(self) -> NDArray[np.float32]:
+        """The columns of the signals that are not one-hot."""
+        own = np.empty((len(self.degree), 0), np.float32) if self.attributes is None else self.attributes
+        if self.encodings is None:
+            return own
+        return np.concatenate([encodings.scaled(self.encodings, self.encoding_spec), own], axis=1)
 
     def _numbers(self, indices: Indices) -> NDArray[np.int64]:
         index = indices.numpy() if isinstance(indices, Tensor) else indices
@@ -610,8 +630,8 @@ VALUES_AT_ONCE = 1 << 20
 def fingerprint(graphs: GraphSet) -> str:
     """Counts of graphs, nodes and edges, and the SHA-256 of structure, signals, targets and names of classes.
 
-    It ignores the shift, which follows from the rest and is rounded differently by different processors, and names and
-    notes, which do not affect training.
+    It ignores the shift and encodings, which follow from the rest and are rounded differently by different processors,
+    and names and notes, which do not affect training.
     """
     digest = hashlib.sha256(json.dumps([graphs.label_widths, graphs.classes]).encode())
     content = {

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bankgcn.data import GraphError
+from bankgcn.data.features.encodings import check_encodings
 from bankgcn.data.features.graph_features import check_columns
 from bankgcn.data.target_values import TargetError, encode_targets
 from bankgcn.messages import Message
@@ -280,6 +281,7 @@ def check_invariants(graphs: GraphSet) -> None:
     _check_widths(graphs)
     _check_targets(graphs)
     check_columns(graphs.graph_features, graphs.graph_spec, len(graphs))
+    check_encodings(graphs.encodings, graphs.encoding_spec, num_nodes)
     if graphs.names is not None and len(graphs.names) != len(graphs):
         raise GraphError(f"there are {len(graphs.names)} names for {len(graphs)} graphs")
     if graphs.ids is not None and len(graphs.ids) != len(graphs):
@@ -292,7 +294,7 @@ def check_values(graphs: GraphSet) -> None:
 
     Readers have checked them. A file may hold anything.
     """
-    for name in ("shift", "edge_weight", "edge_attributes", "attributes"):
+    for name in ("shift", "edge_weight", "edge_attributes", "attributes", "encodings"):
         array = getattr(graphs, name)
         if array is not None and not np.isfinite(array).all():
             raise GraphError(f"{name} holds a number that is not finite")

@@ -17,6 +17,8 @@ EDGES = "edges"
 DATA = "Data"  # the group of these options in --help
 DESCRIPTOR_NAMES = ("rdkit", "morgan")
 """The families of descriptors of molecules; :mod:`bankgcn.data.features.descriptors` computes them."""
+ENCODING_NAMES = ("rwse", "laplacian")
+"""The encodings of nodes; :mod:`bankgcn.data.features.encodings` computes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,8 @@ class ReadOptions:
         features: What an atom of a molecule carries: ``"raw"`` integers, ``"onehot"`` columns, or an ``"embedded"``
             vector, which the network learns.
         scale: How numbers of nodes are scaled, by those of the training graphs; not at all by default.
+        encoding: Encodings of nodes that join their features, names in :data:`ENCODING_NAMES` separated by commas; see
+            :mod:`bankgcn.data.features.encodings`.
         feature_columns: Columns of a table, or keys of graphs in JSON, separated by commas, whose values join the
             representation of the graph before the head; see :mod:`bankgcn.data.features.graph_features`.
         descriptors: Descriptors of molecules that join it, too, names in :data:`DESCRIPTOR_NAMES` separated by commas.
@@ -93,7 +97,13 @@ class ReadOptions:
         none="",
         choices=("standard", "range"),
     )
-
+    encoding: str | None = setting(
+        None,
+        "Where a node is in its graph, as features of nodes: rwse (return probabilities of a random walk), laplacian "
+        "(spectral density at the node), rwse,laplacian, or none.",
+        panel=DATA,
+        none="none",
+    )
     feature_columns: str | None = setting(
         None,
         "Columns of a table, or keys of graphs in JSON, that join the graph before the last layers, separated by "
@@ -117,16 +127,18 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        for name in self.families:
-            if name not in DESCRIPTOR_NAMES or self.families.count(name) > 1:
-                wrong = "{given}: expected {names}, or several of them with commas between them"
-                given = Option("descriptors", self.descriptors)
-                raise ValueError(Message(wrong, given=given, names=" or ".join(DESCRIPTOR_NAMES)))
+        _check_names("descriptors", self.descriptors, self.families, DESCRIPTOR_NAMES)
+        _check_names("encoding", self.encoding, self.encodings, ENCODING_NAMES)
 
     @property
     def families(self) -> list[str]:
         """The families of descriptors."""
-        return [] if self.descriptors is None else [name.strip() for name in self.descriptors.split(",")]
+        return _split(self.descriptors)
+
+    @property
+    def encodings(self) -> list[str]:
+        """The encodings of nodes."""
+        return _split(self.encoding)
 
     @property
     def words(self) -> TargetWords:
@@ -147,6 +159,19 @@ class ReadOptions:
         """The same options, as far as they have these names; others get their defaults."""
         others: dict[str, Any] = {item.name: item.default for item in fields(self) if item.name not in names}
         return replace(self, **others)
+
+
+def _split(names: str | None) -> list[str]:
+    """Names that commas separate."""
+    return [] if names is None else [name.strip() for name in names.split(",")]
+
+
+def _check_names(option: str, value: str | None, names: Sequence[str], known: Sequence[str]) -> None:
+    """Raise if one of the names is unknown, or there twice."""
+    for name in names:
+        if name not in known or names.count(name) > 1:
+            wrong = "{given}: expected {names}, or several of them with commas between them"
+            raise ValueError(Message(wrong, given=Option(option, value), names=" or ".join(known)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,6 +31,8 @@ from bankgcn.data.combine import join, without_weights
 from bankgcn.data.convert import from_networkx, from_pyg
 from bankgcn.data.edge_data import is_edge_note, with_mean_edge_features
 from bankgcn.data.features.descriptors import with_descriptors
+from bankgcn.data.features.encodings import fit as fit_encodings
+from bankgcn.data.features.encodings import with_encodings
 from bankgcn.data.features.graph_features import fit
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import conform, refit, scale_numbers
@@ -79,7 +81,7 @@ SHOWN = 5  # names of columns in a message
 READERS_VERSION = 8  # raise it when a reader gives other graphs for the same file
 SETTLED = 2.0  # seconds; on some file systems two writes within this time leave the same time stamp
 
-FOR_ALL = ("ignore_weights", "scale")
+FOR_ALL = ("ignore_weights", "scale", "encoding")
 """Options that no reader heeds: what they change comes after reading."""
 IN_LISTS = ("attributes", "categories")
 """Options for graphs in Python alone."""
@@ -168,6 +170,7 @@ class Source:
             graphs = with_mean_edge_features(graphs)
         if options.ignore_weights:
             graphs = without_weights(graphs)
+        graphs = with_encodings(graphs, options.encodings)
         return conform(graphs, expected.features, self.name) if expected.features else graphs
 
     def _check_options(self, options: ReadOptions) -> None:
@@ -238,7 +241,7 @@ class Source:
             scale: How to scale numbers of nodes; see :func:`bankgcn.data.features.spec.scale_numbers`.
             edges: Whether a network uses the features of edges, so that these are learned and scaled, too.
         """
-        fitted = fit(refit(graphs, train, edges) if self.entry is None else graphs, train)
+        fitted = fit_encodings(fit(refit(graphs, train, edges) if self.entry is None else graphs, train), train)
         return fitted if scale is None else scale_numbers(fitted, train, scale, edges)
 
 
@@ -266,8 +269,8 @@ def load_source(
     Raises:
         ValueError: There is no such source, it cannot be read, or an option has no meaning for it.
     """
-    names = [item.name for item in fields(ReadOptions) if item.name not in ("scale", *IN_LISTS)]
-    for name in options:  # numbers of nodes are scaled by those of training graphs, which are not known yet
+    names = [item.name for item in fields(ReadOptions) if item.name not in ("scale", "encoding", *IN_LISTS)]
+    for name in options:  # these are scaled by training graphs, which are not known yet
         pick(dict.fromkeys(names), name, "option")
     found = find_source(source, DataFolders(data_root))
     default: EdgeData = "any" if found.entry is None else "none"
@@ -509,6 +512,18 @@ def as_graph_set(graphs: Any, options: ReadOptions | None = None, expected: Expe
             raise GraphError(f"graph {number} is {form}, but graph 0 is {forms[0]}: expected one kind")
     convert = FORMS[str(forms[0])].convert
     return with_descriptors(convert(items, options, expected or Expected()), options)
+
+
+def are_molecules(graphs: Any) -> bool:
+    """Whether nodes are atoms: of a set, a DataFrame, or a list of SMILES or molecules of RDKit."""
+    if isinstance(graphs, GraphSet):
+        return graphs.feature_spec.get("kind") == "atoms"
+    if is_frame(graphs):
+        return True
+    with contextlib.suppress(TypeError):  # which :func:`as_graph_set` says better
+        first = next(iter(graphs), None)
+        return isinstance(first, str) or is_molecule(first)
+    return False
 
 
 def _check_list(graphs: Any) -> None:

@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from bankgcn.data import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import ReadOptions
+from bankgcn.data.sources import are_molecules
 from bankgcn.data.splits import Split
 from bankgcn.data.target_values import match_targets, name_of_class
 from bankgcn.estimator.base import GraphEstimator
@@ -40,10 +41,12 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
     ``Data``, SMILES or molecules of RDKit, or a DataFrame of pandas or Polars with a column of molecules.
 
     Args:
+        preset: Where settings that are ``None`` come from: ``"standard"``, the ``"paper"``, or ``"best"``, which takes
+            longer; see :mod:`bankgcn.training.presets`.
         model: The convolution: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"`` or ``"mlp"``.
         hidden: Width of every layer.
         layers: Number of layers.
-        normalize, norm, readout, pooling, residual, feed_forward, dropout, head: As in
+        normalize, norm, readout, scale_sum, pooling, residual, feed_forward, dropout, head: As in
             :class:`~bankgcn.training.ModelConfig`.
         order: Order of the filters (bank, cheb). ``None`` is the default of the convolution, here and below.
         subspaces, basis, projection, shortcut, bias, initial_alpha: As in :class:`~bankgcn.BankConv`.
@@ -51,7 +54,7 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         epochs: Most passes over the training graphs.
         patience: Epochs without improvement on the validation graphs after which training stops.
         batch_size, learning_rate, weight_decay, gamma, coherence, select, metric, loss, decay_patience, decay_factor,
-            min_learning_rate: As in :class:`~bankgcn.training.TrainConfig`.
+            min_learning_rate, optimizer, schedule, warmup, clip_norm: As in :class:`~bankgcn.training.TrainConfig`.
         init_from: Folder of a saved estimator or a run of the command line whose features and weights this one starts
             with. Its network must be the same, apart from its head.
         freeze: Number of the first layers that keep these weights.
@@ -64,6 +67,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         attributes: Keys of NetworkX nodes whose numbers to read; by default all. If ``attributes`` or ``categories``
             are given, nothing else is read.
         categories: Keys of NetworkX nodes whose words to read; numbers of these keys count as words.
+        encoding: Encodings of nodes that join their features: ``"rwse"``, ``"laplacian"`` or ``"rwse,laplacian"``; see
+            :mod:`bankgcn.data.features.encodings`.
         scale: How to scale numbers of nodes by those of the training graphs: ``"standard"`` to mean 0 and standard
             deviation 1, ``"range"`` to [0, 1]; not at all by default.
         descriptors: Descriptors of molecules that join the representation of a graph: ``"rdkit"``, ``"morgan"`` or
@@ -150,14 +155,15 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         predicted = self.predict(X) if graph_features is None else self.predict(X, graph_features)
         if y is not None:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-        names = class_names(own_targets(self._read(X, None, self._read_options())))
+        names = class_names(own_targets(self._read(X, None, self._read_options(are_molecules(X)))))
         return float(accuracy_score(names, class_names(predicted), sample_weight=sample_weight))
 
     def _score_of_labels(self, X: Any, y: Any, sample_weight: ArrayLike | None, graph_features: Any) -> float:
         if sample_weight is not None:
             raise ValueError("sample_weight is for the accuracy of classes: the ROC-AUC of labels has no weights")
         task = self._predictor.task
-        graphs, names = with_classes_or_labels(self._read(X, y, self._read_options()), y, type(self).__name__)
+        graphs = self._read(X, y, self._read_options(are_molecules(X)))
+        graphs, names = with_classes_or_labels(graphs, y, type(self).__name__)
         if graphs.classes or len(names) != len(task.names):
             given = "classes" if graphs.classes else f"{len(names)} labels"
             raise ValueError(f"the model learned {len(task.names)} labels, but y has {given}")
@@ -221,7 +227,7 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, graph_features: Any = None) -> float:
         """The share of the variance that is explained, R2; ``y`` is by default what the graphs carry."""
         X, y, sample_weight = self._to_score(X, y, sample_weight)
-        truth = own_targets(self._read(X, None, self._read_options())) if y is None else y
+        truth = own_targets(self._read(X, None, self._read_options(are_molecules(X)))) if y is None else y
         predicted = self.predict(X) if graph_features is None else self.predict(X, graph_features)
         return float(r2_score(truth, predicted, sample_weight=sample_weight))
 

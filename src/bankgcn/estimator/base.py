@@ -24,24 +24,27 @@ from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import Duplicates, first_equals, merge_duplicates
 from bankgcn.data.edge_data import check_equal_directions, warn_of_edge_data, without_edge_features
 from bankgcn.data.features.descriptors import with_descriptors
+from bankgcn.data.features.encodings import fit as fit_encodings
+from bankgcn.data.features.encodings import with_encodings
 from bankgcn.data.features.graph_features import fit as fit_graph_features
 from bankgcn.data.features.signals import with_features
 from bankgcn.data.features.spec import refit, scale_numbers
 from bankgcn.data.frames import FRAME_OPTIONS, is_frame, read_options, rows_of
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import EdgeData, Expected, ReadOptions
-from bankgcn.data.sources import as_graph_set
+from bankgcn.data.sources import are_molecules, as_graph_set
 from bankgcn.data.splits import PARTS, Split, random_split, stratified_split
 from bankgcn.data.standardize import is_standardized
 from bankgcn.files.checked import FileError, write_toml
 from bankgcn.messages import Message, Option, Spelling, message_of, parameter
-from bankgcn.settings import plain_value
+from bankgcn.settings import pick, plain_value
 from bankgcn.training.callbacks import Callback, ProgressLine
 from bankgcn.training.checks import check_run, check_weights, settings_for_skew
 from bankgcn.training.ensemble import Ensemble, Predictor
 from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
+from bankgcn.training.presets import NAMED_BY_PRESETS, PRESETS, STANDARD
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import (
     BANK_ONLY,
@@ -60,27 +63,31 @@ from bankgcn.training.warm_start import Parent
 LARGEST_SEED = 2**31 - 1
 NO_SETTINGS = ("attributes", "categories", "validation_fraction", "threshold")
 """Parameters that no setting of a run holds as they are: a trained model keeps them."""
+READING = ("features", "attributes", "categories", "symmetrise", "descriptors", "fill_features", "standardize")
+"""Parameters that decide how graphs are read."""
 AUTO = "auto"
 """The threshold is chosen by the validation graphs where the targets are skewed."""
 
 
 class RunParameters(BaseEstimator):
-    """The parameters that both estimators have. The defaults are the paper's."""
+    """The parameters that both estimators have. ``None`` is what the preset says."""
 
     def __init__(
         self,
         *,
+        preset: str = STANDARD,
         model: str = "bank",
-        hidden: int = 64,
-        layers: int = 4,
-        normalize: str = "before",
-        norm: str = "l2",
-        readout: str = "mean_max",
+        hidden: int | None = None,
+        layers: int | None = None,
+        normalize: str | None = None,
+        norm: str | None = None,
+        readout: str | None = None,
+        scale_sum: bool | None = None,
         pooling: str | None = None,
-        residual: bool = False,
-        feed_forward: int = 0,
-        dropout: float = 0.0,
-        head: str = "linear",
+        residual: bool | None = None,
+        feed_forward: int | None = None,
+        dropout: float | None = None,
+        head: str | None = None,
         edges: str = "auto",
         order: int | None = None,
         subspaces: int | None = None,
@@ -90,25 +97,30 @@ class RunParameters(BaseEstimator):
         bias: bool | None = None,
         initial_alpha: str | None = None,
         heads: int | None = None,
-        epochs: int = 500,
-        patience: int = 30,
-        batch_size: int = 64,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        gamma: float = 0.1,
-        coherence: str = "sum",
-        select: str = "loss",
+        epochs: int | None = None,
+        patience: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float | None = None,
+        gamma: float | None = None,
+        coherence: str | None = None,
+        select: str | None = None,
         metric: str = "accuracy",
         loss: str | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         threshold: str | None = "auto",
         decay_patience: int | None = None,
-        decay_factor: float = 0.1,
-        min_learning_rate: float = 1e-5,
+        decay_factor: float | None = None,
+        min_learning_rate: float | None = None,
+        optimizer: str | None = None,
+        schedule: str | None = None,
+        warmup: int | None = None,
+        clip_norm: float | None = None,
         init_from: str | os.PathLike[str] | None = None,
-        freeze: int = 0,
+        freeze: int | None = None,
         features: str | None = None,
         scale: str | None = None,
+        encoding: str | None = None,
         attributes: Sequence[str] | None = None,
         categories: Sequence[str] | None = None,
         descriptors: str | None = None,
@@ -122,12 +134,14 @@ class RunParameters(BaseEstimator):
         verbose: int = 0,
         device: str = "cpu",
     ):
+        self.preset = preset
         self.model = model
         self.hidden = hidden
         self.layers = layers
         self.normalize = normalize
         self.norm = norm
         self.readout = readout
+        self.scale_sum = scale_sum
         self.pooling = pooling
         self.residual = residual
         self.feed_forward = feed_forward
@@ -157,10 +171,15 @@ class RunParameters(BaseEstimator):
         self.decay_patience = decay_patience
         self.decay_factor = decay_factor
         self.min_learning_rate = min_learning_rate
+        self.optimizer = optimizer
+        self.schedule = schedule
+        self.warmup = warmup
+        self.clip_norm = clip_norm
         self.init_from = init_from
         self.freeze = freeze
         self.features = features
         self.scale = scale
+        self.encoding = encoding
         self.attributes = attributes
         self.categories = categories
         self.descriptors = descriptors
@@ -174,12 +193,13 @@ class RunParameters(BaseEstimator):
         self.verbose = verbose
         self.device = device
 
-    def _spec(self, task: str, edge_features: bool = False) -> RunSpec:
+    def _spec(self, task: str, reading: ReadOptions, graphs: GraphSet) -> RunSpec:
         """The run that the parameters describe.
 
         Args:
             task: What is learned.
-            edge_features: Whether the edges of the graphs have features.
+            reading: How the graphs were read.
+            graphs: The graphs.
 
         Raises:
             ValueError: A value is of the wrong type, out of range, or not one of the model's options.
@@ -193,26 +213,31 @@ class RunParameters(BaseEstimator):
             values["init_from"] = str(Path(self.init_from).expanduser().absolute())
         if self.threshold == AUTO:
             values["threshold"] = None  # the classifier chooses by its targets
-        if self.edges == AUTO and not edge_features:
+        if self.edges == AUTO and not (graphs.num_edge_features and graphs.unequal_edge is None):
             values["edges"] = "none"
+        atoms = graphs.feature_spec.get("features") if are_molecules(graphs) else None
+        values["features"] = self.features or (atoms if atoms != "raw" else None)
         unused = BANK_ONLY if self.model != "bank" else ()  # they have defaults, so that they are always there
         given = {
             name: RUN_SETTINGS[name].setting.plain(values[name])
             for name in RUN_SETTINGS
-            if name in values and name not in unused and not (_is_option(name) and values[name] is None)
+            if name in values and name not in unused and values[name] is not None
         }
         given = given_settings({**given, "task": task, "seed": _seed(self.random_state)})
-        return spec_of(IN_PYTHON, complete_settings({SOURCE: IN_PYTHON, **given}))
+        spec = spec_of(
+            IN_PYTHON, complete_settings({SOURCE: IN_PYTHON, "features": "", **given}, are_molecules(graphs))
+        )
+        of_table = {name: getattr(reading, name) for name in FRAME_OPTIONS}
+        return replace(spec, reader=replace(spec.reader, **of_table))
 
-    def _read_options(self) -> ReadOptions:
+    def _read_options(self, molecules: bool = False) -> ReadOptions:
+        """How to read graphs, whose nodes are atoms or not."""
+        of_preset = pick(PRESETS, self.preset, "preset").for_graphs(molecules)
+        given = {name: value for name in READING if (value := getattr(self, name)) is not None}
+        rows = {name: place.setting for name, place in RUN_SETTINGS.items() if name in READING}
+        values = {**{name: of_preset[name] for name in READING if name in of_preset}, **given}
         return ReadOptions(
-            features=self.features,
-            attributes=self.attributes,
-            categories=self.categories,
-            symmetrise=self.symmetrise,
-            descriptors=self.descriptors,
-            fill_features=self.fill_features,
-            standardize=self.standardize,
+            **{name: rows[name].parsed(value) if name in rows else value for name, value in values.items()}
         )
 
     @classmethod
@@ -222,8 +247,9 @@ class RunParameters(BaseEstimator):
         parameters: dict[str, Any] = {"random_state": spec.seed}
         for name in (name for name in cls._get_param_names() if name in values):
             row = RUN_SETTINGS[name].setting
-            if not (_is_option(name) and values[name] == row.default):
-                parameters[name] = row.parsed(values[name])
+            if not (_is_option(name) and values[name] == row.default):  # None would be what the preset says
+                depends = name in ("preset", *NAMED_BY_PRESETS)
+                parameters[name] = values[name] if depends else row.parsed(values[name])
         return parameters
 
 
@@ -335,14 +361,15 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
             ValueError: The graphs cannot be read or learned; the message names the graph.
         """
         usable_device(self.device)  # before any work
+        X = list(X) if isinstance(X, Iterator) else X
+        molecules = are_molecules(X)
         with _spelled_as_parameters(self, X):
-            reading = read_options(self._read_options(), options, is_frame(X))
+            reading = read_options(self._read_options(molecules), options, is_frame(X))
         if y is not None and reading.target is not None:
             raise ValueError(f"y and target={reading.target!r} are both given: choose one")
         graphs = self._read(X, y, reading, graph_features)
         y, sample_weight = (_of_rows(values, graphs) for values in (y, sample_weight))
-        watching = [*callbacks, *([ProgressLine(self.epochs)] if self.verbose else [])]
-        return self._fit(graphs, y, sample_weight, watching, reading)
+        return self._fit(graphs, y, sample_weight, callbacks, reading)
 
     def _fit(
         self,
@@ -366,15 +393,16 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         kind = "classes" if graphs.classes else next(kind for kind in self._tasks if kind != "classes")
         with _spelled_as_parameters(self):
-            spec = self._spec(kind, bool(graphs.num_edge_features) and graphs.unequal_edge is None)
+            spec = self._spec(kind, reading, graphs)
             uses = bool(spec.model.edge_uses)
             if uses:
                 check_equal_directions(graphs)
-            of_table = {name: getattr(reading, name) for name in FRAME_OPTIONS}
-            spec = replace(spec, reader=replace(spec.reader, **of_table))
         if not uses:
             warn_of_edge_data(graphs, stacklevel=4)  # at the call of fit
             graphs = without_edge_features(graphs)
+        graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
+        with _spelled_as_parameters(self):
+            graphs = with_encodings(graphs, spec.reader.encodings)
         graphs, weights = self._merged(graphs, weights, uses)
         weighted = np.arange(len(graphs)) if weights is None else np.flatnonzero(weights > 0)
         learned = graphs if len(weighted) == len(graphs) else graphs[weighted]
@@ -386,7 +414,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         if parent is not None:
             fitted = parent.model.conform(graphs)
         else:
-            fitted = fit_graph_features(refit(graphs, split.train, uses), split.train)
+            fitted = fit_encodings(fit_graph_features(refit(graphs, split.train, uses), split.train), split.train)
             if spec.reader.scale is not None:
                 fitted = scale_numbers(fitted, split.train, spec.reader.scale, uses)
         share = f"the seed: {len(split.valid):,} of {len(weighted):,} graphs for validation, none for test"
@@ -398,12 +426,13 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
                 chosen = settings_for_skew(learned, run.task).get("threshold")
                 run = replace(run, spec=spec.with_(threshold=chosen))
         group = ProcessGroup(device=usable_device(self.device))
-        result = execute(run, callbacks=callbacks, group=group)
+        watching = [*callbacks, *([ProgressLine(spec.train.max_epochs)] if self.verbose else [])]
+        result = execute(run, callbacks=watching, group=group)
         assert result is not None  # this process is not one of a group
         if result.model is None:
             raise ValueError(
                 "the training diverged: the loss was not a finite number in the first epoch; "
-                f"learning_rate={self.learning_rate:g} may be too large"
+                f"learning_rate={spec.train.learning_rate:g} may be too large"
             )
         parameters = {name: plain_value(getattr(self, name)) for name in NO_SETTINGS}
         model = replace(result.model, metadata={**result.model.metadata, "parameters": parameters})
@@ -413,7 +442,6 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         self, graphs: GraphSet, weights: NDArray[np.float64] | None, edges: bool
     ) -> tuple[GraphSet, NDArray[np.float64] | None]:
         """The graphs as the network sees them. If equal ones are merged, a graph has the sum of their weights."""
-        graphs = with_features(without_weights(graphs) if self.ignore_weights else graphs)
         if self.duplicates != "merge":
             return graphs, weights
         merged = merge_duplicates(graphs, edges)

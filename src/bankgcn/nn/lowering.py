@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -103,7 +103,8 @@ def _steps(builder: Builder, net: GraphNetwork, rows: list[Lowering]) -> Signal:
         if net.feed_forwards:
             y = _feed_forward(builder, net, layer, y)
         before = x = y
-        builder.read_out(x, net.readout, layer, num_layers)
+        size = 1 if net.typical_size is None else int(net.typical_size)
+        builder.read_out(x, net.readout, layer, num_layers, size)
     z = builder.dropout(builder.embedding(), net.dropout, num_layers)
     features = net.graph_dim
     if net.head is not None:
@@ -125,8 +126,7 @@ def _activate(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Sig
 
 def _feed_forward(builder: Builder, net: GraphNetwork, layer: int, h: Signal) -> Signal:
     """The block after a layer, and its normalisation, which stands before it or after it."""
-    block: Any = net.feed_forwards[layer]
-    ends_block = NORMS[net.norm].ends_block
+    block, ends_block = cast(FeedForward, net.feed_forwards[layer]), NORMS[net.norm].ends_block
     x = h if ends_block else _normalize(builder, net, net.feed_forward_norms, layer, h)
     hidden = builder.relu(builder.linear(x, block.hidden.weight, block.hidden.bias))
     hidden = builder.dropout(hidden, net.dropout, feed_forward_stream(layer, len(net.convs)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -81,6 +81,8 @@ class GraphNetwork(nn.Module):
             the node in the first layer, whatever the convolution. ``"both"``, or ``"none"``.
         graph_dim: Number of features of each graph, which the head takes behind the representation of the graph;
             ``None`` if graphs have none. They are never dropped.
+        scale_sum: Whether sums of the readout are divided by the buffer ``typical_size``, a number of nodes, 1 at the
+            start. A training sets it to the mean size of its graphs, so that sums are about as large as means.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class GraphNetwork(nn.Module):
         edge_dim: int | None = None,
         edges: Literal["weights", "input", "both", "none"] = "weights",
         graph_dim: int | None = None,
+        scale_sum: bool = False,
     ):
         super().__init__()
         if num_layers < 1:
@@ -159,6 +162,8 @@ class GraphNetwork(nn.Module):
         self.feed_forward_norms = NORMS[self.norm].modules(hidden_channels, blocks)
         self.dropout = dropout
         self.readout = readout_parts(readout)
+        self.typical_size: Tensor | None
+        self.register_buffer("typical_size", torch.tensor(1) if scale_sum else None)
         self.graph_dim = graph_dim or 0
         width = num_layers * len(self.readout) * hidden_channels + self.graph_dim
         self.head = nn.Linear(width, hidden_channels) if head == "mlp" else None
@@ -317,7 +322,8 @@ class GraphNetwork(nn.Module):
     ) -> tuple[Tensor, ...]:
         """The output of a layer with input ``x`` and convolved signals ``h``; then each part of its readout."""
         if not self.norms and self.residual is None and not self.feed_forwards and key is None:
-            return activate_and_read(h, batch, num_graphs, self.normalize, self.readout)
+            h, *parts = activate_and_read(h, batch, num_graphs, self.normalize, self.readout)
+            return (h, *self._scaled(parts))
 
         def normalized(signal: Tensor, modules: nn.ModuleList) -> Tensor:
             return NORMS[self.norm].apply(modules[layer] if modules else None, signal, batch, num_graphs)
@@ -328,7 +334,12 @@ class GraphNetwork(nn.Module):
             h = h + (self.residual(x) if layer == 0 else x)
         if self.feed_forwards:
             h = self._feed_forward(layer, h, lambda signal: normalized(signal, self.feed_forward_norms), key)
-        return (h, *(READOUT_PARTS[part](h, batch, num_graphs) for part in self.readout))
+        return (h, *self._scaled([READOUT_PARTS[part](h, batch, num_graphs) for part in self.readout]))
+
+    def _scaled(self, parts: Sequence[Tensor]) -> Iterator[Tensor]:
+        """The parts of a readout, with sums divided by the typical size of a graph."""
+        for part, value in zip(self.readout, parts, strict=True):
+            yield value / self.typical_size if part == "sum" and self.typical_size is not None else value
 
     def _feed_forward(self, layer: int, h: Tensor, norm: Norm, key: int | Tensor | None) -> Tensor:
         """The signals after the block of a layer."""
@@ -464,6 +475,7 @@ class BankGCN(GraphNetwork):
         edge_dim: int | None = None,
         edges: Literal["weights", "input", "both", "none"] = "weights",
         graph_dim: int | None = None,
+        scale_sum: bool = False,
     ):
         super().__init__(
             in_channels,
@@ -492,6 +504,7 @@ class BankGCN(GraphNetwork):
             edge_dim=edge_dim,
             edges=edges,
             graph_dim=graph_dim,
+            scale_sum=scale_sum,
         )
 
 

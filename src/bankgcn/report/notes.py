@@ -10,6 +10,7 @@ from bankgcn.experiments.design import Grid
 from bankgcn.experiments.paper import places_in_words
 from bankgcn.experiments.search import RULES
 from bankgcn.report.results import Results
+from bankgcn.training.config import TrainConfig
 
 COUNTS = {
     "bank": (
@@ -135,12 +136,21 @@ def training_notes(results: Results) -> Iterator[str]:
     irrelevant = {"gamma": 0.0, "metric": "accuracy"}  # other notes give them
     trainings = {table.candidates(table.rows[0], column)[0].with_(**irrelevant).train for column in table.columns}
     for train in sorted(trainings, key=repr):
-        decay = f", reduced after {train.decay_patience} epochs" if train.decay_patience else ""
+        optimizer = {"adam": "Adam", "adamw": "AdamW"}[train.optimizer]
+        clipped = f", gradients clipped to norm {train.clip_norm:g}" if train.clip_norm else ""
         yield (
-            f"Training: Adam, learning rate {train.learning_rate:g}{decay}, batches of {train.batch_size}, at most "
+            f"Training: {optimizer}, learning rate {_rate(train)}{clipped}, batches of {train.batch_size}, at most "
             f"{train.max_epochs} epoch{'s' if train.max_epochs > 1 else ''}, patience {train.patience}; a run keeps "
             f"the epoch with the best validation {train.select}."
         )
+
+
+def _rate(train: TrainConfig) -> str:
+    """The learning rate and its schedule, in words."""
+    warmup = f", after {train.warmup} epochs of warm-up" if train.warmup else ""
+    cosine = f", falling to {train.min_learning_rate:g} along a cosine" if train.schedule == "cosine" else ""
+    decay = f", reduced after {train.decay_patience} epochs" if train.decay_patience else ""
+    return f"{train.learning_rate:g}{warmup}{cosine}{decay}"
 
 
 def _splits(results: Results) -> Iterator[str]:

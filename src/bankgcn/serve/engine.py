@@ -15,6 +15,7 @@ from bankgcn.data.combine import without_weights
 from bankgcn.data.convert import EDGE_COLUMNS
 from bankgcn.data.edge_data import with_mean_edge_features
 from bankgcn.data.features.descriptors import with_descriptors
+from bankgcn.data.features.encodings import num_columns as num_encodings
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.spec import SCALE, without_edges
 from bankgcn.data.graphs import GraphSet
@@ -103,7 +104,8 @@ class Engine:
         self.forms = _forms(self.expected)
         if "smiles" in self.forms:
             require("rdkit", "a model of molecules")
-        self.schema = _schema(self.expected, ensemble.first.in_channels)
+        encoded = num_encodings(ensemble.first.encoding_spec)
+        self.schema = _schema(self.expected, ensemble.first.in_channels - encoded)
         self.edge_schema = _edge_schema(self.expected.get(EDGES))
         self.task = ensemble.task
         self._look: Callable[[], bool] = lambda: True

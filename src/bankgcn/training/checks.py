@@ -10,7 +10,6 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from bankgcn.data.catalog import CATALOG
-from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.splits import Split
 from bankgcn.messages import Message, Option, advise
@@ -70,14 +69,6 @@ def check_run(graphs: GraphSet, split: Split, model: ModelConfig, train: TrainCo
 def _has_thresholds(task: Task) -> bool:
     """Whether a threshold decides: of two classes, or of labels."""
     return task.kind == "labels" or (task.kind == "classes" and len(task.names) == 2)
-
-
-def settings_for_edges(graphs: GraphSet) -> dict[str, str]:
-    """The setting of a network for graphs of the user's own whose edges carry features; mostly none.
-
-    The set is that of a run that leaves them out, and says so in its notes.
-    """
-    return {"edges": "auto"} if any(map(is_edge_note, graphs.notes)) else {}
 
 
 def settings_for_skew(graphs: GraphSet, task: Task) -> dict[str, str]:

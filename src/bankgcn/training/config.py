@@ -33,8 +33,8 @@ class TrainConfig:
     r"""The training protocol. The defaults are the paper's for the TU datasets.
 
     Args:
-        learning_rate: Step size of Adam.
-        weight_decay: L2 penalty that Adam adds to the gradient.
+        learning_rate: Step size of the optimiser.
+        weight_decay: What pulls weights towards 0; ``optimizer`` says how.
         gamma: Weight :math:`\gamma` of the diversity term in the objective (Eq. 20).
         coherence: Whether :math:`\Omega` is summed over the layers, or averaged.
         batch_size: Graphs per step.
@@ -54,6 +54,13 @@ class TrainConfig:
             ``None`` keeps it.
         decay_factor: What it is multiplied by then.
         min_learning_rate: Where it stops falling.
+        optimizer: ``"adam"``, which adds ``weight_decay`` times the parameters to the gradient of all of them, or
+            ``"adamw"``, which takes the learning rate times ``weight_decay`` off the matrices in each step. Biases,
+            normalisations and the coefficients of filters do not decay then.
+        schedule: How the learning rate falls from step to step: it is ``"constant"``, or falls to ``min_learning_rate``
+            along a half ``"cosine"`` over all epochs. ``decay_patience`` lowers the curve, too.
+        warmup: Epochs in which the learning rate rises from step to step to its full value; the cosine follows.
+        clip_norm: Largest norm of the gradient of all parameters in a step; larger ones are scaled down to it.
         freeze: Number of the first layers whose weights training leaves as they are, normalisation and encoder
             included. A run has such layers only if it starts with the weights of another one.
     """
@@ -61,8 +68,8 @@ class TrainConfig:
     max_epochs: int = _training(500, "Most passes over the training graphs.", name="epochs", at_least=1)
     patience: int = _training(30, "Epochs without improvement after which training stops.", at_least=1)
     batch_size: int = _training(64, "Graphs in a step (of each process).", at_least=1)
-    learning_rate: float = _training(1e-3, "Step size of Adam.", above=0)
-    weight_decay: float = _training(0.0, "L2 penalty.", at_least=0)
+    learning_rate: float = _training(1e-3, "Step size of the optimiser.", above=0)
+    weight_decay: float = _training(0.0, "L2 penalty; with adamw, decoupled weight decay.", at_least=0)
     gamma: float = _training(0.1, "Weight of the filters' diversity, Omega (bank).", at_least=0)
     coherence: Literal["sum", "mean"] = _training(
         "sum", "How Omega of the layers is combined (bank):", choices=REDUCTION_NAMES, advanced=True
@@ -90,11 +97,30 @@ class TrainConfig:
         choices=("validation",),
     )
     decay_patience: int | None = _training(
-        None, "Epochs without improvement after which the step size falls; 0: never.", none=0, at_least=0, advanced=True
+        None,
+        "Epochs on a plateau of the validation loss after which the step size falls; 0: never.",
+        none=0,
+        at_least=0,
+        advanced=True,
     )
     decay_factor: float = _training(0.1, "Factor by which it falls.", at_least=0, below=1, advanced=True)
     min_learning_rate: float = _training(1e-5, "Where it stops falling.", at_least=0, advanced=True)
-
+    optimizer: Literal["adam", "adamw"] = _training(
+        "adam",
+        "The optimiser; adamw: weight decay of matrices alone, apart from the gradient:",
+        choices=("adam", "adamw"),
+        advanced=True,
+    )
+    schedule: Literal["constant", "cosine"] = _training(
+        "constant",
+        "How the learning rate falls from the first step to the last:",
+        choices=("constant", "cosine"),
+        advanced=True,
+    )
+    warmup: int = _training(0, "Epochs in which the learning rate rises to its full value.", at_least=0, advanced=True)
+    clip_norm: float | None = _training(
+        None, "Largest norm of a step's gradient; 0: any.", none=0.0, above=0, advanced=True
+    )
     freeze: int = _training(
         0, "First layers that keep their weights, in a run that starts with those of another.", at_least=0
     )
@@ -124,6 +150,7 @@ class ModelConfig:
             which means the same.
         readout: A name in :data:`~bankgcn.nn.READOUTS`, such as ``"mean_max"``.
         pooling: ``"topk"``, ``"sag"``, ``"asap"``, or none.
+        scale_sum: Whether sums over nodes are divided by the mean size of the training graphs.
         residual: Whether each layer adds its input to its output.
         feed_forward: Width of the hidden layer of a feed-forward block after each layer, as a multiple of
             ``hidden_channels``; 0 for no blocks.
@@ -147,6 +174,7 @@ class ModelConfig:
         "l2", "Kind of normalisation; batch trains by autograd, which is slower:", choices=NORM_NAMES, advanced=True
     )
     readout: str = _model("mean_max", "From the nodes to the graph:", choices=READOUTS)
+    scale_sum: bool = _model(False, "Divide sums over nodes by the mean size of the training graphs.", advanced=True)
     pooling: str | None = _model(None, "Pooling between the layers:", choices=POOLING_NAMES, none="none")
     residual: bool = _model(False, "Add the input of each layer to its output.")
     feed_forward: int = _model(
@@ -281,6 +309,7 @@ class ModelConfig:
             edge_dim=edge_dim,
             edges=resolved,
             graph_dim=graph_dim or None,
+            scale_sum=self.scale_sum,
         )
 
 

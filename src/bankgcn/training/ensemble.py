@@ -18,6 +18,7 @@ from bankgcn.data import GraphError
 from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import graph_hashes
 from bankgcn.data.features.descriptors import with_descriptors
+from bankgcn.data.features.encodings import encoding_names, with_encodings
 from bankgcn.data.features.graph_features import needed
 from bankgcn.data.features.spec import same_before_fit, widened
 from bankgcn.data.frames import check_no_column, frame_of, is_frame
@@ -212,6 +213,7 @@ class Ensemble:
             voters: Which models predict each graph, of shape ``(num_graphs, models)``, at least one; all by default.
             check: Whether predictions that are not finite are an error.
         """
+        graphs = with_encodings(graphs, encoding_names(self.first.encoding_spec))  # once for all models
         if voters is None:
             applied = [model.apply(graphs, calibrated, check) for model in self.members.values()]
             mean, spread = mean_and_spread([predictions for predictions, _ in applied])
@@ -300,7 +302,7 @@ def _difference(first: str, model: TrainedModel, other: TrainedModel) -> str:
         return f"was trained on graphs with other features than {first}"
     if _before_fit(other.graph_spec) != _before_fit(model.graph_spec):
         return f"was trained on other features of graphs than {first}"
-    for name in ("ignore_weights", "target"):
+    for name in ("ignore_weights", "target", "encoding"):
         theirs, ours = (getattr(one.reader, name) for one in (other, model))
         if theirs != ours:
             return f"was trained with {name} = {theirs}, but {first} with {ours}"

@@ -186,6 +186,7 @@ def _model(run: PreparedRun, record: RunRecord) -> TrainedModel:
             "test_score": record.test_score,
             "signals": describe_features(run.graphs, run.net.edge_dim is not None),
             **({"graph_features": dict(run.graphs.graph_spec)} if run.graphs.graph_spec else {}),
+            **({"encodings": dict(run.graphs.encoding_spec)} if run.graphs.encoding_spec else {}),
             "temperature": record.temperature,
             "constant": list(constant_prediction(run.task, run.graphs.y[run.split.train])),
         },

@@ -17,7 +17,6 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn.parameter import is_lazy
-from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.files.checked import FileError
@@ -125,7 +124,6 @@ class Training:
         self.stepper, self.inference = make_stepper(net, train, context), Inference(net)
         self.device = self.stepper.parameters.vector.device
         self.optimizer = self.stepper.optimizer
-        self.schedule = _schedule(self.optimizer, context.config)
         self.epochs: list[Epoch] = []
         self.best: Epoch | None = None
         self.best_weights: dict[str, Tensor] = self._weights()
@@ -154,11 +152,11 @@ class Training:
         valid = self._validate()
         with torch.no_grad():
             coherence = self.net.coherence("mean").item()
-        rate = self.optimizer.param_groups[0]["lr"]
+        rate = self.optimizer.rate(self.optimizer.steps_taken - 1)
         epoch = Epoch(len(self.epochs) + 1, train_loss, valid.loss, valid.score, coherence, rate)
         self.epochs.append(epoch)
-        if self.schedule is not None and math.isfinite(valid.loss):
-            self.schedule.step(valid.loss)
+        if self.optimizer.plateau is not None and math.isfinite(valid.loss):
+            self.optimizer.plateau.step(valid.loss)
         if math.isfinite(train_loss + valid.loss) and self._improves(epoch):
             self.best, self.best_weights = epoch, self._weights()
         return epoch
@@ -203,7 +201,7 @@ class Training:
             gradient.zero_()
             loss = self.stepper.add_gradient(batch, share) if batch.num_graphs else 0.0
             group.all_reduce(gradient)
-            self.optimizer.step()
+            self.stepper.update()
             yield loss * whole.num_graphs
 
     def _improves(self, epoch: Epoch) -> bool:
@@ -218,7 +216,7 @@ class Training:
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything the next epoch depends on: tensors, and values that JSON can hold."""
-        optimizer = self.optimizer.state_dict()
+        optimizer, plateau = self.optimizer.adam.state_dict(), self.optimizer.plateau
         tensors = {f"net.{name}": tensor for name, tensor in self._weights().items()}
         tensors |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
         for number, moments in optimizer["state"].items():
@@ -230,7 +228,7 @@ class Training:
             "epochs": [list(asdict(epoch).values()) for epoch in self.epochs],
             "best": None if self.best is None else self.best.number,
             "groups": optimizer["param_groups"],
-            "schedule": None if self.schedule is None else self.schedule.state_dict(),
+            "schedule": None if plateau is None else plateau.state_dict(),
             "stopped": self.stopped,
             "seconds": self.earlier_seconds + time.perf_counter() - self.started,
         }
@@ -269,9 +267,9 @@ class Training:
         for name, tensor in parts["adam"].items():
             number, _, moment = name.partition(".")
             moments.setdefault(int(number), {})[moment] = tensor
-        self.optimizer.load_state_dict({"state": moments, "param_groups": values["groups"]})
-        if self.schedule is not None:
-            self.schedule.load_state_dict(values["schedule"])
+        self.optimizer.adam.load_state_dict({"state": moments, "param_groups": values["groups"]})
+        if self.optimizer.plateau is not None:
+            self.optimizer.plateau.load_state_dict(values["schedule"])
         self.context.generator.set_state(parts["generator"][""])
         self.epochs = [Epoch(*epoch) for epoch in values["epochs"]]
         self.best = None if values["best"] is None else self.epochs[values["best"] - 1]
@@ -364,15 +362,6 @@ def run_training(net: GraphNetwork, train: GraphSet, valid: GraphSet, context: C
     else:
         writer.remove()
     return result
-
-
-def _schedule(optimizer: torch.optim.Optimizer, config: TrainConfig) -> ReduceLROnPlateau | None:
-    """Lowers the learning rate when validation stalls, if the protocol asks for it."""
-    if config.decay_patience is None:
-        return None
-    return ReduceLROnPlateau(
-        optimizer, factor=config.decay_factor, patience=config.decay_patience, min_lr=config.min_learning_rate
-    )
 
 
 class _Writer:

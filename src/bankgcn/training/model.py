@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bankgcn.data.features import encodings
 from bankgcn.data.features.graph_features import check_graph_spec, is_fitted, num_columns
 from bankgcn.data.features.graph_features import conform as conform_graph_features
 from bankgcn.data.features.spec import check_spec, conform, is_finite_number
@@ -118,6 +119,11 @@ class TrainedModel:
         """The features of graphs that the head takes; see :mod:`bankgcn.data.features.graph_features`."""
         return self.metadata.get("graph_features") or {}
 
+    @property
+    def encoding_spec(self) -> dict[str, Any]:
+        """The encodings of nodes that the network takes; see :mod:`bankgcn.data.features.encodings`."""
+        return self.metadata.get("encodings") or {}
+
     def conform(self, graphs: GraphSet) -> GraphSet:
         """The graphs with the features that the network was trained on.
 
@@ -127,6 +133,7 @@ class TrainedModel:
         if self.feature_spec is not None:
             graphs = conform(graphs, self.feature_spec, graphs.name or "the set")
         graphs = conform_graph_features(graphs, self.graph_spec, graphs.name or "the set")
+        graphs = encodings.conform(graphs, self.encoding_spec)
         self.check(graphs)
         return graphs
 
@@ -238,8 +245,10 @@ def check_facts(
         raise ValueError(f"its temperature is {_shown(temperature)}")
     if facts.get("constant") is not None:
         _check_numbers(facts["constant"], task.out_channels, "its constant prediction")
+    if facts.get("encodings") is not None:
+        encodings.check_encoding_spec(facts["encodings"], fitted=True)
     if facts.get("signals") is not None:
-        check_spec(facts["signals"], in_channels, edge_dim)
+        check_spec(facts["signals"], in_channels - encodings.num_columns(facts.get("encodings") or {}), edge_dim)
     for name in ("graphs", "split"):
         if not isinstance(facts.get(name, ""), str):
             raise ValueError(f"its fingerprint {name!r} is {_shown(facts[name])}")
@@ -337,6 +346,8 @@ def _check_weight(name: str, tensor: Tensor, dtype: torch.dtype) -> None:
         raise ValueError(f"the weight {name!r} has the type {tensor.dtype}, expected {dtype}")
     if not tensor.to(dtype).isfinite().all():  # a number in double precision may be too large for single
         raise ValueError(f"the weight {name!r} holds a number that is not finite")
+    if name == "typical_size" and int(tensor) < 1:
+        raise ValueError(f"the typical size of a graph is {int(tensor)}, expected at least 1")
     if name.rpartition(".")[2] in ("running_var", "num_batches_tracked") and bool((tensor < 0).any()):
         raise ValueError(f"the weight {name!r} holds a negative number")
 

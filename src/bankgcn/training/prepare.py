@@ -216,6 +216,8 @@ def prepare_graphs(
             edge_dim=spec.model.edge_dim(graphs),
             graph_dim=graphs.num_graph_features,
         )
+    if net.typical_size is not None:
+        net.typical_size.fill_(max(1, round(float(graphs.num_nodes[split.train].mean()))))
     if parent is not None:
         graphs = replace(graphs, notes=(*graphs.notes, parent.start(net, task)))
     return PreparedRun(

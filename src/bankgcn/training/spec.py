@@ -23,6 +23,7 @@ from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain, Setting, check_settings, pick, setting, settings_of
 from bankgcn.tasks import TASKS, metric_for
 from bankgcn.training.config import ModelConfig, SplitOptions, TrainConfig
+from bankgcn.training.presets import NAMED_BY_PRESETS, PAPER, PRESETS, STANDARD
 
 RUN = "Run"
 IN_PYTHON = "graphs in Python"
@@ -48,6 +49,8 @@ class RunSpec:
         train_per_class: Number of training graphs to keep of each class; all of them if not given.
         init_from: Folder of a finished run whose features and weights this one starts with; see
             :mod:`bankgcn.training.warm_start`.
+        preset: Name in :data:`bankgcn.training.presets.PRESETS` of the row that gave the settings which nobody named;
+            ``None`` is the paper's. It changes nothing by itself.
     """
 
     dataset: str
@@ -67,6 +70,14 @@ class RunSpec:
     init_from: str | None = setting(
         None, "Start with the features and the weights of this run, which has the same network.", panel=RUN, none=""
     )
+    preset: str | None = setting(
+        None,
+        "Settings to start from; other options override them. Your own graphs have standard, the paper's datasets "
+        "paper; best takes about ten times as long:",
+        panel=RUN,
+        choices=[name for name in PRESETS if name != PAPER],
+        none=PAPER,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dataset", catalog_name(self.dataset) or self.dataset)
@@ -79,6 +90,11 @@ class RunSpec:
             metric = metric_for(self.task, self.train.metric)
             object.__setattr__(self, "train", replace(self.train, metric=metric))
         if self.reader.features == "embedded":
+            if self.reader.encodings:
+                vectors, encoding = Option("features", "embedded"), Option("encoding", self.reader.encoding)
+                wrong = "{vectors} takes whole numbers alone, and {encoding} adds others: choose {columns}"
+                columns = Option("features", "onehot")
+                raise ValueError(Message(wrong, vectors=vectors, encoding=encoding, columns=columns))
             object.__setattr__(self, "model", replace(self.model, embedding=ATOM_FEATURE_WIDTHS))
 
     def _check_freeze(self) -> None:
@@ -203,6 +219,8 @@ RUN_SETTINGS = _run_settings()
 BANK_ONLY = ("gamma", "coherence")
 """Settings of the training that mean something to filter banks only."""
 
+COMPLETE = ("epochs", "hidden", "metric")
+"""A file that has these settings has all that its version knew: it was written by a run."""
 SOURCE, DATA_ROOT = "source", "data_root"
 DEFAULTS: dict[str, Plain] = {
     SOURCE: "MUTAG",
@@ -226,7 +244,8 @@ def given_settings(
 ) -> dict[str, Plain]:
     """What is given: flags, or keywords, override a file.
 
-    Options of a convolution in the file do not count if a flag names another model than the file.
+    Options of a convolution in the file do not count if a flag names another model than the file; settings that depend
+    on the preset do not, if a flag names another preset.
 
     Args:
         flags: What was typed.
@@ -241,19 +260,28 @@ def given_settings(
     defaults = DEFAULTS | dict(further or {})
     file = {key: _checked(key, value, defaults, f"{place(key)}: ") for key, value in (file or {}).items()}
     flags = {key: _checked(key, value, defaults) for key, value in flags.items()}
+    if "preset" not in file and set(COMPLETE) <= set(file):  # of a run from before there were presets
+        file["preset"] = PAPER
+    if "preset" in flags and "preset" in file and flags["preset"] != file["preset"]:
+        file = {key: value for key, value in file.items() if key not in NAMED_BY_PRESETS}
     if "model" in file and flags.get("model", file["model"]) != file["model"]:
         of_some_models = {*BANK_ONLY, *(key for key, place in RUN_SETTINGS.items() if place.part == "conv_options")}
         file = {key: value for key, value in file.items() if key not in of_some_models}
     return {**file, **flags}
 
 
-def complete_settings(given: Mapping[str, Plain]) -> dict[str, Plain]:
-    """All settings of a run: those given override the protocol of the dataset, which overrides the defaults.
+def complete_settings(given: Mapping[str, Plain], molecules: bool | None = None) -> dict[str, Plain]:
+    """All settings of a run: those given override the preset, then the protocol of the dataset, then the defaults.
 
     Settings of other models are left out.
 
+    Args:
+        given: The settings that are given.
+        molecules: Whether the graphs, which are the user's own, are molecules; ``None`` for datasets of the catalogue,
+            which have the paper's settings unless a preset is given.
+
     Raises:
-        ValueError: A setting is not one of the model's, or the model is unknown.
+        ValueError: A setting is not one of the model's, or the model or the preset is unknown.
     """
     model = str(given.get("model", DEFAULTS["model"]))
     unused = unused_settings(model)
@@ -261,7 +289,12 @@ def complete_settings(given: Mapping[str, Plain]) -> dict[str, Plain]:
         if key in unused:
             wrong = "{key} is no option of the model {model}, which has {options}"
             raise ValueError(Message(wrong, key=Option(key), model=model, options=_options(model)))
-    complete = {**DEFAULTS, **protocol(str(given.get(SOURCE, DEFAULTS[SOURCE]))), **given}
+    preset = str(given.get("preset", PAPER if molecules is None else STANDARD))
+    chosen = (
+        {} if molecules is None and preset == PAPER else pick(PRESETS, preset, "preset").for_graphs(bool(molecules))
+    )
+    published = protocol(str(given.get(SOURCE, DEFAULTS[SOURCE])))
+    complete = {**DEFAULTS, **published, **chosen, "preset": preset, **given}
     return {key: complete[key] for key in DEFAULTS if key not in unused}
 
 

@@ -6,6 +6,7 @@ A :class:`Stepper` computes gradients by autograd or by program, and updates the
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from bankgcn.spectral.shift import GraphShift
 from bankgcn.tasks import Task
 from bankgcn.training.checks import known_weight
 from bankgcn.training.config import DEVICES, TrainConfig
+from bankgcn.training.optimizer import Optimizer
 
 if TYPE_CHECKING:  # numba is loaded when a kernel is first used, and fitting.py makes the steppers
     from bankgcn.kernels.network.collate import CollatedGraphs
@@ -179,11 +181,12 @@ class Stepper:
     Args:
         net: The network; its parameters share memory with one vector from now on.
         context: What else the training needs.
+        num_graphs: Number of training graphs.
     """
 
     batches_per_call = 1  # number of batches that :meth:`step` expects as one
 
-    def __init__(self, net: GraphNetwork, context: Context):
+    def __init__(self, net: GraphNetwork, context: Context, num_graphs: int):
         self.net, self.context = net, context
         frozen = frozen_parameters(net, context.config)
         self.parameters = FlatParameters(
@@ -193,11 +196,10 @@ class Stepper:
         is_frozen = torch.cat([torch.full((numel,), kept) for kept, numel in numels])
         self._frozen = is_frozen.nonzero().flatten().to(self.parameters.vector.device)
         self._kept = self.parameters.vector.detach()[self._frozen]
-        rate, decay = context.config.learning_rate, context.config.weight_decay
-        self.optimizer = torch.optim.Adam([self.parameters.vector], lr=rate, weight_decay=decay, fused=True)
-        if len(self._frozen):
-            self.optimizer.register_step_pre_hook(lambda *_: self._keep_frozen())
-            self.optimizer.register_step_post_hook(lambda *_: self._restore_frozen())
+        steps_per_epoch = math.ceil(num_graphs / (context.config.batch_size * context.group.size))
+        self.optimizer = Optimizer(
+            net, self.parameters.tensors, self.parameters.vector, context.config, steps_per_epoch
+        )
 
     def _keep_frozen(self) -> None:
         """Remember the weights of the frozen layers. Not once for all: a checkpoint may have replaced them."""
@@ -205,7 +207,7 @@ class Stepper:
 
     def _restore_frozen(self) -> None:
         """Undo what a step did to the frozen layers, such as the decay of their weights."""
-        state = self.optimizer.state[self.parameters.vector]
+        state = self.optimizer.adam.state[self.parameters.vector]
         with torch.no_grad():
             self.parameters.vector[self._frozen] = self._kept
             for values in (state["exp_avg"], state["exp_avg_sq"], self.parameters.gradient):
@@ -216,12 +218,6 @@ class Stepper:
         """How the steps are computed, as records name it."""
         return "fused layers" if fused_for(self.parameters.vector) else "plain"
 
-    @property
-    def steps_taken(self) -> int:
-        """Number of steps of the whole training. The optimiser counts them, and checkpoints hold its state."""
-        state = self.optimizer.state.get(self.parameters.vector)
-        return int(state["step"]) if state else 0
-
     def dropout_key(self, step: int) -> int:
         """The key of a step's dropout. Each step has its own, and in it each process of the group."""
         group = self.context.group
@@ -231,8 +227,15 @@ class Stepper:
         """Take a step for each ``batch_size`` graphs; return the sum of the task losses of each batch."""
         self.parameters.gradient.zero_()
         loss = self.add_gradient(graphs)
-        self.optimizer.step()
+        self.update()
         return [loss * graphs.num_graphs]
+
+    def update(self) -> None:
+        """Take a step with the gradient of the vector."""
+        self._keep_frozen()
+        self.optimizer.step()
+        if len(self._frozen):
+            self._restore_frozen()
 
     def add_gradient(self, batch: GraphBatch, share: float = 1.0) -> Tensor | float:
         """Add the gradient of a batch's objective, times its share of a larger batch.
@@ -240,7 +243,7 @@ class Stepper:
         Returns:
             The task loss, times the share; as a tensor on the device, so that the caller decides when to wait for it.
         """
-        key = self.dropout_key(self.steps_taken) if self.net.dropout else None
+        key = self.dropout_key(self.optimizer.steps_taken) if self.net.dropout else None
         context, weights = self.context, None
         if context.weights is not None:
             weights = torch.from_numpy(context.weights[batch.indices]).to(self.parameters.vector)
@@ -255,12 +258,13 @@ class ProgramStepper(Stepper):
     Args:
         net: The network; its parameters share memory with one vector from now on.
         context: What else the training needs.
+        num_graphs: Number of training graphs.
         program: The lowered network, with the loss of the task.
         batch_nodes: Mean number of nodes in a batch.
     """
 
-    def __init__(self, net: GraphNetwork, context: Context, program: Program, batch_nodes: float):
-        super().__init__(net, context)
+    def __init__(self, net: GraphNetwork, context: Context, num_graphs: int, program: Program, batch_nodes: float):
+        super().__init__(net, context, num_graphs)
         self.program = program
         # The executor updates all parameters, so frozen layers are restored before the next batch.
         self.batches_per_call = 1 if len(self._frozen) else max(1, int(MAX_CALL_NODES / max(batch_nodes, 1)))
@@ -274,10 +278,12 @@ class ProgramStepper(Stepper):
 
     def step(self, graphs: GraphBatch) -> list[Tensor | float]:
         """Take a step for each ``batch_size`` graphs; return the sum of the task losses of each batch."""
+        if len(self._frozen) and self.context.config.clip_norm is not None:
+            return super().step(graphs)  # the norm must not count the gradients that the executor has for them
         batch_ptr = np.append(np.arange(0, graphs.num_graphs, self.context.config.batch_size), graphs.num_graphs)
         self._keep_frozen()
-        losses = self._run(graphs, batch_ptr, self._adam())
-        self.optimizer.state[self.parameters.vector]["step"] += len(losses)
+        losses = self._run(graphs, batch_ptr, self._adam(len(batch_ptr) - 1))
+        self.optimizer.adam.state[self.parameters.vector]["step"] += len(losses)
         if len(self._frozen):
             self._restore_frozen()
         return (losses * np.diff(batch_ptr)).tolist()
@@ -294,7 +300,7 @@ class ProgramStepper(Stepper):
         """Mean losses of the batches, times their share; with Adam, a step is taken after each."""
         from bankgcn.kernels.network.executor import train
 
-        first = self.steps_taken
+        first = self.optimizer.steps_taken
         keys = [self.dropout_key(first + number) for number in range(len(batch_ptr) - 1)] if self.net.dropout else None
         return train(
             collate_for(self.program, graphs),
@@ -325,25 +331,27 @@ class ProgramStepper(Stepper):
         of_graph = totals.repeat(np.diff(batch_ptr))
         return Targets(classes, values, share * weights / (of_graph if weights.ndim == 1 else of_graph[:, None]))
 
-    def _adam(self) -> Adam:
-        """State of the optimiser, in its own memory; zeros before the first step."""
+    def _adam(self, steps: int) -> Adam:
+        """State of the optimiser, in its own memory, and the settings of its next steps; zeros before the first one."""
         from bankgcn.kernels.ops.parameters import Adam
 
-        vector = self.parameters.vector
-        state = self.optimizer.state[vector]
+        vector, optimizer = self.parameters.vector, self.optimizer
+        state = optimizer.adam.state[vector]
         if not state:
             moments = {name: torch.zeros_like(vector, requires_grad=False) for name in ("exp_avg", "exp_avg_sq")}
             state |= {"step": torch.zeros(())} | moments
-        (group,) = self.optimizer.param_groups
+        (group,), first = optimizer.adam.param_groups, int(state["step"])
         return Adam(
             mean=state["exp_avg"].numpy(),
             square=state["exp_avg_sq"].numpy(),
-            step=int(state["step"]) + 1,
-            learning_rate=group["lr"],
+            step=first + 1,
+            learning_rate=np.array([optimizer.rate(step) for step in range(first, first + steps)]),
             beta1=group["betas"][0],
             beta2=group["betas"][1],
             epsilon=group["eps"],
-            weight_decay=group["weight_decay"],
+            weight_decay=self.context.config.weight_decay,
+            clip_norm=self.context.config.clip_norm,
+            decays=None if optimizer.decays is None else optimizer.decays.numpy(),
         )
 
 
@@ -351,8 +359,9 @@ def make_stepper(net: GraphNetwork, graphs: GraphSet, context: Context) -> Stepp
     """The fastest stepper for a network on these training graphs: by program where the executor supports both."""
     program, frozen = program_for(net, graphs, context.task.loss), frozen_parameters(net, context.config)
     if program is None or not all(parameter.requires_grad or id(parameter) in frozen for parameter in net.parameters()):
-        return Stepper(net, context)
-    return ProgramStepper(net, context, program, context.config.batch_size * len(graphs.degree) / len(graphs))
+        return Stepper(net, context, len(graphs))
+    batch_nodes = context.config.batch_size * len(graphs.degree) / len(graphs)
+    return ProgramStepper(net, context, len(graphs), program, batch_nodes)
 
 
 def usable_device(name: str) -> torch.device:

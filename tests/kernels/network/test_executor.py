@@ -234,6 +234,7 @@ NETWORK_OPTIONS = st.fixed_dictionaries(
         "normalize": st.sampled_from(["before", "after", "none"]),
         "norm": st.sampled_from(["l2", "l2", "layer", "graph"]),
         "readout": st.sampled_from(["mean_max", "mean", "max", "sum", "mean_sum", "max_sum", "mean_max_sum"]),
+        "scale_sum": st.booleans(),
         "residual": st.booleans(),
         "feed_forward": st.sampled_from([0, 0, 1, 2]),
         "dropout": st.sampled_from([0.0, 0.0, 0.3]),
@@ -259,6 +260,7 @@ SENSITIVE = {
         "normalize": "before",
         "norm": "graph",
         "readout": "mean_max_sum",
+        "scale_sum": False,
         "residual": False,
         "feed_forward": 0,
         "dropout": 0.3,
@@ -281,6 +283,8 @@ def random_case(
 ) -> Case:
     torch.manual_seed(seed)
     net = perturbed(GraphNetwork(9, 2, conv=conv, conv_options=conv_options, **options_for(graphs, options)))
+    if net.typical_size is not None:
+        net.typical_size.fill_(7)
     built = graphs.build()
     return Case(net, (built if CONVS[conv].takes_weights else without_weights(built)).batch(), loss, seed)
 
@@ -511,25 +515,31 @@ def test_any_number_of_threads_gives_the_same_bits(conv: str, options: dict) -> 
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("weight_decay", [0.0, 0.01])
-def test_steps_are_those_of_adam(weight_decay: float, threads: int) -> None:
+@pytest.mark.parametrize(("kind", "weight_decay"), [("Adam", 0.0), ("Adam", 0.01), ("AdamW", 0.1)])
+def test_steps_are_those_of_torchs_optimisers(kind: str, weight_decay: float, threads: int) -> None:
     torch.manual_seed(0)
     net, batch, gamma = BankGCN(1, 2, hidden_channels=8, num_layers=2), smooth_or_alternating(20).batch(), 0.3
     program, theta = lower(net, "cross_entropy"), parameters(net)
-    optimizer = torch.optim.Adam(net.parameters(), lr=0.01, weight_decay=weight_decay)
+    optimizer = getattr(torch.optim, kind)(net.parameters(), weight_decay=weight_decay)
     batch_ptr, losses = np.array([0, 8, 16, 20]), []
-    for start, end in pairwise(batch_ptr):
+    rates = np.array([0.01, 0.01, 0.01] if kind == "Adam" else [0.01, 0.03, 0.02])
+    clip_norm, decays = (None, None) if kind == "Adam" else (0.2, np.ones_like(theta))
+    for rate, (start, end) in zip(rates, pairwise(batch_ptr), strict=True):
         optimizer.zero_grad()
         part = batch.source.batch(slice(start, end))
         loss = F.cross_entropy(net(part.x.double(), part.edge_index, part.batch, batch_size=end - start), part.y)
         (loss + gamma * net.coherence()).backward()
+        if clip_norm is not None:
+            assert torch.nn.utils.clip_grad_norm_(net.parameters(), clip_norm) > clip_norm
+        optimizer.param_groups[0]["lr"] = rate
         optimizer.step()
         losses.append(loss.item())
     mean, square, gradient = np.zeros_like(theta), np.zeros_like(theta), np.zeros_like(theta)
     for chosen, number in ((batch_ptr[:3], 1), (batch_ptr[2:], 3)):  # two steps at once, then one more
         indices = np.arange(chosen[0], chosen[-1])
         some = collate(batch.source.quotient, indices, program.operator, np.dtype(np.float64))
-        adam = Adam(mean, square, number, 0.01, 0.9, 0.999, 1e-8, weight_decay)
+        rate = rates[number - 1 :][: len(chosen) - 1]
+        adam = Adam(mean, square, number, rate, 0.9, 0.999, 1e-8, weight_decay, clip_norm, decays)
         sizes = np.diff(chosen)
         targets = Targets(batch.y.numpy()[indices], np.empty((0, 0)), (1 / sizes).repeat(sizes))
         options = {"gamma": gamma, "threads": threads}
@@ -537,7 +547,7 @@ def test_steps_are_those_of_adam(weight_decay: float, threads: int) -> None:
         np.testing.assert_allclose(found, losses[number - 1 : number - 1 + len(found)], rtol=1e-10)
     np.testing.assert_allclose(theta, parameters(net), rtol=1e-9, atol=1e-12)
     expected = torch.cat([parameter.grad.reshape(-1) for parameter in net.parameters()])
-    if not weight_decay:
+    if kind == "AdamW" or not weight_decay:
         np.testing.assert_allclose(gradient, expected, rtol=1e-8, atol=1e-12)
 
 

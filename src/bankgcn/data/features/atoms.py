@@ -67,37 +67,38 @@ def bonds(molecule: Mol) -> list[tuple[int, int]]:
     return [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
 
 
-class BondFeature(NamedTuple):
-    """One of the features of a bond, and its values, whose index is the feature."""
-
-    name: str
-    values: tuple[str, ...]
-
-
-BOND_FEATURES = (
-    BondFeature("type", ("single", "double", "triple", "aromatic", "other")),
-    BondFeature("conjugated", ("no", "yes")),
-    BondFeature("in ring", ("no", "yes")),
-    BondFeature("stereo", ("none", "E", "Z")),
-)
-BOND_FEATURE_WIDTHS = tuple(len(feature.values) for feature in BOND_FEATURES)  # 5, 2, 2, 3
-BOND_SPEC = {"kind": "bonds"}
-
 _BOND_TYPES = {"SINGLE": 0, "DOUBLE": 1, "TRIPLE": 2, "AROMATIC": 3}
 _STEREO = {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": 2, "STEREOCIS": 2}  # any other value says nothing of the shape
 
 
-def bond_features(molecule: Mol) -> list[tuple[int, int, int, int]]:
-    """The four features of each bond of an RDKit molecule, in the order of :func:`bonds`.
+class BondFeature(NamedTuple):
+    """One of the features of a bond: its name, its values, and which of them a bond has, as an index."""
+
+    name: str
+    values: tuple[str, ...]
+    read: Callable[[Bond], int]
+
+
+BOND_FEATURES = (
+    BondFeature(
+        "type",
+        ("single", "double", "triple", "aromatic", "other"),
+        lambda bond: _BOND_TYPES.get(bond.GetBondType().name, 4),
+    ),
+    BondFeature("conjugated", ("no", "yes"), lambda bond: int(bond.GetIsConjugated())),
+    BondFeature("in ring", ("no", "yes"), lambda bond: int(bond.IsInRing())),
+    BondFeature("stereo", ("none", "E", "Z"), lambda bond: _STEREO.get(bond.GetStereo().name, 0)),
+)
+BOND_FEATURE_WIDTHS = tuple(len(feature.values) for feature in BOND_FEATURES)
+BOND_SPEC = {"kind": "bonds"}
+
+
+def bond_features(molecule: Mol) -> list[list[int]]:
+    """The features of each bond of an RDKit molecule, in the order of :func:`bonds`.
 
     Where RDKit states cis or trans in place of Z or E, these refer to atoms that it chose; they count as Z and E.
     """
-    return [_bond(bond) for bond in molecule.GetBonds()]
-
-
-def _bond(bond: Bond) -> tuple[int, int, int, int]:
-    kind, stereo = _BOND_TYPES.get(bond.GetBondType().name, 4), _STEREO.get(bond.GetStereo().name, 0)
-    return kind, int(bond.GetIsConjugated()), int(bond.IsInRing()), stereo
+    return [[feature.read(bond) for feature in BOND_FEATURES] for bond in molecule.GetBonds()]
 
 
 def bond_signals(features: NDArray[np.integer]) -> dict[str, Any]:

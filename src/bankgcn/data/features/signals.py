@@ -150,8 +150,8 @@ def _structure_notes(graphs: GraphSet, top: int) -> list[str]:
 
 
 def with_features(graphs: GraphSet) -> GraphSet:
-    """The same graphs; if their nodes have no features, with :func:`structural_signals`."""
-    return graphs if graphs.num_features else structural_signals(graphs)
+    """The same graphs; if their nodes have no features but encodings, with :func:`structural_signals`."""
+    return graphs if graphs.num_features > graphs.num_encodings else structural_signals(graphs)
 
 
 def clustering_coefficient(graphs: GraphSet) -> NDArray[np.float32]:

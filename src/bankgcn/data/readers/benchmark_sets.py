@@ -33,7 +33,13 @@ from torch import Tensor
 
 from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
-from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS, ATOM_FEATURES, atom_signals, bond_signals
+from bankgcn.data.features.atoms import (
+    ATOM_FEATURE_WIDTHS,
+    ATOM_FEATURES,
+    BOND_FEATURES,
+    atom_signals,
+    bond_signals,
+)
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import Reader
@@ -365,8 +371,9 @@ def _bond_features(path: Path, bonds: NDArray[np.int64], num_atoms: int) -> NDAr
         for bond in np.flatnonzero((table[:, column] < 0) | (table[:, column] >= width))[:1]:
             raise FileError(f"{name} {table[bond, column]} is not among 0 to {width - 1}", path, bond + 1)
     kind, stereo, conjugated = table.T
-    columns = (kind, conjugated, edges_in_rings(num_atoms, bonds), _STEREO[stereo])
-    return np.stack([column.astype(np.uint8) for column in columns], axis=1)
+    in_ring = edges_in_rings(num_atoms, bonds)
+    columns = {"type": kind, "conjugated": conjugated, "in ring": in_ring, "stereo": _STEREO[stereo]}
+    return np.stack([columns[feature.name].astype(np.uint8) for feature in BOND_FEATURES], axis=1)
 
 
 def edges_in_rings(num_nodes: int, edges: NDArray[np.integer]) -> NDArray[np.bool_]:

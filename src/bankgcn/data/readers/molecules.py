@@ -174,7 +174,7 @@ def parse_molecules(
     num_atoms: list[int] = []
     atoms: list[list[int]] = []
     ends: list[tuple[int, int]] = []
-    of_bonds: list[tuple[int, int, int, int]] = []
+    of_bonds: list[list[int]] = []
     unreadable: list[Unreadable] = []
     changes = Changes()
     with BlockLogs():
@@ -220,7 +220,7 @@ def attempted(read: Callable[[], Result]) -> Result | str:
 
 def _parts(
     molecule_at: Callable[[int], Mol | str], place: int, with_bonds: bool, standardize: bool
-) -> tuple[list[list[int]], list[tuple[int, int]], list[tuple[int, int, int, int]], Changes] | str:
+) -> tuple[list[list[int]], list[tuple[int, int]], list[list[int]], Changes] | str:
     """Features of the atoms of a molecule, its bonds, their features, and what standardising changed; or why not."""
     molecule = molecule_at(place)
     if isinstance(molecule, str):

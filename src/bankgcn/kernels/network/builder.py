@@ -459,8 +459,16 @@ class Builder(Steps):
         self._slots.place(weight, slot, np.arange(in_channels) * slot.stride + out.columns[:, None])
         return slot
 
-    def read_out(self, x: Signal, parts: Sequence[str], layer: int, num_layers: int) -> None:
-        """Write the readout of one layer; ``parts`` are names among mean, max and sum, in the network's order."""
+    def read_out(self, x: Signal, parts: Sequence[str], layer: int, num_layers: int, size: int = 1) -> None:
+        """Write the readout of one layer.
+
+        Args:
+            x: The signal.
+            parts: Names among mean, max and sum, in the network's order.
+            layer: Number of the layer.
+            num_layers: Number of layers.
+            size: What sums are divided by.
+        """
         x = self._levels.nodes(x)
         width = padded_width(x.buffer.columns or 0, self.dtype)
         if self._readout is None:
@@ -470,7 +478,8 @@ class Builder(Steps):
             raise Unsupported("layers of different widths")
         column = {part: (layer * len(parts) + number) * width for number, part in enumerate(parts)}
         done += [(part, x) for part in parts]
-        places = {"mean": column.get("mean", -1), "largest": column.get("max", -1), "total": column.get("sum", -1)}
+        columns = {"mean": column.get("mean", -1), "largest": column.get("max", -1), "total": column.get("sum", -1)}
+        places = {**columns, "size": size}
         self._tape.emit(read_out, x=x.buffer, out=buffer, **places)
 
         def backward() -> None:

@@ -122,7 +122,7 @@ class _Call:
         _check_graph_features(graphs, program, required=targets is not None)
         self.chunks: Chunks = divide(graphs.node_ptr, graphs.rowptr, batch_ptr)
         size = BlockSize(self.chunks.nodes, self.chunks.graphs, self.chunks.edges, graphs.attributes.shape[1])
-        self.linked: LinkedProgram = link(program, size, update=adam is not None)
+        self.linked: LinkedProgram = link(program, size, () if adam is None else adam.operations)
         self.parameters = _zeros(program.parameter_size, program.dtype)
         self.work: list[Floats] = [_zeros(self.linked.work_size, program.dtype)]
         self.gradients = np.zeros((1, 0), program.dtype)
@@ -156,7 +156,9 @@ class _Call:
         }
         if adam is not None:
             state = {entry.ADAM_MEAN: adam.mean, entry.ADAM_SQUARE: adam.square}
-            arrays |= state | {entry.ADAM_SETTINGS: adam.settings}
+            rates = np.full(len(batch_ptr) - 1, adam.learning_rate, np.float64)
+            arrays |= state | {entry.ADAM_SETTINGS: adam.settings, entry.ADAM_RATES: rates}
+            arrays |= {} if adam.decays is None else {entry.ADAM_DECAYS: adam.decays}
         self.kinds, shared = _shared_rows(graphs, batch_ptr, program)
         arrays |= shared
         self.arrays = arrays  # operations have their addresses only: they must not be freed
@@ -169,7 +171,7 @@ class _Call:
         self.table[entry.NUM_EDGE_FEATURES] = graphs.edge_features.shape[1]
         self.table[entry.NUM_GRAPH_FEATURES] = graphs.graph_features.shape[1]
         self.table[entry.NUM_PARAMETERS] = program.num_parameters
-        self.table[entry.ADAM_STEP] = 0 if adam is None else adam.step
+        self.table[[entry.ADAM_STEP, entry.ADAM_FIRST]] = 0 if adam is None else adam.step
         self.table[entry.KIND_COLUMNS] = program.kind_columns
         # The gradient of a kind is the sum over its nodes already.
         self._once = np.ones(len(self.kinds.example), program.dtype)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bankgcn.kernels.jit.compiler import Operation
 from bankgcn.kernels.ops.blocks import TILE_ROWS, padded_width, round_up, row_stride
-from bankgcn.kernels.ops.parameters import adam_step, clear_gradient
+from bankgcn.kernels.ops.parameters import clear_gradient
 
 MAX_BLOCK_NODES = 96  # a graph with more nodes is a block by itself
 Space = Literal["label", "kind", "node", "graph", "edge", "block"]
@@ -190,13 +190,13 @@ class LinkedProgram(NamedTuple):
     readout: tuple[int, int]  # offset and distance of two rows
 
 
-def link(program: Program, size: BlockSize, update: bool = False) -> LinkedProgram:
+def link(program: Program, size: BlockSize, update: tuple[Operation, ...] = ()) -> LinkedProgram:
     """Lay out the workspace for blocks of this size or a little more, and write the instructions.
 
     Args:
         program: The program.
         size: Size of the largest block.
-        update: Whether the epilogue takes a step of Adam, with the gradient of the batch alone.
+        update: Operations at the end of the epilogue that take a step, with the gradient of the batch alone.
     """
     # Rounded, so that calls with similar graphs find the result of an earlier one.
     nodes, graphs, edges = round_up(size.nodes, 64), round_up(size.graphs, 32), round_up(size.edges, 512)
@@ -204,11 +204,11 @@ def link(program: Program, size: BlockSize, update: bool = False) -> LinkedProgr
 
 
 @lru_cache(maxsize=16)
-def _link(program: Program, size: BlockSize, update: bool) -> LinkedProgram:
+def _link(program: Program, size: BlockSize, update: tuple[Operation, ...]) -> LinkedProgram:
     # Instructions of the epilogue run apart from blocks, but no buffer is so large that it should share memory.
     final = program.epilogue
     if update:
-        final = (Instruction(clear_gradient, {}), *final, Instruction(adam_step, {}))
+        final = (Instruction(clear_gradient, {}), *final, *(Instruction(operation, {}) for operation in update))
     of_kinds = (program.kinds_forward, program.kinds_backward)
     streams = (program.prologue, *of_kinds, program.forward, program.backward, final)
     everything = [instruction for stream in streams for instruction in stream]

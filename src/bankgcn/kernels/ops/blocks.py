@@ -47,7 +47,7 @@ COLUMNS = 27  # int64: numbers of the columns in the results of a network, for i
 GAMMA = 28  # double (1,): weight of the mutual coherence
 ADAM_MEAN = 29  # float (P,): state of the optimiser
 ADAM_SQUARE = 30  # float (P,)
-ADAM_SETTINGS = 31  # double (5,): see Adam.settings
+ADAM_SETTINGS = 31  # double (6,): see Adam.settings
 
 # Further numbers of the call.
 NUM_PARAMETERS = 32
@@ -71,7 +71,12 @@ NUM_EDGE_FEATURES = 43  # columns of the features
 GRAPH_FEATURES = 44  # float (G, graph features)
 NUM_GRAPH_FEATURES = 45  # columns of the features
 
-SIZE = 46
+# Further state of the optimiser.
+ADAM_RATES = 46  # double (batches,): learning rate of each step of the call
+ADAM_FIRST = 47  # number of the first step of the call, from 1
+ADAM_DECAYS = 48  # float (P,): 1 for each parameter that decays by itself, else 0
+
+SIZE = 49
 
 
 GAP_BYTES = 192  # an odd number of cache lines, and as much as a vector may reach beyond the last column

@@ -1,4 +1,4 @@
-"""Operations on parameters: padded matrices from one vector, gradients back into it, the diversity term, and Adam.
+"""Operations on parameters: padded matrices from one vector, gradients back into it, the diversity term, and AdamW.
 
 The vector has all parameters in torch's order.
 """
@@ -11,10 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.kernels.jit.compiler import operation, unpack
+from bankgcn.kernels.jit.compiler import Operation, operation, unpack
 from bankgcn.kernels.jit.vector import doubles_at, floats_at, integers_at, number
 from bankgcn.kernels.ops.blocks import (
+    ADAM_DECAYS,
+    ADAM_FIRST,
     ADAM_MEAN,
+    ADAM_RATES,
     ADAM_SETTINGS,
     ADAM_SQUARE,
     ADAM_STEP,
@@ -131,22 +134,59 @@ def coherence_gradient(instruction, table, work, parameters, gradients):
                             grad_theta[alpha + at * terms + m] += change
 
 
+CLIP_EPSILON = 1e-6  # as torch.nn.utils.clip_grad_norm_
+
+
 class Adam(NamedTuple):
-    """State and settings of ``torch.optim.Adam``. Every step changes the arrays."""
+    """State and settings of ``torch.optim.Adam`` or, with ``decays``, of ``AdamW``. Every step changes the moments."""
 
     mean: NDArray[np.floating]  # (P,): moving mean of the gradients
     square: NDArray[np.floating]  # (P,): moving mean of the squared gradients
     step: int  # number of the next step, from 1
-    learning_rate: float
+    learning_rate: float | NDArray[np.float64]  # (batches,) if each step of a call has its own
     beta1: float
     beta2: float
     epsilon: float
     weight_decay: float
+    clip_norm: float | None = None  # largest norm of a gradient
+    decays: NDArray[np.floating] | None = None  # (P,): 1 for what decays by itself, else 0; without it, an L2 penalty
 
     @property
     def settings(self) -> NDArray[np.float64]:
-        """The settings, as :func:`adam_step` takes them."""
-        return np.array([self.learning_rate, self.beta1, self.beta2, self.epsilon, self.weight_decay])
+        """The settings, as the operations take them: the weight decay stands at the end if it is no L2 penalty."""
+        coupled, decoupled = (self.weight_decay, 0.0) if self.decays is None else (0.0, self.weight_decay)
+        return np.array([self.beta1, self.beta2, self.epsilon, coupled, self.clip_norm or 0.0, decoupled])
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """What a step consists of."""
+        clipped = () if self.clip_norm is None else (clip_gradient,)
+        return (*clipped, *(() if self.decays is None else (decay_weights,)), adam_step)
+
+
+@operation("")
+def clip_gradient(instruction, table, work, parameters, gradients):
+    """Scale the gradient of the vector so that its norm is not above the limit, as ``torch.nn.utils`` does."""
+    gradient, settings = floats_at(work, table[GRAD_THETA]), doubles_at(table[ADAM_SETTINGS])
+    squares = 0.0  # in double precision: squares of large gradients overflow a float
+    for i in range(table[NUM_PARAMETERS]):
+        squares += np.float64(gradient[i]) * np.float64(gradient[i])
+    scale = settings[4] / (math.sqrt(squares) + CLIP_EPSILON)
+    if scale >= 1:
+        return
+    factor = number(work, scale)  # NaN if the norm is
+    for i in range(table[NUM_PARAMETERS]):
+        gradient[i] *= factor
+
+
+@operation("")
+def decay_weights(instruction, table, work, parameters, gradients):
+    """Shrink the parameters that decay, in proportion to the learning rate of the step."""
+    theta, decays = floats_at(work, table[THETA]), floats_at(work, table[ADAM_DECAYS])
+    rates, settings = doubles_at(table[ADAM_RATES]), doubles_at(table[ADAM_SETTINGS])
+    amount = number(work, rates[table[ADAM_STEP] - table[ADAM_FIRST]] * settings[5])
+    for i in range(table[NUM_PARAMETERS]):
+        theta[i] -= amount * decays[i] * theta[i]
 
 
 @operation("")
@@ -156,12 +196,12 @@ def adam_step(instruction, table, work, parameters, gradients):
     mean, square, settings = (
         floats_at(work, table[ADAM_MEAN]), floats_at(work, table[ADAM_SQUARE]), doubles_at(table[ADAM_SETTINGS]),
     )  # fmt: skip
-    step = float(table[ADAM_STEP])
-    rate = number(work, settings[0] / (1 - settings[1] ** step))
-    correction = number(work, math.sqrt(1 - settings[2] ** step))
-    beta1, rest1 = number(work, settings[1]), number(work, 1 - settings[1])
-    beta2, rest2 = number(work, settings[2]), number(work, 1 - settings[2])
-    epsilon, decay = number(work, settings[3]), number(work, settings[4])
+    step, rates = float(table[ADAM_STEP]), doubles_at(table[ADAM_RATES])
+    rate = number(work, rates[table[ADAM_STEP] - table[ADAM_FIRST]] / (1 - settings[0] ** step))
+    correction = number(work, math.sqrt(1 - settings[1] ** step))
+    beta1, rest1 = number(work, settings[0]), number(work, 1 - settings[0])
+    beta2, rest2 = number(work, settings[1]), number(work, 1 - settings[1])
+    epsilon, decay = number(work, settings[2]), number(work, settings[3])
     for i in range(table[NUM_PARAMETERS]):
         g = gradient[i] + decay * theta[i]
         m = beta1 * mean[i] + rest1 * g

@@ -23,15 +23,16 @@ from bankgcn.kernels.ops.blocks import FIRST_GRAPH, FIRST_NODE, GRAPHS, MULTIPLI
 MAX_SUMMANDS = 128  # rows in one partial sum: a single sum over thousands of rows loses digits in float32
 
 
-@operation("x: buffer, mean, largest, total, out: buffer")
+@operation("x: buffer, mean, largest, total, size, out: buffer")
 def read_out(instruction, table, work, parameters, gradients):
     """Write mean, maximum and sum over the nodes of each graph to the columns from ``mean``, ``largest``, ``total`` on.
 
-    A negative column leaves its part out. All parts of a graph without nodes are 0.
+    A negative column leaves its part out. Sums are divided by ``size``. All parts of a graph without nodes are 0.
     """
-    (x, x_stride, width, mean, largest, total, out, stride, _) = unpack(instruction, 9)
+    (x, x_stride, width, mean, largest, total, size, out, stride, _) = unpack(instruction, 10)
     node_ptr, multiplicity = integers_at(table[NODE_PTR]), floats_at(work, table[MULTIPLICITY])
     zero, one, first = zeros4(work), number(work, 1), table[FIRST_NODE]
+    scale = one / number(work, size)
     for row in range(table[GRAPHS]):
         graph, at = table[FIRST_GRAPH] + row, out + row * stride
         begin, end, nodes = node_ptr[graph] - first, node_ptr[graph + 1] - first, number(work, 0)
@@ -54,11 +55,12 @@ def read_out(instruction, table, work, parameters, gradients):
             if largest >= 0:
                 store(work, at + largest + j, top)
             if total >= 0:
-                store(work, at + total + j, sums)
+                store(work, at + total + j, multiply(scale, sums))
 
 
 @operation(
-    "x: buffer, readout: buffer, grad: buffer, mean, largest, total, plus: buffer, out: buffer", in_place=("plus", "x")
+    "x: buffer, readout: buffer, grad: buffer, mean, largest, total, size, plus: buffer, out: buffer",
+    in_place=("plus", "x"),
 )
 def read_out_adjoint(instruction, table, work, parameters, gradients):
     """``out = plus +`` the gradient of the readout's parts with respect to ``x``.
@@ -66,11 +68,12 @@ def read_out_adjoint(instruction, table, work, parameters, gradients):
     Nodes that share a maximum share its gradient. ``grad`` is the gradient of ``readout``.
     """
     (
-        x, x_stride, _, readout, readout_stride, _, grad, grad_stride, _, mean, largest, total, plus, plus_stride, _,
-        out, stride, width,
-    ) = unpack(instruction, 18)  # fmt: skip
+        x, x_stride, _, readout, readout_stride, _, grad, grad_stride, _, mean, largest, total, size, plus, plus_stride,
+        _, out, stride, width,
+    ) = unpack(instruction, 19)  # fmt: skip
     node_ptr, multiplicity = integers_at(table[NODE_PTR]), floats_at(work, table[MULTIPLICITY])
     zero, one, first = zeros4(work), number(work, 1), table[FIRST_NODE]
+    scale = one / number(work, size)
     for row in range(table[GRAPHS]):
         graph, at = table[FIRST_GRAPH] + row, grad + row * grad_stride
         begin, end, nodes = node_ptr[graph] - first, node_ptr[graph + 1] - first, number(work, 0)
@@ -82,7 +85,7 @@ def read_out_adjoint(instruction, table, work, parameters, gradients):
             if mean >= 0:
                 every = multiply(share, load(zero, work, at + mean + j))
             if total >= 0:
-                every = add(every, load(zero, work, at + total + j))
+                every = fma(scale, load(zero, work, at + total + j), every)
             if largest >= 0:
                 ties, top = zero, load(zero, work, readout + row * readout_stride + largest + j)
                 for i in range(begin, end):
