@@ -102,6 +102,8 @@ def test_the_record_tells_what_training_by_hand_gives() -> None:
     assert torch.equal(torch.tensor(record.alpha), net.convs[0].alpha)
     assert record.parameters == sum(p.numel() for p in net.parameters())
     assert record.layer_parameters == 16 * 16 + 16 + 8 * 3
+    of_block = 16 * 32 + 32 + 32 * 16 + 16
+    assert run(CONFIG.with_(feed_forward=2)).layer_parameters == record.layer_parameters + of_block
     assert (record.status, record.metric, record.error) == ("finished", "accuracy", "")
     assert (record.fingerprint, record.split_hash) == (graphs.fingerprint, split.hash)
     assert {"bankgcn", "torch", "numpy", "python"} <= record.versions.keys()

@@ -135,6 +135,7 @@ def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: Process
     spec, split, best, test = run.spec, run.split, fitted.best, tested.evaluation
     banks = [conv.alpha.detach() for conv in run.net.convs if isinstance(conv, BankConv)]
     options = {**spec.model.conv_options, **({"edge_dim": run.net.edge_dim} if run.net.weighs_edges else {})}
+    of_block = sum(parameter.numel() for parameter in run.net.feed_forwards[:1].parameters())
     diverged = f"the loss of epoch {len(fitted.epochs)} is not a finite number" if fitted.status == "diverged" else ""
     return RunRecord(
         config=spec,
@@ -151,7 +152,7 @@ def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: Process
         coherence=tuple(mutual_coherence(alpha).item() for alpha in banks) if best else (),
         alpha=tuple(map(tuple, banks[0].tolist())) if best and banks else (),
         parameters=sum(parameter.numel() for parameter in run.net.parameters()),
-        layer_parameters=layer_parameters(spec.model.conv, spec.model.hidden_channels, **options),
+        layer_parameters=layer_parameters(spec.model.conv, spec.model.hidden_channels, **options) + of_block,
         task=run.task.to_dict(),
         fingerprint=run.fingerprint,
         split_hash=split.hash,

@@ -42,7 +42,7 @@ class RunRecord:
         coherence: :math:`\Omega` of each layer; empty without filter banks.
         alpha: Coefficients of the first layer's filters, one row a subspace; empty without filter banks.
         parameters: Number of parameters of the network.
-        layer_parameters: Number of parameters of one hidden layer.
+        layer_parameters: Number of parameters of one hidden layer, with its feed-forward block, without normalisations.
         ended: Why the training ended: ``"patience"``, ``"max_epochs"``, ``"diverged"``, or ``"stopped"`` by a callback.
         protocol: How the epoch was selected and the test graphs were scored, in words.
         task: What the network learned, as :meth:`bankgcn.tasks.Task.to_dict` writes it.
