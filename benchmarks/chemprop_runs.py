@@ -28,7 +28,9 @@ NOT_TARGETS = ("smiles", "split0", "split1", "split2")
 def main() -> None:
     """Run what is missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--tables", type=Path, required=True, help="folder with esol.csv, lipo.csv, bace.csv, tox21.csv")
+    parser.add_argument(
+        "--tables", type=Path, required=True, help="folder of esol.csv, lipo.csv and others"
+    )
     parser.add_argument("--out", type=Path, required=True, help="file for the scores, one line for each run")
     parser.add_argument("--sets", default="esol,bace,lipo,tox21")
     parser.add_argument("--splits", default="0,1,2")
@@ -42,7 +44,12 @@ def main() -> None:
     for split in map(int, arguments.splits.split(",")):
         for name in arguments.sets.split(","):
             if (name, split) not in done:
-                row = {"set": name, "split": split, "method": f"chemprop {VERSION}", **run(program, arguments, name, split)}
+                row = {
+                    "set": name,
+                    "split": split,
+                    "method": f"chemprop {VERSION}",
+                    **run(program, arguments, name, split),
+                }
                 with arguments.out.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 print(row, flush=True)

@@ -3,10 +3,10 @@
 python scripts/quality.py measure --tables FOLDER [--methods paper,standard] [--sets esol] [--repetitions 0,1,2]
 python scripts/quality.py page
 
-``measure`` trains by the command line, one thread, and takes the time of the clock: repetitions of all methods in turns.
-Every run is one line of ``results/quality/methods.jsonl``; those that are there are not repeated. ``page`` writes
-``docs/quality.md`` from these lines, from the scores of chemprop (``benchmarks/chemprop_runs.py``), and from the records
-of the ablation (``scripts/study.py``).
+``measure`` trains by the command line on one thread and takes the time of the clock, with all methods of a repetition
+in turns. Every run is one line of ``results/quality/methods.jsonl``; those that are there are not repeated. ``page``
+writes ``docs/quality.md`` from these lines, from the scores of chemprop (``benchmarks/chemprop_runs.py``), and from the
+records of the ablation (``scripts/study.py``).
 """
 
 from __future__ import annotations
@@ -17,15 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean, median, stdev
 from typing import Any
 
 import study
-from bankgcn.experiments.store import read_packed
-from bankgcn.training.record import RunRecord
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results" / "quality"
@@ -99,7 +96,7 @@ def run(task: Task, name: str, repetition: int, method: Sequence[str], tables: P
         for part in ("valid", "test"):
             bankgcn("evaluate", f"{folder}/run", "--part", part, "--interval", "0.9", "--json", f"{folder}/{part}.json")
             parts[part] = json.loads(Path(folder, f"{part}.json").read_text())
-        scores = {part: score_of(values, task.metric) for part, values in parts.items()}
+        scores = {part: values["scores"][task.metric] for part, values in parts.items()}
         return {"metric": task.metric, **scores, "seconds": seconds, "intervals": parts["test"].get("intervals", {})}
 
 
@@ -110,13 +107,26 @@ def bankgcn(*arguments: str) -> None:
         sys.exit(f"bankgcn {' '.join(arguments)}\n{ended.stderr[-3000:]}")
 
 
-def score_of(evaluation: Mapping[str, Any], metric: str) -> float:
-    """A score in the figures of ``bankgcn evaluate``."""
-    if evaluation.get("metric") == metric:
-        return float(evaluation["score"])
-    return float(evaluation[metric])
-
-
 def rows_of(path: Path) -> list[dict[str, Any]]:
     """The lines of a file; none if it is not there."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def main() -> None:
+    """Measure, or write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parts = parser.add_subparsers(required=True)
+    part = parts.add_parser("measure")
+    part.add_argument("--tables", type=Path, required=True, help="folder of esol.csv, lipo.csv, bace.csv and tox21.csv")
+    part.add_argument("--methods", default="paper,standard,best,forest")
+    part.add_argument("--sets", default="esol,bace,lipo,tox21")
+    part.add_argument("--repetitions", default="0,1,2")
+    part.set_defaults(run=measure)
+    part = parts.add_parser("page")
+    part.set_defaults(run=lambda _: PAGE.write_text("\n".join(page()) + "\n"))
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()
