@@ -106,6 +106,7 @@ class Intervals(NamedTuple):
     low: Floats | None = None  # (G, T), of values; infinite where there are too few validation graphs
     high: Floats | None = None  # (G, T)
     sets: NDArray[np.bool_] | None = None  # (G, C) of classes; (G, T, 2) of labels: whether the answers 0 and 1 are in
+    notes: tuple[str, ...] = ()  # on targets with few validation graphs
 
     def columns(self, task: Task) -> Columns:
         """The columns of a table: ``NAME_low`` and ``NAME_high``, ``set``, or ``set_NAME`` of each label."""
@@ -140,6 +141,20 @@ class Intervals(NamedTuple):
             else:
                 answers = [[answer for answer in (0, 1) if pair[answer]] for pair in row]
                 yield dict(zip(task.names, answers, strict=True))
+
+
+def gathered(parts: Sequence[tuple[NDArray[np.int64], Intervals]], graphs: int) -> Intervals:
+    """The intervals of all graphs, from those of parts of them with their numbers."""
+    first = parts[0][1]
+    arrays: dict[str, Any] = {}
+    for name in ("low", "high", "sets"):
+        own = getattr(first, name)
+        if own is not None:
+            arrays[name] = np.empty((graphs, *own.shape[1:]), own.dtype)
+            for rows, part in parts:
+                arrays[name][rows] = getattr(part, name)
+    notes = tuple(dict.fromkeys(note for _, part in parts for note in part.notes))
+    return Intervals(first.level, **arrays, notes=notes)
 
 
 class Group(NamedTuple):
@@ -186,21 +201,21 @@ class Conformal:
         """
         if self.task.kind == "values":
             low, high = (np.stack(bounds, axis=1) for bounds in zip(*self._bounds(predictions), strict=True))
-            return Intervals(self.level, low, high)
+            return Intervals(self.level, low, high, notes=self.notes)
         assert decided is not None
         if self.task.kind == "classes":
             sets = self._sets([(group.mean, group.y) for group in self._groups], [mean for mean, _ in predictions])
             sets[np.arange(len(sets)), decided] = True
-            return Intervals(self.level, sets=sets)
+            return Intervals(self.level, sets=sets, notes=self.notes)
         sets = np.stack([self._label(place, predictions) for place in range(self.task.out_channels)], axis=1)
         np.put_along_axis(sets, decided[:, :, None], True, axis=2)
-        return Intervals(self.level, sets=sets)
+        return Intervals(self.level, sets=sets, notes=self.notes)
 
     def _known(self) -> list[int]:
         """Number of validation graphs whose target is known, for each value or label; or of all, for classes."""
         if self.task.kind == "classes":
             return [sum(len(group.y) for group in self._groups)]
-        return sum((~np.isnan(group.y)).sum(axis=0) for group in self._groups).tolist()  # type: ignore[union-attr]
+        return sum((~np.isnan(group.y)).sum(axis=0) for group in self._groups).tolist()
 
     def _check_enough(self, most: int) -> None:
         if rank(most, self.level) <= most:
@@ -214,7 +229,9 @@ class Conformal:
         choose = "{needs}: choose {way} or less, or train with more validation graphs"
         if not most:
             choose = "{needs}: train with validation graphs"
-        raise ValueError(Message(choose, needs=needs, way=way, advice=[advise("ratios", "7,2,1", "takes more of them")]))
+        raise ValueError(
+            Message(choose, needs=needs, way=way, advice=[advise("ratios", "7,2,1", "takes more of them")])
+        )
 
     def _notes(self, known: Sequence[int]) -> Iterator[str]:
         level, least = _percent(self.level), least_graphs(self.level)
@@ -231,7 +248,8 @@ class Conformal:
         for name, count in zip(self.task.names, known, strict=True):
             if count < least:
                 what = "no interval" if self.task.kind == "values" else "both answers in every set"
-                yield f"{name} has {what}: {level} needs {least} validation graphs with a known target, and it has {count}"
+                needs = f"{level} needs {least} validation graphs with a known target, and it has {count}"
+                yield f"{name} has {what}: {needs}"
         if self.task.kind == "labels":
             rare = [name for name, fewest in zip(self.task.names, self._rarer(), strict=True) if fewest < least]
             if rare:
@@ -274,7 +292,7 @@ class Conformal:
             news: The probabilities of the new graphs, by each group.
         """
         classes = news[0].shape[1]
-        counts = sum(np.bincount(y, minlength=classes) for _, y in validation)
+        counts = np.bincount(np.concatenate([y for _, y in validation]), minlength=classes)
         alone = bool((counts >= least_graphs(self.level)).all())
         sets = np.zeros(news[0].shape, np.bool_)
         for c in range(classes):
