@@ -88,8 +88,8 @@ def predict(
     targets. Rows that cannot be read stay, without a prediction, and the column "unreadable" holds the reason; --strict
     refuses them.
 
-    --interval 0.9 adds columns NAME_low and NAME_high, or "set"; --domain adds "similarity" (of molecules, to the nearest
-    training molecule) or "distance_percentile", and "unseen".
+    --interval 0.9 adds columns NAME_low and NAME_high, or "set"; --domain adds "similarity" (of molecules, to the
+    nearest training molecule) or "distance_percentile", and "unseen".
     """
     from bankgcn.cli.model_input import load_models, read_input
     from bankgcn.training.evaluation import prediction_columns
