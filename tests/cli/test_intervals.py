@@ -128,7 +128,7 @@ def test_models_of_folds_compare_each_validation_graph_with_its_own_model(
     assert command("predict", "runs/f", "--part", "test", "--interval", 0.9, "--domain", "--out", "t.csv")[0] == 0
     tested = rows(folder / "t.csv")
     assert len(tested) == 120
-    assert sum(row["similarity"] != "1.0" for row in tested) > 20
+    assert sum(row["similarity"] != "1.0" for row in tested) >= 10
 
 
 def test_few_validation_graphs_and_runs_of_before_are_refused(command: Command, folder: Path, table: Path) -> None:
