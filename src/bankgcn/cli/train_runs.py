@@ -26,7 +26,7 @@ from bankgcn.settings import Plain
 from bankgcn.training.callbacks import TensorBoardLog
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.execute import RunResult, execute
-from bankgcn.training.intervals import LEVEL
+from bankgcn.training.intervals import LEVEL, TooFewGraphs
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
@@ -297,8 +297,9 @@ def _show_ensemble(members: Members) -> None:
     if len(inputs.graphs):
         together = "models together" if inputs.voters is None else "models, each on its test graphs"
         show_assessment(ensemble, inputs, prefix=f"all {len(ensemble.members)} {together}: test ")
-        with suppress(ValueError):  # too few validation graphs: whoever asks for intervals is told so
-            show_coverage(ensemble, inputs, LEVEL, notes=False)
+        with suppress(TooFewGraphs):  # whoever asks for intervals is told so
+            if ensemble.has_intervals:
+                show_coverage(ensemble, inputs, LEVEL, notes=False)
 
 
 def _holds_runs(folder: Path) -> bool:

@@ -30,7 +30,7 @@ from bankgcn.training.checks import class_notes, data_warnings
 from bankgcn.training.domain import Domain
 from bankgcn.training.evaluation import Inference, true_targets
 from bankgcn.training.fitting import CheckpointError, Context, Epoch, FitResult, run_training
-from bankgcn.training.intervals import LEVEL, Conformal, Group, ValidationPredictions, coverage
+from bankgcn.training.intervals import LEVEL, Conformal, Group, TooFewGraphs, ValidationPredictions, coverage
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord, checkpoint_path
@@ -129,7 +129,7 @@ def _kept(run: PreparedRun, tested: HeldOut) -> _Kept:
     decided = None if run.task.kind == "values" else run.task.decide(tested.predictions).numpy()
     try:
         intervals = Conformal(run.task, [group], LEVEL).apply([(predictions, None)], decided)
-    except ValueError:  # too few validation graphs: whoever asks for intervals is told so
+    except TooFewGraphs:  # whoever asks for intervals is told so
         return _Kept(validation, domain)
     return _Kept(validation, domain, coverage(run.task, intervals, true_targets(run.task, graphs[split.test])))
 

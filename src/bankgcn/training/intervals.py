@@ -42,6 +42,10 @@ BLOCK = 1 << 22  # bounds that are sorted at once, for models with different val
 SHOWN = 3  # names in a note
 
 
+class TooFewGraphs(ValueError):
+    """There are too few validation graphs for a level."""
+
+
 @dataclass(frozen=True, eq=False)
 class ValidationPredictions:
     """What a model predicts for its validation graphs, and their targets.
@@ -178,7 +182,8 @@ class Conformal:
         level: Probability with which the truth is to be held.
 
     Raises:
-        ValueError: The level is no probability, or there are too few validation graphs for it.
+        ValueError: The level is no probability.
+        TooFewGraphs: There are too few validation graphs for it.
     """
 
     def __init__(self, task: Task, groups: Sequence[Group], level: float):
@@ -229,9 +234,8 @@ class Conformal:
         choose = "{needs}: choose {way} or less, or train with more validation graphs"
         if not most:
             choose = "{needs}: train with validation graphs"
-        raise ValueError(
-            Message(choose, needs=needs, way=way, advice=[advise("ratios", "7,2,1", "takes more of them")])
-        )
+        more = advise("ratios", "7,2,1", "takes more of them")
+        raise TooFewGraphs(Message(choose, needs=needs, way=way, advice=[more]))
 
     def _notes(self, known: Sequence[int]) -> Iterator[str]:
         level, least = _percent(self.level), least_graphs(self.level)

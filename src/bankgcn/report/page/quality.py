@@ -251,7 +251,7 @@ def coverage_figure(task: Task, figures: Sequence[dict[str, Any]], part: str) ->
         Series(x=levels, y=held),
         Series(kind="points", name=part, x=levels, y=held, text=[coverage_line(task, row) for row in figures]),
     )
-    least = "" if task.kind == "values" else " A set holds at least what is predicted, so small sets hold more."
+    least = "" if task.kind == "values" else " A set holds at least what is predicted: more than a low level promises."
     chart = Chart(
         x=Axis(title=f"level of the {what}", limits=(0.48, 1.02)),
         y=Axis(title="share that holds the truth", limits=limits),

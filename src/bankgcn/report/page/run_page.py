@@ -29,7 +29,7 @@ from bankgcn.report.page.quality import (
 from bankgcn.tasks import LIKELY, Task
 from bankgcn.training.assessment import Assessment, assess
 from bankgcn.training.ensemble import Ensemble
-from bankgcn.training.intervals import coverage
+from bankgcn.training.intervals import TooFewGraphs, coverage
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import RunFolder
@@ -133,7 +133,7 @@ def _figures_of_trust(evidence: RunEvidence) -> Iterator[Figure]:
     if predicted.applied is not None and ensemble.has_intervals:
         figures = []
         for level in LEVELS:
-            with suppress(ValueError):  # too few validation graphs for this level
+            with suppress(TooFewGraphs):  # for this level
                 found = ensemble.intervals(predicted.applied, level, predicted.voters)
                 figures.append(coverage(task, found, y))
         if figures:
