@@ -104,7 +104,7 @@ def execute(
     run = replace(run, task=tested.task)
     kept = _kept(run, tested) if for_new_graphs and fitted.best else _Kept()
     seconds = fitted.earlier_seconds + time.perf_counter() - started
-    record = replace(_record(run, fitted, tested, context.group, seconds), intervals=kept.coverage)
+    record = replace(_record(run, fitted, tested, context.group, seconds), intervals=dict(kept.coverage))
     model = replace(_model(run, record), validation=kept.validation, domain=kept.domain) if fitted.best else None
     return RunResult(record, fitted.epochs, model, tested.table)
 
