@@ -28,9 +28,7 @@ NOT_TARGETS = ("smiles", "split0", "split1", "split2")
 def main() -> None:
     """Run what is missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--tables", type=Path, required=True, help="folder of esol.csv, lipo.csv and others"
-    )
+    parser.add_argument("--tables", type=Path, required=True, help="folder of esol.csv, lipo.csv and others")
     parser.add_argument("--out", type=Path, required=True, help="file for the scores, one line for each run")
     parser.add_argument("--sets", default="esol,bace,lipo,tox21")
     parser.add_argument("--splits", default="0,1,2")

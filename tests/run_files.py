@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-FILES = {"config.toml", "history.csv", "model.safetensors", "record.json", "split.json", "test_predictions.csv"}
+FILES = {
+    "config.toml", "history.csv", "model.safetensors", "record.json", "split.json", "test_predictions.csv",
+    "validation.safetensors",
+}  # fmt: skip
 
 
 def files(folder: Path) -> dict[str, bytes]:

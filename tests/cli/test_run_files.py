@@ -20,6 +20,7 @@ READING = {
     "record.json": [("train", "--out", "{run}")],
     "split.json": [("evaluate", "{run}", "--part", "test"), ("report", "{run}")],
     "test_predictions.csv": [],  # it is written for people; no command reads it
+    "validation.safetensors": [("predict", "{run}", "MUTAG", "--interval", "0.5"), ("report", "{run}")],
 }
 """The commands that read each file of a run."""
 

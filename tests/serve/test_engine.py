@@ -24,7 +24,11 @@ from bankgcn.serve.access import RequestError
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.tasks import Task
+from bankgcn.training.domain import Domain
 from bankgcn.training.ensemble import Ensemble, load_model
+from bankgcn.training.intervals import ValidationPredictions
+from bankgcn.training.model import TrainedModel
+from bankgcn.training.run_folder import RunFolder
 from serve_runs import SMILES, TASKS, random_graph, save_run, training_graphs
 
 GRAPHS = [random_graph(nodes, seed=nodes) for nodes in (1, 2, 5, 9, 30, 70, 120, 3, 0)]
@@ -124,7 +128,7 @@ def test_several_models_have_a_mean_and_a_spread(tmp_path: Path) -> None:
         save_run(tmp_path / "runs" / str(seed), training_graphs(), "values", seed=seed)
     ensemble = Ensemble.load(tmp_path / "runs")
     engine = Engine(ensemble)
-    mean, spread, _ = ensemble.apply(
+    mean, spread, *_ = ensemble.apply(
         read_jsonlines(file_of(tmp_path), expected=Expected(features=engine.schema.spec, has_target=False))
     )
     (answer,) = engine.answer([ask(*GRAPHS)])
@@ -307,3 +311,36 @@ def test_thresholds_of_a_model_decide_classes_and_labels(tmp_path: Path) -> None
     for shift, label, name in ((-0.01, 1, "yes"), (0.01, 0, "no")):
         assert answer(replace(labels, thresholds=(toxic + shift, 0.5)))["labels"]["toxic"] == label
         assert answer(replace(classes, thresholds=(yes + shift,)))["class"] == name
+
+
+def test_answers_have_intervals_and_nearness_for_those_who_ask(tmp_path: Path) -> None:
+    graphs = training_graphs()
+    run = save_run(tmp_path / "run", graphs, "values")
+    engine = Engine(Ensemble.load(run))
+    refused = engine.answer([replace(ask(GRAPHS[0]), interval=0.9)])[0]
+    assert "keeps no predictions for its validation graphs" in refused.content["detail"]
+    refused = engine.answer([replace(ask(GRAPHS[0]), domain=True)])[0]
+    assert "does not keep what its training graphs look like" in refused.content["detail"]
+    rng = np.random.default_rng(0)
+    ValidationPredictions(rng.normal(size=(30, 2)), rng.normal(size=(30, 2)), "split").save(RunFolder(run).validation)
+    model = TrainedModel.load(RunFolder(run).model)
+    domain = Domain.of(graphs, lambda some: model.apply(some)[1], "split")
+    assert domain is not None
+    domain.save(RunFolder(run).domain)
+    ensemble = Ensemble.load(run)
+    engine = Engine(ensemble)
+    wanted = [
+        ask(GRAPHS[0]),
+        replace(ask(*GRAPHS[:2]), interval=0.8),
+        replace(ask(GRAPHS[1]), interval=0.5, domain=True),
+    ]
+    plain, bounded, near = (answer["predictions"] for answer in engine.answer(wanted))
+    assert list(plain[0]) == ["values"]
+    for row, level in ((bounded[1], 0.8), (near[0], 0.5)):
+        alone = engine.answer([replace(ask(GRAPHS[1]), interval=level)])[0]["predictions"][0]
+        assert row["intervals"] == alone["intervals"]
+        for name, (low, high) in row["intervals"].items():
+            assert low < row["values"][name] < high
+    assert 0 <= near[0]["distance_percentile"] <= 100
+    assert near[0]["unseen"] is None
+    assert "distance_percentile" not in bounded[0]

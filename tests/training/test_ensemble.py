@@ -46,14 +46,14 @@ def test_a_graph_is_predicted_by_the_models_that_were_tested_on_it(tmp_path: Pat
     assert numbers.tolist() == [0, 3, 5]
     assert voters is not None
     assert voters.tolist() == [[True, True, True], [False, True, False], [True, False, True]]
-    mean, spread, _ = models.apply(GRAPHS[numbers], voters=voters)
+    mean, spread, *_ = models.apply(GRAPHS[numbers], voters=voters)
     assert spread is None  # one graph has a single prediction
     one, two, three = (model.predictions(GRAPHS) for model in models.members.values())
     expected = torch.stack([(one[0] + two[0] + three[0]) / 3, two[3], (one[5] + three[5]) / 2])
     torch.testing.assert_close(mean, expected)
     assert not torch.allclose(one[5], three[5], atol=1e-4)
     several = [0, 2]
-    mean, spread, _ = models.apply(GRAPHS[numbers[several]], voters=voters[several])
+    mean, spread, *_ = models.apply(GRAPHS[numbers[several]], voters=voters[several])
     assert spread is not None
     torch.testing.assert_close(spread[0], torch.stack([one[0], two[0], three[0]]).std(0))
     torch.testing.assert_close(spread[1], torch.stack([one[5], three[5]]).std(0))

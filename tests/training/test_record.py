@@ -29,6 +29,7 @@ RECORD = RunRecord(
     fingerprint="188-1-1-ab",
     split_hash="cd",
     notes=["a stand-in"],
+    intervals={"level": 0.9, "coverage": 0.875},
     versions={"torch": "2"},
     seconds=1.5,
 )

@@ -9,7 +9,17 @@ import typer
 
 from bankgcn.cli.errors import print_warning
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, say, write_json
-from bankgcn.cli.settings import APPLYING, Device, Folders, Part, RunArgument, SourceArgument, Threads, with_settings
+from bankgcn.cli.settings import (
+    APPLYING,
+    Device,
+    Folders,
+    Interval,
+    Part,
+    RunArgument,
+    SourceArgument,
+    Threads,
+    with_settings,
+)
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.metrics import METRICS
 
@@ -25,6 +35,7 @@ def evaluate(
     run: RunArgument,
     source: SourceArgument = None,
     part: Part = None,
+    interval: Interval = None,
     json_file: Json = None,
     folders: Folders = USUAL_FOLDERS,
     threads: Threads = 1,
@@ -33,12 +44,15 @@ def evaluate(
 ) -> None:
     """Score a model on graphs whose targets are known, beside a prediction that does not look at the graphs.
 
-    Graphs are read as for training, unless other options are given. Those without a target are left out.
+    Graphs are read as for training, unless other options are given. Those without a target are left out. --interval 0.9
+    says how often intervals or sets of this level hold the truth, and how wide they are.
     """
     from bankgcn.cli.model_input import load_models, read_input
-    from bankgcn.cli.run_report import show_assessment
+    from bankgcn.cli.run_report import show_assessment, show_coverage
 
     ensemble = load_models(run, json_file, source, folders, threads, device)
+    if interval is not None:
+        ensemble.check_intervals(interval)
     inputs = read_input(ensemble, source, folders, flags, part=part, need_targets=True)
     if not len(inputs.graphs):
         where = source if part is None else f"the part {part!r} of {run}"
@@ -46,6 +60,8 @@ def evaluate(
     to_stderr = is_standard_output(json_file)
     assessment = show_assessment(ensemble, inputs, to_stderr=to_stderr)
     figures = assessment.to_dict()
+    if interval is not None:
+        figures["intervals"] = show_coverage(ensemble, inputs, interval, to_stderr)
     if part is None:
         figures["unseen"] = _show_unseen(ensemble, inputs, to_stderr)
     if json_file is not None:

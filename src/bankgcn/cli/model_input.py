@@ -377,13 +377,15 @@ def examine(ensemble: Ensemble, inputs: ModelInput, skip_unknown: bool = False) 
     graphs = inputs.graphs
     smiles = graphs.names if graphs.feature_spec.get("kind") == "atoms" else None
     names = graphs.ids or (graphs.names if smiles is None else None)
+    predictions = inputs.predictions(ensemble)
     return PredictedGraphs(
         graphs,
-        inputs.predictions(ensemble).mean.numpy(),
+        predictions.mean.numpy(),
         y if len(with_target) == len(graphs) and len(graphs) else None,
         names or tuple(numbered(row) for row in inputs.source_rows.tolist()),
         smiles or (None,) * len(graphs),
         inputs.voters,
+        predictions,
     )
 
 

@@ -269,7 +269,7 @@ def named(path: Path) -> str:
     return "standard output" if is_standard_output(path) else str(path)
 
 
-WORDS = ("id", "name", "class", "predicted", "unreadable")
+WORDS = ("id", "name", "class", "predicted", "set", "unseen", "unreadable")
 """The columns of words; others that have no cell are columns of numbers."""
 
 JsonFile = Annotated[Path | None, typer.Option("--json", help=f"Output file for all figures; {OR_STANDARD_OUTPUT}")]

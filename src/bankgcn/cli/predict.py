@@ -27,6 +27,7 @@ from bankgcn.cli.settings import (
     Device,
     Folders,
     IgnoreTargets,
+    Interval,
     OneRun,
     Part,
     RunArgument,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # PyTorch is loaded when a command is run
 
     from bankgcn.cli.model_input import ModelInput
     from bankgcn.tasks import Task
+    from bankgcn.training.ensemble import Ensemble
 
 Keep = Annotated[
     str | None,
@@ -65,6 +67,13 @@ def predict(
     part: Part = None,
     keep: Keep = None,
     calibrate: Calibrate = True,
+    interval: Interval = None,
+    domain: Annotated[
+        bool,
+        typer.Option(
+            "--domain", help="How near each graph is to the training graphs, and what of it was never seen there."
+        ),
+    ] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     folders: Folders = USUAL_FOLDERS,
     ignore_targets: IgnoreTargets = False,
@@ -78,6 +87,9 @@ def predict(
     Graphs are read as for training, with the same columns and options, unless other options are given. They need no
     targets. Rows that cannot be read stay, without a prediction, and the column "unreadable" holds the reason; --strict
     refuses them.
+
+    --interval 0.9 adds columns NAME_low and NAME_high, or "set"; --domain adds "similarity" (of molecules, to the
+    nearest training molecule) or "distance_percentile", and "unseen".
     """
     from bankgcn.cli.model_input import load_models, read_input
     from bankgcn.training.evaluation import prediction_columns
@@ -85,6 +97,7 @@ def predict(
     check_output(out)
     check_spreadsheet_safe(out, spreadsheet_safe)
     ensemble = load_models(run, out, source, folders, threads, device)
+    _check_wanted(ensemble, interval, domain, calibrate)
     keep_rows = _keeps_unreadable(flags, strict)
     inputs = read_input(
         ensemble, source, folders, flags, part=part, ignore_targets=ignore_targets, keep_unreadable=keep_rows
@@ -95,6 +108,13 @@ def predict(
         *inputs.truth_columns(task),
         *inputs.line_up(prediction_columns(task, predictions.mean, predictions.spread)),
     ]
+    if interval is not None:
+        found = ensemble.intervals(predictions, interval, inputs.voters)
+        columns += inputs.line_up(found.columns(task))
+        for note in found.notes:
+            print_note(note)
+    if domain:
+        columns += inputs.line_up(ensemble.nearness(inputs.graphs, inputs.voters).columns)
     write_columns(out, [*_kept(inputs, keep), *columns, *_reasons(inputs)], spreadsheet_safe)
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
     to_stderr = is_standard_output(out)
@@ -154,6 +174,16 @@ def embed(
         _show_unreadable(inputs, "the numbers of these rows are NaN")
     else:
         _show_unreadable(inputs)
+
+
+def _check_wanted(ensemble: Ensemble, interval: float | None, domain: bool, calibrate: bool) -> None:
+    """Raise, before graphs are read, if the models cannot give intervals or nearness."""
+    if interval is not None:
+        if not calibrate and ensemble.task.kind != "values":
+            raise ValueError("--interval needs calibrated probabilities: leave out --no-calibrate")
+        ensemble.check_intervals(interval)
+    if domain:
+        ensemble.check_domain()
 
 
 def _kept(inputs: ModelInput, keep: str | None) -> Columns:

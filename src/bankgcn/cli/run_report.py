@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from bankgcn.cli.errors import print_note, print_warning, with_flags
 from bankgcn.cli.output import say
 from bankgcn.data.catalog import CATALOG
 from bankgcn.metrics import METRICS
-from bankgcn.tasks import LIKELY
+from bankgcn.tasks import LIKELY, Task
 from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment, assess
 from bankgcn.training.checks import class_notes, data_warnings, settings_for_skew, skew_note
+from bankgcn.training.intervals import coverage, coverage_line
 from bankgcn.training.prepare import PreparedRun
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
@@ -60,6 +61,20 @@ def show_assessment(ensemble: Ensemble, inputs: ModelInput, prefix: str = "", to
     for warning in assessment.warnings(balanced):
         print_warning(warning)
     return assessment
+
+
+def show_coverage(
+    ensemble: Ensemble, inputs: ModelInput, level: float, to_stderr: bool = False, notes: bool = True
+) -> dict[str, Any]:
+    """Print how often intervals or sets hold the known targets; see :func:`~bankgcn.training.intervals.coverage`."""
+    with_target, y = inputs.truth(ensemble.task)
+    known = inputs.take(with_target)
+    found = ensemble.intervals(known.predictions(ensemble), level, known.voters)
+    figures = coverage(ensemble.task, found, y)
+    say(coverage_line(ensemble.task, figures), stderr=to_stderr)
+    for note in found.notes if notes else ():
+        print_note(note)
+    return figures
 
 
 def assessment_lines(assessment: Assessment) -> list[str]:
@@ -218,6 +233,8 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
         assessment = Assessment.from_dict(record.assessment)
         for line in assessment_lines(assessment):
             say(line)
+        if record.intervals:
+            say(coverage_line(Task(**record.task), dict(record.intervals)))
         for warning in assessment.warnings(balanced=record.config.train.class_weight is not None):
             print_warning(warning)
     say(f"best epoch {record.best_epoch} of {record.epochs}, in {record.seconds:.1f} s")

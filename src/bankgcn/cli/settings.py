@@ -294,6 +294,15 @@ Folders = Annotated[
     ),
 ]
 IgnoreTargets = Annotated[bool, typer.Option("--ignore-targets", help="Read no targets.", rich_help_panel="Data")]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        metavar="SHARE",
+        help="Intervals of values or sets of classes that hold the truth with this probability, such as 0.9.",
+        show_default=False,
+    ),
+]
 Threads = Annotated[
     int,
     typer.Option(

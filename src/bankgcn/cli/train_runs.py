@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
@@ -16,7 +16,7 @@ from bankgcn.cli.errors import INTERRUPTED, print_note, print_warning, with_flag
 from bankgcn.cli.model_input import read_input
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress, load_graphs
-from bankgcn.cli.run_report import CHOSEN_BY_DATA, choose_by_data, show_assessment, show_start
+from bankgcn.cli.run_report import CHOSEN_BY_DATA, choose_by_data, show_assessment, show_coverage, show_start
 from bankgcn.cli.settings import Settings, read_settings
 from bankgcn.data.catalog import DataFolders
 from bankgcn.data.splits import Split
@@ -26,6 +26,7 @@ from bankgcn.settings import Plain
 from bankgcn.training.callbacks import TensorBoardLog
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.execute import RunResult, execute
+from bankgcn.training.intervals import LEVEL, TooFewGraphs
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
@@ -154,7 +155,10 @@ def _execute(run: PreparedRun, folder: RunFolder, command: Command) -> RunResult
     logs = [TensorBoardLog(command.tensorboard)] if command.tensorboard else []
     try:
         with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=command.speaks) as progress:
-            return execute(run, callbacks=[progress, *logs], checkpoint=folder.checkpoint, group=command.group)
+            watching = [progress, *logs]
+            return execute(
+                run, callbacks=watching, checkpoint=folder.checkpoint, group=command.group, for_new_graphs=True
+            )
     except KeyboardInterrupt:
         if command.speaks:
             done = f"after epoch {progress.last.number}" if progress.last else "before the first epoch was over"
@@ -293,6 +297,9 @@ def _show_ensemble(members: Members) -> None:
     if len(inputs.graphs):
         together = "models together" if inputs.voters is None else "models, each on its test graphs"
         show_assessment(ensemble, inputs, prefix=f"all {len(ensemble.members)} {together}: test ")
+        with suppress(TooFewGraphs):  # whoever asks for intervals is told so
+            if ensemble.has_intervals:
+                show_coverage(ensemble, inputs, LEVEL, notes=False)
 
 
 def _holds_runs(folder: Path) -> bool:

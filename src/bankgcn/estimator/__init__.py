@@ -124,7 +124,9 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
         self._train(graphs, sample_weight, callbacks, reading)
         return self._set_classes(classes)
 
-    def predict(self, X: Any, graph_features: Any = None, *, smiles: str | None = None) -> Any:
+    def predict(
+        self, X: Any, graph_features: Any = None, *, smiles: str | None = None, interval: float | None = None
+    ) -> Any:
         """The most probable class of each graph, or what the threshold decides; 0 or 1 for each label, ``(G, T)``.
 
         Args:
@@ -133,8 +135,11 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
                 read are empty, and the column "unreadable" says why. A Series of SMILES gives an array.
             graph_features: Features of each graph; by default those that the graphs carry.
             smiles: Column of a DataFrame that holds the molecules; by default that of the training, or a usual one.
+            interval: Probability, such as 0.9, with which sets shall hold the truth. The result is then a pair:
+                predictions, and whether each class is in the set, shape ``(G, num_classes)``, or each of the answers 0
+                and 1 of the labels, ``(G, T, 2)``; a DataFrame has the columns of ``bankgcn predict --interval``.
         """
-        return self._predictor.predict(X, graph_features, smiles=smiles)
+        return self._predictor.predict(X, graph_features, smiles=smiles, interval=interval)
 
     def predict_proba(self, X: Any, graph_features: Any = None) -> NDArray[np.float64]:
         """Probability of each class for each graph, shape ``(G, num_classes)``; of each label, ``(G, T)``."""
@@ -214,15 +219,19 @@ class BankGCNRegressor(RegressorMixin, GraphEstimator):
     ) -> Self:
         return self._train(with_values(graphs, y, type(self).__name__), sample_weight, callbacks, reading)
 
-    def predict(self, X: Any, graph_features: Any = None, *, smiles: str | None = None) -> Any:
+    def predict(
+        self, X: Any, graph_features: Any = None, *, smiles: str | None = None, interval: float | None = None
+    ) -> Any:
         """The value of each graph, shape ``(G,)``, or its values, ``(G, T)``; of a DataFrame, a DataFrame.
 
         Args:
             X: The graphs.
             graph_features: Features of each graph; by default those that the graphs carry.
             smiles: Column of a DataFrame that holds the molecules; see :meth:`bankgcn.BankGCNClassifier.predict`.
+            interval: Probability, such as 0.9, with which intervals shall hold the true value. The result is then a
+                pair: predictions and bounds, shape ``(G, 2)`` or ``(G, T, 2)``.
         """
-        return self._predictor.predict(X, graph_features, smiles=smiles)
+        return self._predictor.predict(X, graph_features, smiles=smiles, interval=interval)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, graph_features: Any = None) -> float:
         """The share of the variance that is explained, R2; ``y`` is by default what the graphs carry."""

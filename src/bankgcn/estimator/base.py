@@ -40,8 +40,10 @@ from bankgcn.messages import Message, Option, Spelling, message_of, parameter
 from bankgcn.settings import pick, plain_value
 from bankgcn.training.callbacks import Callback, ProgressLine
 from bankgcn.training.checks import check_run, check_weights, settings_for_skew
+from bankgcn.training.domain import Domain
 from bankgcn.training.ensemble import Ensemble, Predictor
 from bankgcn.training.execute import RunResult, execute
+from bankgcn.training.intervals import ValidationPredictions
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import prepare_graphs
 from bankgcn.training.presets import NAMED_BY_PRESETS, PRESETS, STANDARD
@@ -281,6 +283,10 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         """The vector by which the network represents each graph, before its last layer: shape ``(G, width)``."""
         return self._predictor.embed(X)
 
+    def nearness(self, X: Any, graph_features: Any = None, *, smiles: str | None = None) -> Any:
+        """How near graphs are to the training graphs; see :meth:`bankgcn.training.ensemble.Predictor.nearness`."""
+        return self._predictor.nearness(X, graph_features, smiles=smiles)
+
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the model to the folder of a run, which ``bankgcn predict`` and :meth:`load` take.
 
@@ -316,6 +322,9 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         if not folder.model.exists():
             raise FileError("its training diverged in the first epoch, so there is no model", folder.path)
         model = TrainedModel.load(folder.model)
+        validation = ValidationPredictions.load(folder.validation, model.task) if folder.validation.exists() else None
+        domain = Domain.load(folder.domain) if folder.domain.exists() else None
+        model = replace(model, validation=validation, domain=domain)
         if model.task.kind not in cls._tasks:
             raise FileError(
                 f"holds a model of {model.task.kind}, but {cls.__name__} predicts {' or '.join(cls._tasks)}: "
@@ -427,7 +436,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
                 run = replace(run, spec=spec.with_(threshold=chosen))
         group = ProcessGroup(device=usable_device(self.device))
         watching = [*callbacks, *([ProgressLine(spec.train.max_epochs)] if self.verbose else [])]
-        result = execute(run, callbacks=watching, group=group)
+        result = execute(run, callbacks=watching, group=group, for_new_graphs=True)
         assert result is not None  # this process is not one of a group
         if result.model is None:
             raise ValueError(

@@ -115,6 +115,8 @@ def describe(engine: Engine, limits: Limits) -> dict[str, Any]:
         "takes": list(engine.forms),
         "nodes": {**nodes, **words_of(engine.schema)},
         **({"features": engine.ensemble.needed_features} if engine.ensemble.needed_features else {}),
+        "intervals": engine.ensemble.has_intervals,
+        "domain": engine.ensemble.has_domain,
         "limits": vars(limits),
     }
 

@@ -26,7 +26,7 @@ from bankgcn.data.readers.node_link import Entry
 from bankgcn.data.standardize import Changes, is_standardized
 from bankgcn.data.target_values import Targets
 from bankgcn.extras import require
-from bankgcn.messages import WITHOUT_ADVICE, spelled_error
+from bankgcn.messages import WITHOUT_ADVICE, message_of, spelled, spelled_error
 from bankgcn.serve.access import RequestError, of_graphs
 from bankgcn.serve.page import draw_smiles
 from bankgcn.serve.requests import PredictRequest
@@ -143,6 +143,13 @@ class Engine:
             return RequestError(
                 422, f"'embeddings' needs one model, but there are {len(self.ensemble.members)}: their vectors differ"
             )
+        try:
+            if request.interval is not None:
+                self.ensemble.check_intervals(request.interval)
+            if request.domain:
+                self.ensemble.check_domain()
+        except ValueError as error:
+            return RequestError(422, spelled(message_of(error), WITHOUT_ADVICE))
         return None
 
     def _predict(
@@ -159,18 +166,22 @@ class Engine:
         results: dict[tuple[int, int], dict[str, Any] | str] = {
             items[place][:2]: _plain(reason, items[place], form) for place, reason in parsed.reasons.items()
         }
-        if predictions is not None:
-            for row, (place, finite) in enumerate(zip(parsed.places, predictions.finite(), strict=True)):
+        if predictions is not None and parsed.graphs is not None:
+            finite_rows = predictions.finite()
+            more = self._trust(parsed.graphs, predictions, [requests[items[place].request] for place in parsed.places])
+            for row, (place, finite) in enumerate(zip(parsed.places, finite_rows, strict=True)):
                 number, index = items[place][:2]
                 results[number, index] = (
-                    self._show(predictions, row, requests[number].embeddings) | self._picture(items[place], requests)
+                    self._show(predictions, row, requests[number].embeddings)
+                    | more[row]
+                    | self._picture(items[place], requests)
                     if finite
                     else f"{form}[{index}]: the network has no finite output for it: its numbers are too large"
                 )
         return results
 
     def _apply(self, graphs: GraphSet) -> Predictions:
-        graphs = without_weights(graphs) if self.ignore_weights else graphs
+        graphs = self._weighed(graphs)
         with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused later
             return self.ensemble.apply(graphs, check=False)
 
@@ -190,6 +201,26 @@ class Engine:
         if embeddings and predictions.embeddings is not None:
             shown["embedding"] = predictions.embeddings[row]
         return shown
+
+    def _trust(
+        self, graphs: GraphSet, predictions: Predictions, requests: Sequence[PredictRequest]
+    ) -> list[dict[str, Any]]:
+        """The intervals of each graph, and how near it is to the training graphs, as far as its request wants them."""
+        shown: list[dict[str, Any]] = [{} for _ in requests]
+        key = {"values": "intervals", "classes": "set", "labels": "sets"}[self.task.kind]
+        for level in dict.fromkeys(one.interval for one in requests if one.interval is not None):
+            for row, named in enumerate(self.ensemble.intervals(predictions, level).named(self.task)):
+                if requests[row].interval == level:
+                    shown[row][key] = named
+        near = np.flatnonzero([one.domain for one in requests])
+        if len(near):
+            nearness = self.ensemble.nearness(self._weighed(graphs[near]))
+            for row, value, unseen in zip(near.tolist(), nearness.values.tolist(), nearness.unseen, strict=True):
+                shown[row] |= {nearness.name: value, "unseen": unseen}
+        return shown
+
+    def _weighed(self, graphs: GraphSet) -> GraphSet:
+        return without_weights(graphs) if self.ignore_weights else graphs
 
     def _picture(self, item: Item, requests: Sequence[PredictRequest]) -> dict[str, Any]:
         """The picture of a molecule, if the client wants it and still waits."""

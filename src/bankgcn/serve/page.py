@@ -30,6 +30,20 @@ PREDICTION: dict[str, Any] = {
         "probabilities": {**NUMBERS, "description": "Of each class, or of each yes/no label."},
         "values": {**NUMBERS, "description": "In the units of the training graphs."},
         "spread": {**NUMBERS, "description": "Standard deviation over several models."},
+        "intervals": {
+            "type": "object",
+            "additionalProperties": {"type": ["array", "null"], "items": {"type": "number"}},
+            "description": "Lower and upper bound of each value; null where too few validation graphs have it.",
+        },
+        "set": {"type": "array", "items": {"type": "string"}, "description": "The classes in the set."},
+        "sets": {
+            "type": "object",
+            "additionalProperties": {"type": "array", "items": {"enum": [0, 1]}},
+            "description": "The answers in the set of each label.",
+        },
+        "similarity": {"type": "number", "description": "Of a molecule to the nearest training molecule (Tanimoto)."},
+        "distance_percentile": {"type": "number", "description": "Of the distance from the nearest training graph."},
+        "unseen": {"type": ["string", "null"], "description": "Values that no training graph has."},
         "embedding": {"type": "array", "items": {"type": "number"}, "description": "The vector of the graph."},
         "picture": {"type": ["string", "null"], "description": "The structure as SVG; null if it is too large."},
     },
@@ -145,11 +159,22 @@ def _form(name: str, items: dict[str, Any], limits: Limits) -> dict[str, Any]:
         "default": False,
         "description": f"Whether to return a picture of each molecule, of {MAX_PICTURES} at most.",
     }
+    interval = {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "description": "Probability with which intervals or sets shall hold the truth, such as 0.9.",
+    }
+    domain = {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether to return how near each graph is to the training graphs.",
+    }
     extra = {"pictures": pictures} if name == "smiles" else {}
     return {
         "type": "object",
         "required": [name],
-        "properties": {name: graphs, "embeddings": embeddings, **extra},
+        "properties": {name: graphs, "embeddings": embeddings, "interval": interval, "domain": domain, **extra},
         "additionalProperties": False,
     }
 

@@ -12,7 +12,7 @@ from bankgcn.serve.page import MAX_PICTURES
 
 FORMS = ("graphs", "smiles")
 """The lists that a request may have; it has one of them."""
-KEYS = (*FORMS, "features", "embeddings", "pictures")
+KEYS = (*FORMS, "features", "embeddings", "pictures", "interval", "domain")
 CONTAINER = 16  # bytes of the largest body for each object or list: an empty one takes 3 there, and 70 in memory
 GRAPH_WORK = 8  # what a graph costs without its nodes, in nodes
 
@@ -28,6 +28,8 @@ class PredictRequest:
         embeddings: Whether the client wants the vector of each graph.
         pictures: Whether the client wants a picture of each molecule.
         features: Features of each molecule by name, such as a temperature; those of graphs are among their keys.
+        interval: Level of the intervals or sets that the client wants.
+        domain: Whether the client wants to know how near each graph is to the training graphs.
     """
 
     form: str
@@ -36,6 +38,8 @@ class PredictRequest:
     embeddings: bool = False
     pictures: bool = False
     features: list[dict[str, Any]] | None = None
+    interval: float | None = None
+    domain: bool = False
 
     @property
     def work(self) -> int:
@@ -63,7 +67,7 @@ def parse_request(body: bytes, limits: Limits) -> PredictRequest:
     if len(forms) != 1:
         raise RequestError(422, f"the body has {' and '.join(forms) or 'no graphs'}, expected 'graphs' or 'smiles'")
     items = content[forms[0]]
-    for flag in ("embeddings", "pictures"):
+    for flag in ("embeddings", "pictures", "domain"):
         if not isinstance(content.get(flag, False), bool):
             raise RequestError(422, f"{flag!r} is {_kind(content[flag])}, expected true or false")
     if not isinstance(items, list) or not items:
@@ -84,7 +88,19 @@ def parse_request(body: bytes, limits: Limits) -> PredictRequest:
             413, f"there are {len(items):,} molecules, and a request with pictures may have {MAX_PICTURES}"
         )
     features = _features(content, forms[0], len(items))
-    return PredictRequest(forms[0], items, sizes, content.get("embeddings", False), pictures, features)
+    embeddings, domain = content.get("embeddings", False), content.get("domain", False)
+    return PredictRequest(forms[0], items, sizes, embeddings, pictures, features, _interval(content), domain)
+
+
+def _interval(content: dict[str, Any]) -> float | None:
+    """The level of the intervals that a client wants."""
+    level = content.get("interval")
+    if level is None:
+        return None
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        shown = f"{level:g}" if isinstance(level, int | float) and not isinstance(level, bool) else _kind(level)
+        raise RequestError(422, f"'interval' is {shown}, expected a share between 0 and 1, such as 0.9")
+    return float(level)
 
 
 def _features(content: dict[str, Any], form: str, count: int) -> list[dict[str, Any]] | None:

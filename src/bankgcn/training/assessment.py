@@ -401,6 +401,7 @@ class HeldOut:
     assessment: Assessment | None = None
     table: Columns = field(default_factory=list)
     notes: tuple[str, ...] = ()
+    predictions: Tensor | None = None
 
 
 def score_held_out(run: PreparedRun) -> HeldOut:
@@ -436,6 +437,7 @@ def score_held_out(run: PreparedRun) -> HeldOut:
         assess(task, predictions, true_targets(task, test), constant),
         [*names, *true_columns(task, test), *prediction_columns(task, predictions)],
         notes,
+        predictions,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from bankgcn.data.duplicates import graph_hashes
 from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.features.encodings import encoding_names, with_encodings
 from bankgcn.data.features.graph_features import needed
+from bankgcn.data.features.seen import joined_notes, unseen_notes
 from bankgcn.data.features.spec import same_before_fit, widened
 from bankgcn.data.frames import check_no_column, frame_of, is_frame
 from bankgcn.data.graphs import GraphSet
@@ -32,7 +33,9 @@ from bankgcn.files.tables import Columns
 from bankgcn.messages import WITHOUT_ADVICE, Message, Option, message_of, spelled
 from bankgcn.settings import pick
 from bankgcn.tasks import Task
+from bankgcn.training.domain import SIMILARITY, Domain, Nearness
 from bankgcn.training.evaluation import check_finite, prediction_columns
+from bankgcn.training.intervals import Conformal, Group, Intervals, ValidationPredictions, gathered
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import RunSpec
@@ -216,12 +219,132 @@ class Ensemble:
         graphs = with_encodings(graphs, encoding_names(self.first.encoding_spec))  # once for all models
         if voters is None:
             applied = [model.apply(graphs, calibrated, check) for model in self.members.values()]
-            mean, spread = mean_and_spread([predictions for predictions, _ in applied])
+            each = [predictions for predictions, _ in applied]
+            mean, spread = mean_and_spread(each)
             embeddings = applied[0][1] if len(applied) == 1 else None
         else:
-            mean, spread = self._by_voters(graphs, calibrated, voters)
+            each = self._by_voters(graphs, calibrated, voters)
+            mean, spread = _mean_of_voters(torch.stack(each), voters)
             embeddings = None
-        return Predictions(mean, spread, embeddings)
+        return Predictions(mean, spread, embeddings, tuple(each))
+
+    def intervals(self, predictions: Predictions, level: float, voters: NDArray[np.bool_] | None = None) -> Intervals:
+        """Intervals of values or sets of answers for graphs; see :mod:`bankgcn.training.intervals`.
+
+        Args:
+            predictions: What :meth:`apply` returned for the graphs, with temperatures.
+            level: Probability with which they hold the truth.
+            voters: Which models predict each graph, as for :meth:`apply`. Their validation graphs alone count.
+
+        Raises:
+            ValueError: A run keeps no predictions for validation graphs, or they are too few for the level.
+        """
+        groups = self._validation_groups
+        news = [mean_and_spread([predictions.members[place] for place in places]) for places in groups]
+        decided = None if self.task.kind == "values" else self.task.decide(predictions.mean).numpy()
+        votes = np.ones((len(predictions.mean), len(groups)), np.bool_)
+        if voters is not None:  # models of a group share their split, and so their test graphs
+            votes = voters[:, [places[0] for places in groups]]
+        parts = []
+        for pattern in np.unique(votes, axis=0) if len(votes) else np.ones((1, len(groups)), np.bool_):
+            rows, chosen = np.flatnonzero((votes == pattern).all(axis=1)), np.flatnonzero(pattern)
+            conformal = Conformal(self.task, [list(groups.values())[one] for one in chosen], level)
+            own = [tuple(None if part is None else part.numpy()[rows] for part in news[one]) for one in chosen]
+            parts.append((rows, conformal.apply(own, None if decided is None else decided[rows])))  # type: ignore
+        return gathered(parts, len(votes))
+
+    def check_intervals(self, level: float) -> None:
+        """Raise, before any work starts, if there can be no intervals of this level; see :meth:`intervals`."""
+        Conformal(self.task, list(self._validation_groups.values()), level)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether all models keep what intervals need."""
+        return all(
+            model.validation is not None or _beside(path, RunFolder(path).validation)
+            for path, model in self.members.items()
+        )
+
+    def nearness(self, graphs: GraphSet, voters: NDArray[np.bool_] | None = None) -> Nearness:
+        """How near graphs are to the training graphs of any of the models; see :mod:`bankgcn.training.domain`.
+
+        Args:
+            graphs: The graphs.
+            voters: Which models predict each graph: the training graphs of the others do not count.
+
+        Raises:
+            ValueError: No model keeps what its training graphs look like.
+        """
+        name = self.check_domain()
+        nearer = np.fmax if name == SIMILARITY else np.fmin
+        values = np.full(len(graphs), np.nan)
+        notes: list[list[str]] = [[] for _ in range(len(graphs))]
+        for place, domain in self._domains.items():
+            model = list(self.members.values())[place]
+            rows = np.arange(len(graphs)) if voters is None else np.flatnonzero(voters[:, place])
+            part = graphs if voters is None else graphs[rows]
+            near = domain.nearness(part, lambda some, model=model: model.apply(some, check=False)[1])  # type: ignore
+            for row, words in zip(rows.tolist(), unseen_notes(part, model.conform(part), domain.seen), strict=True):
+                known = np.isnan(values[row])
+                notes[row] = words if known else [word for word in notes[row] if word in words]
+            values[rows] = nearer(values[rows], near)
+        return Nearness(name, values, [joined_notes(words) for words in notes])
+
+    def check_domain(self) -> str:
+        """What tells how near graphs are to the training graphs, the name of the column.
+
+        Raises:
+            ValueError: No model keeps what its training graphs look like.
+        """
+        if not self._domains:
+            first = next(iter(self.members))
+            raise ValueError(
+                f"{_named(first)} does not keep what its training graphs look like: runs of earlier versions do not, "
+                "nor do runs on datasets of the catalogue"
+            )
+        return next(iter(self._domains.values())).name
+
+    @property
+    def has_domain(self) -> bool:
+        """Whether a model keeps what its training graphs look like."""
+        return bool(self._domains)
+
+    @cached_property
+    def _validation_groups(self) -> dict[tuple[int, ...], Group]:
+        """What models with the same validation graphs predict for them together, by the places of these models."""
+        stored = [self._validation(path, model) for path, model in self.members.items()]
+        places: dict[tuple[str, bytes], list[int]] = {}
+        for place, one in enumerate(stored):
+            places.setdefault((one.split, one.y.tobytes()), []).append(place)
+        groups = {}
+        for same in map(tuple, places.values()):
+            mean, spread = mean_and_spread([torch.from_numpy(stored[place].predictions) for place in same])
+            groups[same] = Group(mean.numpy(), None if spread is None else spread.numpy(), stored[same[0]].y)
+        return groups
+
+    def _validation(self, path: Path, model: TrainedModel) -> ValidationPredictions:
+        if model.validation is not None:
+            return model.validation
+        folder = RunFolder(path)
+        if not _beside(path, folder.validation):
+            again = f": {folder.to_repeat}" if _beside(path, folder.config) else ""
+            raise ValueError(
+                f"{_named(path)} keeps no predictions for its validation graphs, from which intervals follow: runs of "
+                f"earlier versions do not; train it again{again}"
+            )
+        return ValidationPredictions.load(folder.validation, model.task)
+
+    @cached_property
+    def _domains(self) -> dict[int, Domain]:
+        """The domain of the first model of each split, by its place."""
+        domains: dict[int, Domain] = {}
+        for place, (path, model) in enumerate(self.members.items()):
+            file, domain = RunFolder(path).domain, model.domain
+            if domain is None and _beside(path, file):
+                domain = Domain.load(file)
+            if domain is not None and domain.split not in {one.split for one in domains.values()}:
+                domains[place] = domain
+        return domains
 
     def embed(self, graphs: GraphSet) -> NDArray:
         """The vector by which the network of a single model represents each graph, shape ``(num_graphs, width)``.
@@ -240,18 +363,23 @@ class Ensemble:
             check_finite(torch.from_numpy(embeddings), self.first.conform(graphs))
         return embeddings
 
-    def _by_voters(self, graphs: GraphSet, calibrated: bool, voters: NDArray[np.bool_]) -> tuple[Tensor, Tensor | None]:
-        """Mean and standard deviation over the models that predict each graph."""
+    def _by_voters(self, graphs: GraphSet, calibrated: bool, voters: NDArray[np.bool_]) -> list[Tensor]:
+        """What each model predicts for the graphs that it votes for; 0 for others."""
         models = self.members.values()
         predictions = torch.zeros(len(models), len(graphs), self.task.out_channels, dtype=torch.float64)
         for number, (model, votes) in enumerate(zip(models, voters.T, strict=True)):
             predictions[number, torch.from_numpy(votes)] = model.predictions(graphs[votes], calibrated)
-        votes = torch.from_numpy(voters.T)[:, :, None]
-        count = votes.sum(0)
-        mean = predictions.sum(0) / count
-        if (count < 2).any():
-            return mean, None
-        return mean, ((votes * (predictions - mean) ** 2).sum(0) / (count - 1)).sqrt()
+        return list(predictions)
+
+
+def _mean_of_voters(predictions: Tensor, voters: NDArray[np.bool_]) -> tuple[Tensor, Tensor | None]:
+    """Mean and standard deviation over the models that predict each graph."""
+    votes = torch.from_numpy(voters.T)[:, :, None]
+    count = votes.sum(0)
+    mean = predictions.sum(0) / count
+    if (count < 2).any():
+        return mean, None
+    return mean, ((votes * (predictions - mean) ** 2).sum(0) / (count - 1)).sqrt()
 
 
 class Predictions(NamedTuple):
@@ -260,10 +388,11 @@ class Predictions(NamedTuple):
     mean: Tensor  # (G, outputs), over the models, in double precision
     spread: Tensor | None  # (G, outputs): standard deviation, if each graph has several models
     embeddings: NDArray | None  # (G, width), of one model
+    members: tuple[Tensor, ...] = ()  # (G, outputs) each: what each model predicts
 
     def finite(self) -> list[bool]:
         """Whether all numbers of a graph are finite, for each graph."""
-        parts = [np.isfinite(np.asarray(part)).all(1) for part in self if part is not None]
+        parts = [np.isfinite(np.asarray(part)).all(1) for part in self[:3] if part is not None]
         return np.logical_and.reduce(parts).tolist()
 
 
@@ -277,6 +406,16 @@ def mean_and_spread(predictions: Sequence[Tensor]) -> tuple[Tensor, Tensor | Non
     if count == 1:
         return mean, None
     return mean, (reduce(torch.add, [(one - mean) ** 2 for one in predictions]) / (count - 1)).sqrt()
+
+
+def _beside(path: Path, file: Path) -> bool:
+    """Whether a file lies in the folder of a model; one in Python has no folder."""
+    return path != Path() and file.exists()
+
+
+def _named(path: Path) -> str:
+    """The model in a message; one in Python has no folder."""
+    return "the model" if path == Path() else str(path)
 
 
 def _check_same_kind(path: Path, members: Mapping[Path, TrainedModel]) -> None:
@@ -357,7 +496,9 @@ class Predictor:
         values = self.ensemble.first.metadata.get("classes")
         return np.array(values) if values is not None else class_values(self.task.names)
 
-    def predict(self, graphs: Any, graph_features: Any = None, *, smiles: str | None = None) -> Any:
+    def predict(
+        self, graphs: Any, graph_features: Any = None, *, smiles: str | None = None, interval: float | None = None
+    ) -> Any:
         """Class of each graph, shape ``(G,)``; its values, ``(G,)`` or ``(G, T)``; or its labels, 0 or 1, ``(G, T)``.
 
         The most probable class is predicted, or the one that the threshold of the model decides; see ``task``.
@@ -368,17 +509,59 @@ class Predictor:
                 read are empty, and the column "unreadable" says why.
             graph_features: Features of each graph, as in the training; by default those that the graphs carry.
             smiles: Column of a DataFrame that holds the molecules.
+            interval: Probability, such as 0.9, with which intervals or sets shall hold the truth; see
+                :mod:`bankgcn.training.intervals`. The result is then a pair; of a DataFrame, it has their columns.
+
+        Returns:
+            The predictions. With ``interval`` also the bounds of values, shape ``(G, 2)`` or ``(G, T, 2)``, infinite
+            where there are too few validation graphs; or whether each class is in the set, ``(G, num_classes)``, or
+            each of the answers 0 and 1 of the labels, ``(G, T, 2)``.
 
         Raises:
-            ValueError: The graphs do not have the features of the training graphs; the message names the graph.
+            ValueError: The graphs do not have the features of the training graphs; the message names the graph. Or
+                there are no intervals of this level.
         """
+        if interval is not None:
+            self.ensemble.check_intervals(interval)
         if is_frame(graphs):
-            return self._predict_frame(graphs, graph_features, smiles)
+            return self._predict_frame(graphs, graph_features, smiles, interval)
         check_no_column(smiles)
-        mean, _ = self._predictions(graphs, graph_features)
+        predictions = self.ensemble.apply(self.as_graph_set(graphs, graph_features))
+        decided = self._decided(predictions.mean)
+        if interval is None:
+            return decided
+        found = self.ensemble.intervals(predictions, interval)
+        if found.low is None or found.high is None:
+            return decided, found.sets
+        bounds = np.stack([found.low, found.high], axis=2)
+        return decided, bounds[:, 0] if bounds.shape[1] == 1 else bounds
+
+    def nearness(self, graphs: Any, graph_features: Any = None, *, smiles: str | None = None) -> Any:
+        """How near graphs are to the training graphs, and which of their values no training graph has.
+
+        Molecules have the Tanimoto similarity to the nearest training molecule, other graphs the percentile of their
+        distance from the nearest training graph; see :mod:`bankgcn.training.domain`.
+
+        Args:
+            graphs: The graphs, as for :meth:`predict`. Of a DataFrame, the result is one.
+            graph_features: Features of each graph.
+            smiles: Column of a DataFrame that holds the molecules.
+
+        Raises:
+            ValueError: The model does not keep what its training graphs look like.
+        """
+        self.ensemble.check_domain()
+        if not is_frame(graphs):
+            check_no_column(smiles)
+            return self.ensemble.nearness(self.as_graph_set(graphs, graph_features))
+        converted = self.as_graph_set(graphs, graph_features, smiles, skip_unreadable=True)
+        return _frame_of_rows(graphs, converted, self.ensemble.nearness(converted).columns)
+
+    def _decided(self, mean: Tensor) -> NDArray:
         if self.task.kind == "values":
-            return mean[:, 0] if mean.shape[1] == 1 else mean
-        decided = self.task.decide(torch.from_numpy(mean)).numpy()
+            values = mean.numpy()
+            return values[:, 0] if values.shape[1] == 1 else values
+        decided = self.task.decide(mean).numpy()
         return self.classes[decided] if self.task.kind == "classes" else decided
 
     def predict_proba(self, graphs: Any, graph_features: Any = None) -> NDArray[np.float64]:
@@ -405,20 +588,15 @@ class Predictor:
         """
         return self.ensemble.embed(self.as_graph_set(graphs))
 
-    def _predict_frame(self, frame: Any, graph_features: Any, smiles: str | None) -> Any:
+    def _predict_frame(self, frame: Any, graph_features: Any, smiles: str | None, interval: float | None) -> Any:
         graphs = self.as_graph_set(frame, graph_features, smiles, skip_unreadable=True)
-        reasons, rows = dict(graphs.skipped), graphs.rows.tolist()
         predictions = self.ensemble.apply(graphs)
         columns = prediction_columns(self.task, predictions.mean, predictions.spread)
         if self.task.kind == "classes":  # as they were given to an estimator: words or numbers
             columns[0] = ("predicted", self.classes[self.task.decide(predictions.mean).numpy()].tolist())
-        by_row = [dict(zip(rows, cells, strict=True)) for _, cells in columns]
-        lined_up: Columns = [
-            (name, [cells.get(row) for row in range(len(frame))])
-            for (name, _), cells in zip(columns, by_row, strict=True)
-        ]
-        unreadable = [reasons.get(row) for row in range(len(frame))]
-        return frame_of(frame, [*lined_up, ("unreadable", unreadable)])
+        if interval is not None:
+            columns += self.ensemble.intervals(predictions, interval).columns(self.task)
+        return _frame_of_rows(frame, graphs, columns)
 
     def as_graph_set(
         self, graphs: Any, graph_features: Any = None, smiles: str | None = None, skip_unreadable: bool = False
@@ -453,6 +631,17 @@ class Predictor:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         predictions = self.ensemble.apply(self.as_graph_set(graphs, graph_features))
         return predictions.mean.numpy(), None if predictions.spread is None else predictions.spread.numpy()
+
+
+def _frame_of_rows(frame: Any, graphs: GraphSet, columns: Columns) -> Any:
+    """A DataFrame with a cell of each column for each row, and why rows have no graph."""
+    reasons, rows = dict(graphs.skipped), graphs.rows.tolist()
+    by_row = [dict(zip(rows, cells, strict=True)) for _, cells in columns]
+    lined_up: Columns = [
+        (name, [cells.get(row) for row in range(len(frame))]) for (name, _), cells in zip(columns, by_row, strict=True)
+    ]
+    unreadable = [reasons.get(row) for row in range(len(frame))]
+    return frame_of(frame, [*lined_up, ("unreadable", unreadable)])
 
 
 def class_values(names: tuple[str, ...]) -> NDArray:

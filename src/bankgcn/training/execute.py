@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 import bankgcn
-from bankgcn.data.catalog import DataFolders
+from bankgcn.data.catalog import CATALOG, DataFolders
 from bankgcn.data.features.spec import describe_features
 from bankgcn.files.tables import Columns
 from bankgcn.kernels.jit.switch import fused_for
@@ -24,7 +27,10 @@ from bankgcn.tasks import LIKELY
 from bankgcn.training.assessment import HeldOut, constant_prediction, score_held_out
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.checks import class_notes, data_warnings
+from bankgcn.training.domain import Domain
+from bankgcn.training.evaluation import Inference, true_targets
 from bankgcn.training.fitting import CheckpointError, Context, Epoch, FitResult, run_training
+from bankgcn.training.intervals import LEVEL, Conformal, Group, TooFewGraphs, ValidationPredictions, coverage
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord, checkpoint_path
@@ -58,6 +64,7 @@ def execute(
     checkpoint: Path | None = None,
     needs_checkpoint: bool = True,
     group: ProcessGroup | None = None,
+    for_new_graphs: bool = False,
 ) -> RunResult | None:
     """Train, restore the best weights, and score the test graphs: once, and only now.
 
@@ -70,6 +77,8 @@ def execute(
             removes it when the result is safe.
         needs_checkpoint: Whether a checkpoint that cannot be written is an error.
         group: The processes that train together.
+        for_new_graphs: Whether the model keeps what intervals and the domain of new graphs need, and the record says
+            how often intervals hold the targets of test graphs. The runs of a sweep have records alone.
 
     Returns:
         The outcome; ``None`` in every process of a group but the first. A loss that is not finite is an outcome, too.
@@ -93,9 +102,52 @@ def execute(
     run.net.to("cpu")  # the test graphs get the digits that the model gives later, on any machine
     tested = score_held_out(run) if fitted.best else HeldOut(run.task)
     run = replace(run, task=tested.task)
+    kept = _kept(run, tested) if for_new_graphs and fitted.best else _Kept()
     seconds = fitted.earlier_seconds + time.perf_counter() - started
-    record = _record(run, fitted, tested, context.group, seconds)
-    return RunResult(record, fitted.epochs, _model(run, record) if fitted.best else None, tested.table)
+    record = replace(_record(run, fitted, tested, context.group, seconds), intervals=dict(kept.coverage))
+    model = replace(_model(run, record), validation=kept.validation, domain=kept.domain) if fitted.best else None
+    return RunResult(record, fitted.epochs, model, tested.table)
+
+
+class _Kept(NamedTuple):
+    """What a trained model keeps for new graphs, and how often its intervals hold the targets of test graphs."""
+
+    validation: ValidationPredictions | None = None
+    domain: Domain | None = None
+    coverage: Mapping[str, Any] = MappingProxyType({})
+
+
+def _kept(run: PreparedRun, tested: HeldOut) -> _Kept:
+    inference, graphs, split = Inference(run.net), run.graphs, run.split
+    keeps_domain = run.spec.dataset not in CATALOG
+    domain = Domain.of(graphs[split.train], inference.embeddings, split.hash) if keeps_domain else None
+    validation = _validation_predictions(run, inference, tested.temperature)
+    if validation is None or tested.predictions is None:
+        return _Kept(validation, domain)
+    group = Group(validation.predictions, None, validation.y)
+    predictions = tested.predictions.numpy()
+    decided = None if run.task.kind == "values" else run.task.decide(tested.predictions).numpy()
+    try:
+        intervals = Conformal(run.task, [group], LEVEL).apply([(predictions, None)], decided)
+    except TooFewGraphs:  # whoever asks for intervals is told so
+        return _Kept(validation, domain)
+    return _Kept(validation, domain, coverage(run.task, intervals, true_targets(run.task, graphs[split.test])))
+
+
+def _validation_predictions(run: PreparedRun, inference: Inference, temperature: float) -> ValidationPredictions | None:
+    """What the model predicts for its validation graphs, with the digits of predict; ``None`` if one is not finite."""
+    valid = run.graphs[run.split.valid]
+    features = valid.graph_signals() if run.net.graph_dim else None
+    outputs = torch.from_numpy(inference.outputs(inference.embeddings(valid), features)).double()
+    if not outputs.isfinite().all():
+        return None
+    predictions = run.task.predictions(outputs / temperature).numpy()
+    y = true_targets(run.task, valid)
+    return ValidationPredictions(
+        predictions,
+        y if run.task.kind == "classes" else y.reshape(predictions.shape).astype(np.float64),
+        run.split.hash,
+    )
 
 
 def context_of(run: PreparedRun) -> Context:

@@ -29,7 +29,9 @@ from bankgcn.nn import GraphNetwork
 from bankgcn.settings import pick
 from bankgcn.tasks import Task
 from bankgcn.training.config import ModelConfig
+from bankgcn.training.domain import Domain
 from bankgcn.training.evaluation import Inference, check_finite
+from bankgcn.training.intervals import ValidationPredictions
 from bankgcn.training.spec import RunSpec, spec_of
 
 __all__ = ["ModelConfig", "TrainedModel"]
@@ -46,6 +48,8 @@ class TrainedModel:
         in_channels: Width of the signals that it was trained on.
         edge_dim: Number of features of edges that it uses; ``None`` if it uses none.
         metadata: Facts about the training, as JSON holds them: the run, its graphs, its scores.
+        validation: What it predicts for its validation graphs, if it was just trained: a file beside the model has it.
+        domain: What its training graphs look like, in the same way.
     """
 
     net: GraphNetwork
@@ -54,6 +58,8 @@ class TrainedModel:
     in_channels: int
     metadata: dict[str, Any] = field(default_factory=dict)
     edge_dim: int | None = None
+    validation: ValidationPredictions | None = None
+    domain: Domain | None = None
 
     @property
     def temperature(self) -> float:

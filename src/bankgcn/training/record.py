@@ -59,6 +59,8 @@ class RunRecord:
             :meth:`bankgcn.training.assessment.Assessment.to_dict` writes it; empty if no test graphs were scored.
         temperature: What divides the outputs before they become probabilities; see
             :mod:`bankgcn.training.assessment`.
+        intervals: How often intervals hold the targets of test graphs, as
+            :func:`bankgcn.training.intervals.coverage` returns it; empty where a run keeps none, as in a sweep.
         seconds: How long it took.
         error: Why it did not finish; empty if it did.
         parent: Key of the run whose weights it started with; empty if it started with weights of its own.
@@ -91,6 +93,7 @@ class RunRecord:
     processes: int = 1
     assessment: Mapping[str, Any] = field(default_factory=dict, hash=False)
     temperature: float = 1.0
+    intervals: Mapping[str, Any] = field(default_factory=dict, hash=False)
     seconds: float = 0.0
     error: str = ""
     parent: str = ""
@@ -114,10 +117,10 @@ class RunRecord:
     def to_dict(self) -> dict[str, Any]:
         """The record as plain values, as JSON holds them.
 
-        Earlier versions can read it if it has neither warnings nor a parent.
+        Earlier versions can read it if it has neither warnings nor a parent nor intervals.
         """
         plain = {item.name: _as_json(getattr(self, item.name)) for item in fields(self)}
-        for name in ("warnings", "parent"):
+        for name in ("warnings", "parent", "intervals"):
             if not getattr(self, name):
                 del plain[name]
         return plain | {"format": FORMAT, "config": self.config.to_dict()}

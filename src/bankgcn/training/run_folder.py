@@ -75,14 +75,18 @@ class RunFolder:
     """Predictions for the test graphs, beside the truth."""
     skipped = _File("skipped.csv")
     """Rows of the source that have no graph, counted from 0, and why; only if there are such rows."""
+    validation = _File("validation.safetensors")
+    """Predictions for the validation graphs, from which intervals follow."""
+    domain = _File("domain.safetensors")
+    """What the training graphs look like, to compare new graphs with; only of a user's own graphs."""
     checkpoint = _File("training.safetensors")
     """The state of a training that is not finished."""
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All files of a run, the record first."""
-        derived = (self.test_predictions, self.skipped, self.model, self.history, self.split)
-        return (self.record, self.checkpoint, *derived, self.config)
+        derived = (self.test_predictions, self.skipped, self.validation, self.domain, self.model)
+        return (self.record, self.checkpoint, *derived, self.history, self.split, self.config)
 
     @property
     def started(self) -> bool:
@@ -179,6 +183,10 @@ class RunFolder:
         self._write_history(result.epochs)
         if result.model is not None:
             result.model.save(self.model)
+            if result.model.validation is not None:
+                result.model.validation.save(self.validation)
+            if result.model.domain is not None:
+                result.model.domain.save(self.domain)
         if result.test_table:
             with atomic_write(self.test_predictions) as file:
                 write_csv(file, result.test_table)

@@ -12,6 +12,7 @@ from bankgcn.report.page.page import DASHES, styled
 from bankgcn.report.page.quality import learning_figures
 from bankgcn.tasks import Task
 from bankgcn.training.assessment import assess
+from bankgcn.training.domain import Nearness
 
 RNG = np.random.default_rng(0)
 VALUES = Task(kind="values", names=("u", "v"), center=(0.0, 0.0), scale=(1.0, 1.0))
@@ -117,3 +118,32 @@ def test_captions_name_what_selected_the_best_epoch(select: str) -> None:
     loss, score = learning_figures([], 3, "accuracy", select, has_bank=False)
     assert f"the best epoch, which the validation {select} selects" in loss.caption
     assert "epoch" not in score.caption
+
+
+def test_coverage_stands_beside_its_level() -> None:
+    rows = [{"level": level, "graphs": 40, "coverage": share} for level, share in ((0.5, 0.4), (0.9, 0.85))]
+    figure = quality.coverage_figure(VALUES, rows, "test graphs")
+    promised, _, points = figure.charts[0].series
+    assert (list(promised.x), list(promised.y)) == ([0.4, 1], [0.4, 1])
+    assert (list(points.x), list(points.y)) == ([0.5, 0.9], [0.4, 0.85])
+    assert figure.facts == ("90 % intervals hold 85.0 % of the true values  (40 graphs)",)
+
+
+def test_errors_stand_beside_the_distance_from_training() -> None:
+    values = np.array([0.9, 0.8, 0.5, 0.2, 0.1])
+    nearness = Nearness("similarity", values, [None, None, None, None, "element Si"])
+    y = np.array([[0.0, np.nan]] * 5)
+    figure = quality.domain_figure(
+        VALUES, np.array([[0.1, 1.0], [0.2, 1.0], [0.3, 1.0], [0.4, 1.0], [0.5, 1.0]]), y, nearness, "graphs"
+    )
+    _, unseen, mean = figure.charts[0].series
+    assert (list(unseen.x), list(unseen.y), list(unseen.text)) == ([0.1], [0.5], ["element Si"])
+    np.testing.assert_allclose(mean.x, np.sort(values))
+    np.testing.assert_allclose(mean.y, [0.5, 0.4, 0.3, 0.2, 0.1])
+    assert figure.facts == ("mean of the nearer half: 0.2; of the farther half: 0.45 (5 graphs)", "")
+    classes = Task(names=("no", "yes"))
+    nearness = Nearness("distance_percentile", np.array([0.0, 100.0]), [None, None])
+    (chart,) = quality.domain_figure(
+        classes, np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0, 0]), nearness, "graphs"
+    ).charts
+    np.testing.assert_allclose(chart.series[0].y, [0.1, 0.7])

@@ -74,10 +74,10 @@ def describe_features(graphs: GraphSet, edges: bool = False) -> dict[str, Any]:
     """
     stored = {"attributes": graphs.num_attributes, "label_widths": list(graphs.label_widths)}
     of_nodes = {**graphs.feature_spec, **stored, **layout(graphs.feature_spec)}
-    return {**of_nodes, EDGES: describe_features(_edges_as_nodes(graphs))} if edges else of_nodes
+    return {**of_nodes, EDGES: describe_features(edges_as_nodes(graphs))} if edges else of_nodes
 
 
-def _edges_as_nodes(graphs: GraphSet) -> GraphSet:
+def edges_as_nodes(graphs: GraphSet) -> GraphSet:
     """Graphs without edges, whose nodes are the directed edges of these graphs and have their features."""
     none = np.zeros(0, np.uint8)
     return GraphSet(
@@ -95,7 +95,7 @@ def _edges_as_nodes(graphs: GraphSet) -> GraphSet:
 
 
 def _with_edges_of(graphs: GraphSet, edges: GraphSet) -> GraphSet:
-    """The graphs with these features of edges; the inverse of :func:`_edges_as_nodes`."""
+    """The graphs with these features of edges; the inverse of :func:`edges_as_nodes`."""
     return replace(
         graphs,
         edge_attributes=edges.attributes,
@@ -183,7 +183,7 @@ def scale_numbers(graphs: GraphSet, train: Indices, kind: str, edges: bool = Fal
         >>> scale_numbers(graphs, [0], "range").attributes[:, 0]
         array([0., 1., 4.], dtype=float32)
     """
-    of_edges = _edges_as_nodes(graphs) if edges else None
+    of_edges = edges_as_nodes(graphs) if edges else None
     scalable = of_edges is not None and _has_scalable(of_edges)
     if not (scalable or _has_scalable(graphs)):
         wrong = "{scale} is for numbers of {nodes}, which {name} does not have"
@@ -270,12 +270,12 @@ def refit(graphs: GraphSet, train: Indices, edges: bool = False) -> GraphSet:
         (2,)
     """
     fitted = _refitted(graphs, train, "node")
-    return _with_edges_of(fitted, _refitted(_edges_as_nodes(graphs), train, "edge")) if edges else fitted
+    return _with_edges_of(fitted, _refitted(edges_as_nodes(graphs), train, "edge")) if edges else fitted
 
 
 def _refitted(graphs: GraphSet, train: Indices, what: str) -> GraphSet:
     graphs = with_scale(graphs, None)
-    if graphs.feature_spec.get("kind") not in ("structure", *_MAKERS) or _lacks_categories(graphs):
+    if graphs.feature_spec.get("kind") not in ("structure", *_MAKERS) or lacks_categories(graphs):
         return graphs
     part = graphs[train]
     spec = _fitted(part) if len(part.degree) else graphs.feature_spec
@@ -298,7 +298,7 @@ def conform(graphs: GraphSet, expected: FeatureSpec, name: str) -> GraphSet:
         return _conformed(graphs, expected, name, "node")
     of_nodes, of_edges = without_edges(expected), expected[EDGES]
     graphs = _conformed(graphs, of_nodes, name, "node")
-    own = _edges_as_nodes(graphs)
+    own = edges_as_nodes(graphs)
     if not len(own.degree):  # graphs without edges carry anything
         return _with_edges_of(graphs, _without_rows(own, of_edges))
     if describe_features(own) == of_edges:
@@ -364,7 +364,7 @@ def _maker(spec: FeatureSpec) -> Any:
     return maker.from_spec(spec)
 
 
-def _lacks_categories(graphs: GraphSet) -> bool:
+def lacks_categories(graphs: GraphSet) -> bool:
     """Whether one-hot columns are stored as attributes: then the value of a node with 0 in all columns is lost."""
     return graphs.labels is None and bool(layout(graphs.feature_spec).get("label_widths"))
 
@@ -382,7 +382,7 @@ def _can_conform(graphs: GraphSet, expected: FeatureSpec) -> bool:
     kind = expected.get("kind")
     if kind not in _MAKERS or graphs.feature_spec.get("kind") != kind:
         return kind == "structure"
-    return not _lacks_categories(graphs) and _maker(expected).accepts(_maker(graphs.feature_spec))
+    return not lacks_categories(graphs) and _maker(expected).accepts(_maker(graphs.feature_spec))
 
 
 def _with_features(graphs: GraphSet, expected: FeatureSpec, name: str, what: str) -> GraphSet:

@@ -18,6 +18,7 @@ from bankgcn.report.page.drawing import Drawing, draw_graph, edge_words, node_si
 from bankgcn.report.page.page import Graphs
 from bankgcn.spectral.fourier import Spectrum
 from bankgcn.tasks import Task
+from bankgcn.training.ensemble import Predictions
 from bankgcn.training.model import TrainedModel
 
 LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -43,6 +44,7 @@ class PredictedGraphs:
         names: Id of each graph, or its number.
         smiles: The molecule of each graph, if there may be one.
         voters: Which models predict each graph, of shape ``(num_graphs, models)``; by default all of them.
+        applied: What each model predicts, from which intervals follow.
     """
 
     graphs: GraphSet
@@ -51,6 +53,7 @@ class PredictedGraphs:
     names: Sequence[str]
     smiles: Sequence[str | None]
     voters: NDArray[np.bool_] | None = None
+    applied: Predictions | None = None
 
     def explainer(self, models: Sequence[TrainedModel], number: int) -> TrainedModel:
         """The model that explains a graph: the first of those that predict it."""

@@ -1,8 +1,12 @@
-"""How good predictions are, as figures: confusion, ROC, calibration, and predicted beside true values."""
+"""How good predictions are, as figures: confusion, ROC, calibration, predicted beside true values, and what to trust.
+
+Intervals and their coverage, and errors beside the distance from the training graphs, say what to trust.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,13 +16,21 @@ from bankgcn.metrics import METRICS
 from bankgcn.report.page.page import Axis, Chart, Figure, Series, Table, choice_of
 from bankgcn.tasks import Task
 from bankgcn.training.assessment import Assessment
+from bankgcn.training.domain import SIMILARITY, Nearness
 from bankgcn.training.fitting import Epoch
+from bankgcn.training.intervals import LEVEL, coverage_line
 
 BINS = 10
 MAX_POINTS = 2000  # of a cloud of points
 MAX_ROC = 200  # points of a curve
 MAX_CURVES = 12  # classes or labels with a curve of their own
 MAX_NAME = 40  # characters of a name in a legend
+FIFTHS = 5
+SIMILARITY_WORDS = "The similarity is that of Morgan fingerprints (Tanimoto) to the most similar training molecule."
+PERCENTILE_WORDS = (
+    "The distance is that of representations from the nearest training graph, as a percentile: at 100, a graph is "
+    "further away than any training graph is from the others."
+)
 LARGE = 480  # height of a chart that stands alone, in pixels
 
 Floats = NDArray[np.float64]
@@ -220,6 +232,125 @@ def _truth(task: Task, predictions: Floats, y: NDArray, part: str) -> Figure:
         choices=choice_of("target", task.names),
         facts=tuple(facts),
     )
+
+
+def coverage_figure(task: Task, figures: Sequence[dict[str, Any]], part: str) -> Figure:
+    """How often intervals or sets hold the truth, over their levels.
+
+    Args:
+        task: What was learned.
+        figures: What :func:`bankgcn.training.intervals.coverage` returns, for each level.
+        part: What the graphs are.
+    """
+    levels, held = [row["level"] for row in figures], [row["coverage"] for row in figures]
+    what = "intervals" if task.kind == "values" else "sets"
+    lowest = min(0.5, *(share for share in held if share is not None), 1.0)
+    limits = (lowest - 0.02, 1.02)
+    series = (
+        Series(name="as promised", x=(lowest, 1), y=(lowest, 1), color=None, dash=2),
+        Series(x=levels, y=held),
+        Series(kind="points", name=part, x=levels, y=held, text=[coverage_line(task, row) for row in figures]),
+    )
+    least = "" if task.kind == "values" else " A set holds at least what is predicted: more than a low level promises."
+    chart = Chart(
+        x=Axis(title=f"level of the {what}", limits=(0.48, 1.02)),
+        y=Axis(title="share that holds the truth", limits=limits),
+        series=series,
+    )
+    usual = min(figures, key=lambda row: abs(row["level"] - LEVEL))
+    return Figure(
+        name="coverage",
+        title=f"{what.capitalize()} and what they hold",
+        caption=f"The {what} of 90 % shall hold the true answer in 90 % of the {part}: then the points lie on the grey "
+        f"line. Below it, they promise too much.{least}",
+        charts=(chart,),
+        facts=(coverage_line(task, usual),),
+    )
+
+
+def domain_figure(task: Task, predictions: Floats, y: NDArray, nearness: Nearness, part: str) -> Figure:
+    """Errors beside the distance from the training graphs.
+
+    Args:
+        task: What was learned.
+        predictions: Probabilities or values, shape ``(num_graphs, out_channels)``.
+        y: Targets in the order of the outputs; NaN where one is unknown.
+        nearness: How near the graphs are to the training graphs.
+        part: What the graphs are.
+    """
+    similar = nearness.name == SIMILARITY
+    errors = _errors(task, predictions, y)
+    labels = ("the true class",) if task.kind == "classes" else task.names
+    charts, facts = [], []
+    for name, error in zip(labels, errors.T, strict=True):
+        title = f"error of {name}" if task.kind == "values" else f"1 − probability of {_true_word(task, name)}"
+        charts.append(_domain_chart(nearness, error, title, part))
+        facts.append(_near_and_far(nearness, error, similar))
+    far, measure = ("to the left", SIMILARITY_WORDS) if similar else ("to the right", PERCENTILE_WORDS)
+    return Figure(
+        name="domain",
+        title="How far from training",
+        caption=f"One point for each of the {part}. {measure} Where the line, the mean of a fifth of the graphs, rises "
+        f"{far}, trust predictions there less.",
+        charts=tuple(charts),
+        choices=choice_of("target", labels),
+        facts=tuple(facts),
+    )
+
+
+def _true_word(task: Task, name: str) -> str:
+    return name if task.kind == "classes" else f"the true answer of {name}"
+
+
+def _errors(task: Task, predictions: Floats, y: NDArray) -> Floats:
+    """The error of each value, or one minus the probability of the true class or answer; shape ``(G, targets)``."""
+    if task.kind == "classes":
+        return 1 - predictions[np.arange(len(y)), y][:, None]
+    return np.abs(predictions - y)
+
+
+def _domain_chart(nearness: Nearness, error: Floats, title: str, part: str) -> Chart:
+    known = np.flatnonzero(np.isfinite(error) & np.isfinite(nearness.values))
+    x, mean = _means_of_fifths(nearness.values[known], error[known])
+    kept = known[np.linspace(0, len(known) - 1, min(len(known), MAX_POINTS)).astype(int)] if len(known) else known
+    new = np.array([nearness.unseen[row] is not None for row in kept.tolist()], np.bool_)
+    points = [
+        Series(
+            kind="points",
+            name=name,
+            x=nearness.values[rows].tolist(),
+            y=error[rows].tolist(),
+            color=color,
+            text=[nearness.unseen[row] or "" for row in rows.tolist()],
+        )
+        for name, color, rows in (
+            (part, 0, kept[~new]),
+            (f"{part} with values that training lacks", 2, kept[new]),
+        )
+        if len(rows)
+    ]
+    similar = nearness.name == SIMILARITY
+    axis = Axis(
+        title="similarity to the nearest training molecule" if similar else "percentile of the distance from training",
+        limits=(-0.02, 1.02) if similar else (-2, 102),
+    )
+    line = Series(name="mean of a fifth", x=x.tolist(), y=mean.tolist(), color=1)
+    return Chart(x=axis, y=Axis(title=title), series=(*points, line))
+
+
+def _means_of_fifths(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Means of five parts with equal numbers of points, in the order of ``x``."""
+    parts = [part for part in np.array_split(np.argsort(x, kind="stable"), FIFTHS) if len(part)]
+    return np.array([x[part].mean() for part in parts]), np.array([y[part].mean() for part in parts])
+
+
+def _near_and_far(nearness: Nearness, error: Floats, similar: bool) -> str:
+    known = np.flatnonzero(np.isfinite(error) & np.isfinite(nearness.values))
+    if len(known) < 2:
+        return ""
+    order = known[np.argsort(-nearness.values[known] if similar else nearness.values[known], kind="stable")]
+    near, far = (error[half].mean() for half in np.array_split(order, 2))
+    return f"mean of the nearer half: {near:.3g}; of the farther half: {far:.3g} ({len(known):,} graphs)"
 
 
 def _thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:

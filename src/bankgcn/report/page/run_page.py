@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,10 +19,17 @@ from bankgcn.nn.convs import CONVS
 from bankgcn.report.page.filters import edge_figure, energy_figure, filter_figures
 from bankgcn.report.page.graphs import PredictedGraphs, Progress, browse, worst_first
 from bankgcn.report.page.page import Facts, Figure, Page, Section, Tile
-from bankgcn.report.page.quality import learning_figures, quality_figures, target_table
+from bankgcn.report.page.quality import (
+    coverage_figure,
+    domain_figure,
+    learning_figures,
+    quality_figures,
+    target_table,
+)
 from bankgcn.tasks import LIKELY, Task
 from bankgcn.training.assessment import Assessment, assess
 from bankgcn.training.ensemble import Ensemble
+from bankgcn.training.intervals import TooFewGraphs, coverage
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import RunFolder
@@ -34,6 +42,7 @@ HOW_TO_READ = (
 )
 NAMED = 3  # targets in a title
 LONGEST = 40  # characters of a name in a title
+LEVELS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)  # of intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +112,8 @@ def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
     quality: tuple[Figure, ...] = ()
     if evidence.known:
         assert predicted.y is not None
-        quality = tuple(quality_figures(evidence.ensemble.task, predicted.predictions, predicted.y, evidence.part))
+        task, part = evidence.ensemble.task, evidence.part
+        quality = (*quality_figures(task, predicted.predictions, predicted.y, part), *_figures_of_trust(evidence))
     return {
         "quality": quality,
         "filters": (
@@ -113,6 +123,24 @@ def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
         ),
         "learning": learning,
     }
+
+
+def _figures_of_trust(evidence: RunEvidence) -> Iterator[Figure]:
+    """How often intervals hold the truth, and errors beside the distance from the training graphs."""
+    ensemble, predicted = evidence.ensemble, evidence.predicted
+    task, y = ensemble.task, predicted.y
+    assert y is not None
+    if predicted.applied is not None and ensemble.has_intervals:
+        figures = []
+        for level in LEVELS:
+            with suppress(TooFewGraphs):  # for this level
+                found = ensemble.intervals(predicted.applied, level, predicted.voters)
+                figures.append(coverage(task, found, y))
+        if figures:
+            yield coverage_figure(task, figures, evidence.part)
+    if ensemble.has_domain:
+        nearness = ensemble.nearness(predicted.graphs, predicted.voters)
+        yield domain_figure(task, predicted.predictions, y, nearness, evidence.part)
 
 
 def run_page(
