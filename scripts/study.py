@@ -137,14 +137,9 @@ def ablation(changes: Mapping[str, Mapping[str, Any]], **shared: Any) -> dict[st
 
 
 STUDIES = {
-    "recipe-molecules": Study(
-        ESOL | BACE | LIPO | TOX21, ablation(OF_MOLECULES | CHANGES, features="onehot"), public_splits(1)
-    ),
-    "recipe-others": Study(OTHERS, ablation(CHANGES), seeds(3)),
-    "edges": Study({"Mutagenicity": {}}, EDGES, seeds(20)),
-    "molhiv": Study({"ogbg-molhiv": MOLHIV}, {name: EDGES[name] for name in ("none", "both")}, seeds(3)),
-    "bonds": Study(ESOL | LIPO, EDGES, public_splits(2)),
-    "descriptors": Study(ESOL | LIPO, DESCRIPTORS, public_splits(2)),
+    "recipe-small": Study(ESOL | BACE, ablation(OF_MOLECULES | CHANGES, features="onehot"), public_splits(2)),
+    "recipe-others": Study(OTHERS, ablation(CHANGES), seeds(2)),
+    "recipe-large": Study(LIPO | TOX21, ablation(OF_MOLECULES | CHANGES, features="onehot"), public_splits(1)),
 }
 
 
