@@ -30,10 +30,23 @@ MAY_IMPORT = {
     "spectral": {"kernels", "settings"},
     "nn": {*BASE, "kernels", "spectral"},
     "data": {*BASE, "files", "kernels", "spectral"},
-    "training": {*BASE, "files", "kernels", "spectral", "nn", "data", "metrics", "tasks"},
+    "rivals": {*BASE, "data", "tasks"},
+    "training": {*BASE, "rivals", "files", "kernels", "spectral", "nn", "data", "metrics", "tasks"},
     "experiments": {*BASE, "files", "kernels", "spectral", "nn", "data", "metrics", "tasks", "training"},
     "explain": {*BASE, "files", "kernels", "spectral", "nn", "data", "tasks", "training"},
-    "report": {*BASE, "files", "spectral", "nn", "data", "metrics", "tasks", "training", "explain", "experiments"},
+    "report": {
+        *BASE,
+        "rivals",
+        "files",
+        "spectral",
+        "nn",
+        "data",
+        "metrics",
+        "tasks",
+        "training",
+        "explain",
+        "experiments",
+    },
 }
 """Which parts of the package each part may use, itself apart. Whatever is not listed (the rim) may use all but cli."""
 

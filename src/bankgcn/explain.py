@@ -129,7 +129,7 @@ def explain(model: TrainedModel, graph: GraphSet, num_bands: int = NUM_BANDS) ->
     """
     if len(graph) != 1:
         raise ValueError(f"there are {len(graph)} graphs, expected one")
-    net, graph = model.net, model.conform(graph)
+    net, graph = model.network, model.conform(graph)
     featured = net.edge_dim is not None
     spectrum, classes = spectrum_of(graph), node_classes(graph, featured)
     edges = None
@@ -157,8 +157,8 @@ def explain(model: TrainedModel, graph: GraphSet, num_bands: int = NUM_BANDS) ->
 def trace_of(model: TrainedModel, graphs: GraphSet) -> list[LayerTrace]:
     """The signals in the network for all graphs of a set that has the features of the model, as one graph."""
     batch = graphs.batch()
-    x, edges, weight = network_inputs(model.net, batch)
-    return trace(model.net, x, edges, batch.batch, weight, batch_size=batch.num_graphs)
+    x, edges, weight = network_inputs(model.network, batch)
+    return trace(model.network, x, edges, batch.batch, weight, batch_size=batch.num_graphs)
 
 
 def spectrum_of(graph: GraphSet) -> Spectrum | None:

@@ -79,12 +79,12 @@ def export_onnx(
     """
     for library in ("onnx", "onnxscript", "onnxruntime"):
         require(library, "An export to ONNX")
-    if model.net.pools:
+    if model.network.pools:
         raise ValueError(
             f"pooling={model.config.pooling}: PyTorch cannot export PyG's pooling layers to ONNX, because they choose "
             "nodes by their scores; train a model without pooling"
         )
-    net = PredictingNetwork(model, calibrated, weighted and model.net.takes_weights)
+    net = PredictingNetwork(model, calibrated, weighted and model.network.takes_weights)
     file = _converted(net)
     metadata = _metadata(model, calibrated)
     file.metadata_props.extend(_entry(key, value) for key, value in metadata.items())
@@ -104,8 +104,12 @@ class PredictingNetwork(nn.Module):
 
     def __init__(self, model: TrainedModel, calibrated: bool, weighted: bool):
         super().__init__()
-        self.net, self.task, self.weighted = model.net.cpu().eval(), model.task, weighted
-        self.in_channels, self.edge_dim, self.graph_dim = model.in_channels, model.net.edge_dim, model.net.graph_dim
+        self.net, self.task, self.weighted = model.network.cpu().eval(), model.task, weighted
+        self.in_channels, self.edge_dim, self.graph_dim = (
+            model.in_channels,
+            model.network.edge_dim,
+            model.network.graph_dim,
+        )
         self.temperature = model.temperature if calibrated else 1.0
 
     @property
@@ -284,7 +288,7 @@ def _random_graphs(model: TrainedModel, weighted: bool) -> GraphSet:
     random = np.random.default_rng(0)
     num_nodes = [nodes for nodes, _ in _GENERATED]
     shape = (sum(num_nodes), model.in_channels)
-    encoder = model.net.encoder
+    encoder = model.network.encoder
     attributes = random.standard_normal(shape)
     if isinstance(encoder, AtomEncoder):  # it looks integers up
         attributes = random.integers(0, encoder.num_values, shape).astype(np.float64)
@@ -293,7 +297,7 @@ def _random_graphs(model: TrainedModel, weighted: bool) -> GraphSet:
     pairs = np.concatenate(parts, axis=1)
     weights = np.tile(random.uniform(0.5, 2, pairs.shape[1]), 2) if weighted else None
     edge_index = np.concatenate([pairs, pairs[::-1]], axis=1)
-    features = random.standard_normal((len(num_nodes), model.net.graph_dim)) if model.net.graph_dim else None
+    features = random.standard_normal((len(num_nodes), model.network.graph_dim)) if model.network.graph_dim else None
     of_edges = None
     if model.edge_dim is not None:
         of_edges = np.tile(random.standard_normal((pairs.shape[1], model.edge_dim)), (2, 1)).astype(np.float32)

@@ -570,3 +570,16 @@ def test_an_estimator_names_what_differs_from_the_run_that_it_starts_from(
         BankGCNClassifier(**QUICK, freeze=1).fit(*rings_and_paths())
     with pytest.raises(FileError, match="has no trained model"):
         BankGCNClassifier(**QUICK, init_from=tmp_path / "nothing").fit(*rings_and_paths())
+
+
+@pytest.mark.parametrize("model", ["forest", "wl-svm"])
+def test_a_model_that_is_no_network_is_an_estimator_too(tmp_path: Path, model: str) -> None:
+    graphs, y = rings_and_paths()
+    estimator = BankGCNClassifier(model=model, random_state=0).fit(graphs, y)
+    assert set(estimator.predict(graphs)) <= set(y)
+    estimator.save(tmp_path / "run")
+    again = BankGCNClassifier.load(tmp_path / "run")
+    assert np.array_equal(again.predict_proba(graphs), estimator.predict_proba(graphs))
+    assert {**again.get_params(), "edges": "auto"} == estimator.get_params()  # these edges carry nothing
+    with pytest.raises(ValueError, match="needs a network"):
+        estimator.transform(graphs)

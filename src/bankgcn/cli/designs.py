@@ -19,7 +19,7 @@ from bankgcn.experiments.design import Design, Figure, Grid, comparison_design
 from bankgcn.experiments.paper import DRAWN, FIGURE_3_DATASETS, FIGURE_3_RUNS, SETTINGS, TABLES, figure3, stand_ins
 from bankgcn.experiments.store import Store, is_packed, read_packed
 from bankgcn.files.checked import write_toml
-from bankgcn.nn.convs import CONVS
+from bankgcn.nn.convs import MODELS
 from bankgcn.nn.names import ACTIVATION_NAMES
 from bankgcn.report.results import without_empty
 from bankgcn.report.sheet import WRITERS
@@ -332,7 +332,7 @@ class ComparisonSettings:
         """
         models = list(dict.fromkeys(names_in(self["models"], "models") or []))
         for model in models:
-            pick(CONVS, model, "model")
+            pick(MODELS, model, "model")
         return models
 
     def __getitem__(self, name: str) -> Any:

@@ -95,9 +95,11 @@ def explain(
     output = output_number(ensemble.task, label)
     selected = read_input(ensemble, source, folders, flags, part=part)
     if len(ensemble.members) > 1 and selected.voters is None:
-        first, model = next(iter(ensemble.members.items()))
-        print_note(f"{len(ensemble.members)} models; the first is explained, {first}")
-        ensemble = Ensemble({first: model})
+        first = ensemble.shown
+        which = "first" if ensemble.weights is None else "first network"
+        print_note(f"{len(ensemble.members)} models; the {which} is explained, {first}")
+        ensemble = Ensemble({first: ensemble.members[first]})
+    _ = ensemble.members[ensemble.shown].network  # or an error that says that there is none
     rows = selected.source_rows.tolist()
     examined = examine(ensemble, selected)
     chosen = _chosen(graphs, rows, examined.names)

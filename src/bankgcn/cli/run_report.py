@@ -11,18 +11,24 @@ import numpy as np
 from bankgcn.cli.errors import print_note, print_warning, with_flags
 from bankgcn.cli.output import say
 from bankgcn.data.catalog import CATALOG
+from bankgcn.extras import is_installed
 from bankgcn.metrics import METRICS
+from bankgcn.nn.convs import RIVALS
+from bankgcn.rivals.columns import are_molecules
+from bankgcn.rivals.forest import TREES
 from bankgcn.tasks import LIKELY, Task
 from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment, assess
 from bankgcn.training.checks import class_notes, data_warnings, settings_for_skew, skew_note
 from bankgcn.training.intervals import coverage, coverage_line
 from bankgcn.training.prepare import PreparedRun
 from bankgcn.training.record import RunRecord
+from bankgcn.training.rival import forest_beside
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
 
 if TYPE_CHECKING:
     from bankgcn.cli.model_input import ModelInput
     from bankgcn.training.ensemble import Ensemble
+    from bankgcn.training.mixture import Mixture
 
 CLASSES_SHOWN = 20
 TARGETS_SHOWN = 40
@@ -54,6 +60,9 @@ def show_assessment(ensemble: Ensemble, inputs: ModelInput, prefix: str = "", to
         print_note(f"{without:,} of {inputs.num_rows:,} rows have no graph or no target")
     metric = METRICS[assessment.metric]
     score = metric.text(assessment.score)
+    if not prefix and ensemble.mixture is not None:  # train has just said so
+        for line in mixture_lines(ensemble.mixture):
+            say(line, stderr=to_stderr)
     say(f"{prefix}{metric.label}  {score}  ({assessment.graphs:,} graphs)", stderr=to_stderr)
     for line in assessment_lines(assessment):
         say(line, stderr=to_stderr)
@@ -153,6 +162,19 @@ def _cut(text: str, width: int = NAME_WIDTH) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
+def mixture_lines(mixture: Mixture) -> list[str]:
+    """The weights of kinds of models, and the validation scores that speak for them."""
+    metric = METRICS[mixture.metric]
+    weights = ", ".join(f"{kind} {weight:.2g}" for kind, weight in mixture.weights.items())
+    alone = ", ".join(f"{kind} alone {metric.text(score)}" for kind, score in mixture.scores.items())
+    others = "" if mixture.is_equal else f"; equal weights {metric.text(mixture.equal_score)}"
+    why = "equal, as no others are clearly better" if mixture.is_equal else "chosen"
+    return [
+        f"weights of the models: {weights} ({why} on {mixture.graphs:,} validation graphs)",
+        f"validation {metric.label} of their mean  {metric.text(mixture.score)}{others}; {alone}",
+    ]
+
+
 def show_start(run: PreparedRun, folder: RunFolder, epochs: int) -> None:
     """Print notes on the graphs, their numbers, and where the run is kept.
 
@@ -162,7 +184,8 @@ def show_start(run: PreparedRun, folder: RunFolder, epochs: int) -> None:
         epochs: Number of epochs before an interruption.
     """
     show_graphs(run)
-    say(f"resuming after epoch {epochs} in {folder.path}" if epochs else f"training in {folder.path}", stderr=True)
+    doing = "fitting" if run.spec.model.conv in RIVALS else "training"
+    say(f"resuming after epoch {epochs} in {folder.path}" if epochs else f"{doing} in {folder.path}", stderr=True)
 
 
 def show_graphs(run: PreparedRun) -> None:
@@ -203,8 +226,13 @@ def choose_by_data(run: PreparedRun, free: Container[str], shown: bool = True) -
     return chosen
 
 
-def show_outcome(record: RunRecord, folder: RunFolder) -> None:
+def show_outcome(record: RunRecord, folder: RunFolder, beside: PreparedRun | None = None) -> None:
     """Print the scores of a run, how good they are, and what to type next.
+
+    Args:
+        record: What is known of the run.
+        folder: Where it is.
+        beside: The run itself, to print what a forest has on its split; see :func:`show_forest`.
 
     Raises:
         ValueError: There is no model.
@@ -237,6 +265,42 @@ def show_outcome(record: RunRecord, folder: RunFolder) -> None:
             say(coverage_line(Task(**record.task), dict(record.intervals)))
         for warning in assessment.warnings(balanced=record.config.train.class_weight is not None):
             print_warning(warning)
-    say(f"best epoch {record.best_epoch} of {record.epochs}, in {record.seconds:.1f} s")
+    if record.config.model.conv in RIVALS:
+        say(f"{record.protocol.partition(';')[0]}, in {record.seconds:.1f} s")
+    else:
+        say(f"best epoch {record.best_epoch} of {record.epochs}, in {record.seconds:.1f} s")
+    if beside is not None and record.test_score is not None:
+        show_forest(beside, record.seconds, record.test_score, "network", record.valid_score)
     say(f"files: {folder.path}")
     say(f"next: bankgcn predict {shlex.quote(str(folder.path))} NEW_GRAPHS")
+
+
+def show_forest(run: PreparedRun, seconds: float, score: float | None, what: str, valid: float | None = None) -> None:
+    """Print what a forest has on the split of networks that were trained on own data, if scikit-learn is installed.
+
+    Args:
+        run: The run of a network.
+        seconds: How long the training took.
+        score: The test score of the network, or of several.
+        what: What has this score.
+        valid: Its validation score.
+    """
+    if run.spec.dataset in CATALOG or run.spec.model.conv in RIVALS or not is_installed("sklearn"):
+        return
+    if are_molecules(run.graphs) and not is_installed("rdkit"):
+        return
+    metric, found = METRICS[run.task.metric], forest_beside(run, seconds)
+    if found is None:
+        print_note("no forest beside it: it would take more than a quarter of this time (--model forest trains one)")
+        return
+    own = "" if valid is None else f" ({metric.text(valid)})"
+    say(
+        f"forest on the same split: {metric.label} {metric.text(found.test_score)} ({what}: {metric.text(score)}); "
+        f"validation {metric.text(found.valid_score)}{own}"
+    )
+    if found.trees < TREES:
+        quick = " with quick descriptors" if are_molecules(run.graphs) else ""
+        print_note(
+            f"this forest has {found.trees} trees{quick} on {found.sample:,} of {found.train:,} training graphs: more "
+            f"would take over a quarter of the training's time; --model forest trains {TREES} on all"
+        )

@@ -116,7 +116,7 @@ class Settings:
         usual = self.with_preset("model", "seed")
         parts = [Path(self[SOURCE]).stem, self["model"], str(self["seed"])]
         parts += [] if self["preset"] == Settings.resolve({SOURCE: self[SOURCE]})["preset"] else [self["preset"]]
-        values = {**self.values, "init_from": Path(self["init_from"]).name}
+        values = {**self.values, "init_from": Path(str(self.values.get("init_from", ""))).name}
         parts += [f"{key}={values[key]}" for key in self.differing(usual)]
         name = re.sub(r"[^\w.=-]+", "_", "-".join(parts))
         return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")  # letters may have several bytes

@@ -39,6 +39,25 @@ Seeds = Annotated[
         rich_help_panel="Run",
     ),
 ]
+Models = Annotated[
+    str | None,
+    typer.Option(
+        metavar="bank,forest",
+        help="Train these models, each for all seeds, on one split; predict averages them, with a weight of each model "
+        "that the validation graphs choose.",
+        show_default=False,
+        rich_help_panel="Run",
+    ),
+]
+WithRival = Annotated[
+    bool,
+    typer.Option(
+        "--rival/--no-rival",
+        help="After training a network on your own data, print what a forest has on the same split; it takes at most a "
+        "quarter of the time of the training.",
+        rich_help_panel="Run",
+    ),
+]
 TensorBoard = Annotated[
     Path | None,
     typer.Option(
@@ -57,6 +76,8 @@ def train(
     config: Config = None,
     overwrite: Overwrite = False,
     seeds: Seeds = None,
+    models: Models = None,
+    rival: WithRival = True,
     threads: Threads = 1,
     device: Device = "cpu",
     tensorboard: TensorBoard = None,
@@ -65,8 +86,8 @@ def train(
 ) -> None:
     """Train a model, score it once on test graphs it has not seen, and keep it in a folder.
 
-    Without arguments it trains on MUTAG, which comes with the package. Defaults are the paper's. --seeds and --folds
-    train several models, each in a folder of its own within --out.
+    Without arguments it trains on MUTAG, which comes with the package. Defaults are the paper's. --seeds, --folds
+    and --models train several models, each in a folder of its own within --out.
     """
     if tensorboard is not None:
         require("tensorboard", "--tensorboard")
@@ -81,14 +102,14 @@ def train(
     try:
         flags |= {SOURCE: source, DATA_ROOT: folders.given}
         typed = {name: value for name, value in flags.items() if value is not None}
-        command = Command(config=config, overwrite=overwrite, group=group, tensorboard=tensorboard)
-        members = Members.resolve(typed, config, out, seeds)
+        command = Command(config=config, overwrite=overwrite, group=group, tensorboard=tensorboard, rival=rival)
+        members = Members.resolve(typed, config, out, seeds, models)
         if members is not None:
             train_many(members, command)
         else:
-            record, folder = train_one(typed, out, command)
+            record, folder, run = train_one(typed, out, command)
             if record is not None and command.speaks:
-                show_outcome(record, folder)
+                show_outcome(record, folder, beside=run if rival else None)
         group.barrier()  # a process that leaves earlier would end the others
     finally:
         group.close()

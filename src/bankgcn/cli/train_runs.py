@@ -16,21 +16,33 @@ from bankgcn.cli.errors import INTERRUPTED, print_note, print_warning, with_flag
 from bankgcn.cli.model_input import read_input
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress, load_graphs
-from bankgcn.cli.run_report import CHOSEN_BY_DATA, choose_by_data, show_assessment, show_coverage, show_start
-from bankgcn.cli.settings import Settings, read_settings
+from bankgcn.cli.run_report import (
+    CHOSEN_BY_DATA,
+    choose_by_data,
+    mixture_lines,
+    show_assessment,
+    show_coverage,
+    show_forest,
+    show_start,
+)
+from bankgcn.cli.settings import Settings, names_in, read_settings
 from bankgcn.data.catalog import DataFolders
 from bankgcn.data.splits import Split
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.metrics import METRICS
+from bankgcn.nn.convs import RIVALS
 from bankgcn.settings import Plain
+from bankgcn.training.assessment import Assessment
 from bankgcn.training.callbacks import TensorBoardLog
 from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.intervals import LEVEL, TooFewGraphs
+from bankgcn.training.mixture import FILE as MIXTURE_FILE
+from bankgcn.training.mixture import choose_weights, kinds_of
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
-from bankgcn.training.spec import DATA_ROOT
+from bankgcn.training.spec import DATA_ROOT, unused_settings
 from bankgcn.training.stepper import ProcessGroup
 
 RUNS = Path("runs")
@@ -45,6 +57,7 @@ class Command:
         overwrite: Whether to replace a run in the folder.
         group: The processes that train together.
         tensorboard: Folder of the log for TensorBoard, if there shall be one.
+        rival: Whether to print what a forest has on the split of networks.
         resume: The command that resumes the training after an interrupt; by default one that names its folder.
     """
 
@@ -52,6 +65,7 @@ class Command:
     overwrite: bool
     group: ProcessGroup
     tensorboard: Path | None = None
+    rival: bool = True
     resume: str | None = None
 
     @property
@@ -66,7 +80,9 @@ class Command:
         return self.resume or f"{folder.to_resume}{device}{log}"
 
 
-def train_one(flags: dict[str, Plain], out: Path | None, command: Command) -> tuple[RunRecord | None, RunFolder]:
+def train_one(
+    flags: dict[str, Plain], out: Path | None, command: Command
+) -> tuple[RunRecord | None, RunFolder, PreparedRun | None]:
     """Train a model in its folder, or read the record of a finished training.
 
     Args:
@@ -75,18 +91,19 @@ def train_one(flags: dict[str, Plain], out: Path | None, command: Command) -> tu
         command: What else was typed.
 
     Returns:
-        The record, in the first process of a group, and the folder.
+        The record, in the first process of a group, the folder, and the run if it was trained now.
     """
     settings, folder, free = _resolve(flags, command.config, out, command.overwrite)
     if not folder.finished or command.overwrite:
-        return _train(settings, free, folder, command), folder
+        record, run = _train(settings, free, folder, command)
+        return record, folder, run
     if command.speaks:
         folder.tidy_finished()
         say(f"this run is finished already; to train it again: {folder.to_repeat}", stderr=True)
     record = folder.read_record()
     if record.best_epoch is not None and not folder.model.exists():
         raise FileError(folder.why_no_model(), folder.path)
-    return record, folder
+    return record, folder, None
 
 
 def _resolve(
@@ -123,8 +140,10 @@ def _left_open(flags: dict[str, Plain], file: dict[str, Plain]) -> tuple[str, ..
     return tuple(name for name in CHOSEN_BY_DATA if name not in given and (name == "metric" or "metric" not in file))
 
 
-def _train(settings: Settings, free: tuple[str, ...], folder: RunFolder, command: Command) -> RunRecord | None:
-    """Train in the folder; only the first process of a group returns the record."""
+def _train(
+    settings: Settings, free: tuple[str, ...], folder: RunFolder, command: Command
+) -> tuple[RunRecord | None, PreparedRun]:
+    """Train in the folder; only the first process of a group returns the record, and all the run."""
     load = Loader(settings.folders, load_graphs)
     run = prepare(settings.spec, load)
     chosen = choose_by_data(run, free, shown=command.speaks)
@@ -137,11 +156,11 @@ def _train(settings: Settings, free: tuple[str, ...], folder: RunFolder, command
         command.group.barrier()
         result = _execute(run, folder, command)
         if result is None:
-            return None
+            return None, run
         if not folder.started:
             raise FileError("was removed or replaced during the training, so nothing is written there", folder.path)
         folder.write_result(result)
-        return result.record
+        return result.record, run
 
 
 def _execute(run: PreparedRun, folder: RunFolder, command: Command) -> RunResult | None:
@@ -153,8 +172,9 @@ def _execute(run: PreparedRun, folder: RunFolder, command: Command) -> RunResult
             count = len(run.graphs.skipped)
             print_note(f"{count:,} rows without a graph, with the reasons: {folder.skipped}")
     logs = [TensorBoardLog(command.tensorboard)] if command.tensorboard else []
+    shown = command.speaks and run.spec.model.conv not in RIVALS  # which have no epochs
     try:
-        with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=command.speaks) as progress:
+        with TrainingProgress(run.spec.train, before, metric=run.task.metric, shown=shown) as progress:
             watching = [progress, *logs]
             return execute(
                 run, callbacks=watching, checkpoint=folder.checkpoint, group=command.group, for_new_graphs=True
@@ -200,35 +220,66 @@ class Members:
 
     @classmethod
     def resolve(
-        cls, flags: dict[str, Plain], config: Path | None, out: Path | None, seeds: str | None
+        cls,
+        flags: dict[str, Plain],
+        config: Path | None,
+        out: Path | None,
+        seeds: str | None = None,
+        models: str | None = None,
     ) -> Members | None:
         """The trainings that flags ask for; ``None`` if it is one."""
         file = read_toml(config) if config else None
-        given = Settings.resolve(flags, file, str(config))
+        by_model = _by_model(flags, names_in(models, "models") or [])
+        given = Settings.resolve(next(iter(by_model.values())), file, str(config))
         folds = given["folds"] if given["fold"] < 0 else 0
-        if seeds is None and not folds:
+        if seeds is None and not folds and models is None:
             if out is not None and not RunFolder(out).started and _holds_runs(out):
-                raise FileError("holds several runs: to resume them, type --seeds or --folds as before", out)
+                raise FileError("holds several runs: to resume them, type --seeds, --folds or --models as before", out)
             return None
         if seeds is not None and "seed" in flags:
             raise ValueError(f"--seed {flags['seed']} and --seeds {seeds} contradict each other: choose one")
         if out is not None and RunFolder(out).started:
             raise FileError("holds a single run: name another folder by --out", out)
         numbers = parse_seeds(seeds) if seeds is not None else []
-        members: dict[str, dict[str, Plain]] = {"": dict(flags)}
-        if folds:
-            members = {f"fold-{fold}": {**flags, "fold": fold} for fold in range(folds)}
-        if numbers:
-            split: dict[str, Plain] = {"split_seed": given["split_seed"] if given["split_seed"] >= 0 else numbers[0]}
-            members = {
-                f"{name}-seed-{number}".lstrip("-"): {**one, **split, "seed": number}
-                for name, one in members.items()
-                for number in numbers
-            }
+        members: dict[str, dict[str, Plain]] = {}
+        for model, own in by_model.items():
+            runs = {f"fold-{fold}": {**own, "fold": fold} for fold in range(folds)} or {"": own}
+            if numbers:
+                split: dict[str, Plain] = {
+                    "split_seed": given["split_seed"] if given["split_seed"] >= 0 else numbers[0]
+                }
+                once = model in RIVALS  # another seed says little new, and the mean of a kind has one weight
+                runs = {
+                    f"{name}-seed-{number}".lstrip("-"): {**one, **split, "seed": number}
+                    for name, one in runs.items()
+                    for number in (numbers[:1] if once else numbers)
+                }
+            members |= {"-".join(filter(None, (model, name))): one for name, one in runs.items()}
         first = next(iter(members.values()))
         settings = Settings.resolve(first, file, str(config))
         name = re.sub("-fold=0", "", settings.name) + (f"-seeds={seeds}" if seeds else "")
+        name += f"-models={models}" if models else ""
         return cls(out or RUNS / name, members)
+
+
+def _by_model(flags: dict[str, Plain], models: list[str]) -> dict[str, dict[str, Plain]]:
+    """The flags of each model, those that mean something to it; of one without a name if none are named.
+
+    Raises:
+        ValueError: A model is unknown, or a flag means something to none of them.
+    """
+    if not models:
+        return {"": dict(flags)}
+    if "model" in flags:
+        raise ValueError(f"--model {flags['model']} and --models contradict each other: choose one")
+    unused = {model: unused_settings(model) for model in models}
+    for name in flags:
+        if all(name in names for names in unused.values()):
+            raise ValueError(f"--{name.replace('_', '-')} is no option of the models {', '.join(models)}")
+    return {
+        model: {**{name: value for name, value in flags.items() if name not in names}, "model": model}
+        for model, names in unused.items()
+    }
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -250,15 +301,20 @@ def parse_seeds(text: str) -> list[int]:
 def train_many(members: Members, command: Command) -> None:
     """Train all, one after another; finished ones are not trained again. Then print how good they are."""
     records: dict[str, RunRecord] = {}
+    runs: list[PreparedRun] = []
     for name, flags in members.flags.items():
         log = command.tensorboard / name if command.tensorboard else None
         one = replace(command, tensorboard=log, resume="type the same command again")
-        record, _ = train_one(flags, members.folder / name, one)
+        record, _, run = train_one(flags, members.folder / name, one)
         if record is not None:
             records[name] = record
+            runs += [] if run is None else [run]
     if command.speaks:
         _show_scores(records, members.folder)
-        _show_ensemble(members)
+        _weigh(members, records)
+        assessment = _show_ensemble(members)
+        if command.rival and assessment is not None and runs and _share_split(records):
+            _show_rival(runs[0], records, assessment)
         say(f"files: {members.folder}")
         say(f"next: bankgcn predict {shlex.quote(str(members.folder))} NEW_GRAPHS")
 
@@ -273,9 +329,15 @@ def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
     for name, record in records.items():
         test, valid = (metric.text(score).rjust(len(label) + 5) for score in (record.test_score, record.valid_score))
         say(f"{name:<{width}}  {test}  {valid.rjust(len(label) + 11)}")
-    if len(scores) > 1:
-        middle, spread = metric.text(mean(scores)), metric.text(stdev(scores))
-        say(f"mean of {len(scores)} models  {middle}, standard deviation {spread}")
+    kinds = list(dict.fromkeys(record.config.model.conv for record in records.values()))
+    for kind in kinds:
+        own = [
+            one.test_score for one in records.values() if one.config.model.conv == kind and one.test_score is not None
+        ]
+        if len(own) > 1:
+            middle, spread = metric.text(mean(own)), metric.text(stdev(own))
+            named = f" {kind}" if len(kinds) > 1 else ""
+            say(f"mean of {len(own)}{named} models  {middle}, standard deviation {spread}")
     diverged = [name for name, record in records.items() if record.best_epoch is None]
     if diverged:
         print_warning(
@@ -287,19 +349,48 @@ def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
         print_warning(f"{unscored} models in {folder} have no test score")
 
 
-def _show_ensemble(members: Members) -> None:
+def _weigh(members: Members, records: Mapping[str, RunRecord]) -> None:
+    """Choose the weights of several kinds of models by their validation graphs, keep them, and print them."""
+    (members.folder / MIXTURE_FILE).unlink(missing_ok=True)  # that of an earlier command
+    ensemble = Ensemble.load(members.folder)
+    if len(set(kinds_of(ensemble.members))) < 2:
+        return
+    first = next(iter(members.flags.values()))
+    root = first.get(DATA_ROOT)
+    spec = next(iter(records.values())).config
+    graphs = Loader(DataFolders(str(root) if root else None), load_graphs).with_test_graphs(spec)
+    mixture = choose_weights(ensemble.members, graphs)
+    mixture.save(members.folder)
+    for line in mixture_lines(mixture):
+        say(line)
+
+
+def _share_split(records: Mapping[str, RunRecord]) -> bool:
+    return len({record.split_hash for record in records.values()}) == 1
+
+
+def _show_rival(run: PreparedRun, records: Mapping[str, RunRecord], assessment: Assessment) -> None:
+    """Print what a forest has on the split of several networks, unless one of the models is a forest."""
+    if any(record.config.model.conv in RIVALS for record in records.values()):
+        return
+    show_forest(run, sum(record.seconds for record in records.values()), assessment.score, f"{len(records)} networks")
+
+
+def _show_ensemble(members: Members) -> Assessment | None:
     """How good the models are together: on the test graphs that they share, or in a cross-validation on all graphs."""
     ensemble = Ensemble.load(members.folder)
     if len(ensemble.members) < 2:
-        return
+        return None
     root = next(iter(members.flags.values())).get(DATA_ROOT)
     inputs = read_input(ensemble, None, DataFolders(str(root) if root else None), {}, part="test", notes=False)
     if len(inputs.graphs):
         together = "models together" if inputs.voters is None else "models, each on its test graphs"
-        show_assessment(ensemble, inputs, prefix=f"all {len(ensemble.members)} {together}: test ")
+        assessment = show_assessment(ensemble, inputs, prefix=f"all {len(ensemble.members)} {together}: test ")
         with suppress(TooFewGraphs):  # whoever asks for intervals is told so
             if ensemble.has_intervals:
                 show_coverage(ensemble, inputs, LEVEL, notes=False)
+        return assessment
+    return None
 
 
 def _holds_runs(folder: Path) -> bool:

@@ -43,7 +43,8 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
     Args:
         preset: Where settings that are ``None`` come from: ``"standard"``, the ``"paper"``, or ``"best"``, which takes
             longer; see :mod:`bankgcn.training.presets`.
-        model: The convolution: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"`` or ``"mlp"``.
+        model: The convolution: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"`` or ``"mlp"``; or no
+            network: ``"forest"`` or ``"wl-svm"``, to which the settings of networks and of training mean nothing.
         hidden: Width of every layer.
         layers: Number of layers.
         normalize, norm, readout, scale_sum, pooling, residual, feed_forward, dropout, head: As in

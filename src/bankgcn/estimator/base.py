@@ -37,6 +37,8 @@ from bankgcn.data.splits import PARTS, Split, random_split, stratified_split
 from bankgcn.data.standardize import is_standardized
 from bankgcn.files.checked import FileError, write_toml
 from bankgcn.messages import Message, Option, Spelling, message_of, parameter
+from bankgcn.nn.convs import RIVALS
+from bankgcn.rivals import Rival
 from bankgcn.settings import pick, plain_value
 from bankgcn.training.callbacks import Callback, ProgressLine
 from bankgcn.training.checks import check_run, check_weights, settings_for_skew
@@ -51,6 +53,7 @@ from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import (
     BANK_ONLY,
     IN_PYTHON,
+    OF_NETWORKS,
     RUN_SETTINGS,
     SOURCE,
     RunSpec,
@@ -219,7 +222,8 @@ class RunParameters(BaseEstimator):
             values["edges"] = "none"
         atoms = graphs.feature_spec.get("features") if are_molecules(graphs) else None
         values["features"] = self.features or (atoms if atoms != "raw" else None)
-        unused = BANK_ONLY if self.model != "bank" else ()  # they have defaults, so that they are always there
+        # They have defaults, so that they are always there.
+        unused = OF_NETWORKS if self.model in RIVALS else BANK_ONLY if self.model != "bank" else ()
         given = {
             name: RUN_SETTINGS[name].setting.plain(values[name])
             for name in RUN_SETTINGS
@@ -465,7 +469,8 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         self.model_, self.record_, self.history_ = result.model, result.record, result.epochs
         self.split_, self.seen_hashes_ = split, seen
         self.n_iter_ = len(result.epochs)
-        self._n_features_out = result.model.net.embedding_channels
+        if not isinstance(result.model.net, Rival):
+            self._n_features_out = result.model.net.embedding_channels
         return self
 
     def _read(self, X: Any, y: Any, reading: ReadOptions, graph_features: Any = None) -> GraphSet:

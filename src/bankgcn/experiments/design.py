@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bankgcn.data.catalog import CATALOG
 from bankgcn.experiments.statistics import TEST_TO_TRAIN
-from bankgcn.nn.convs import CONVS
+from bankgcn.nn.convs import MODELS, RIVALS
 from bankgcn.settings import pick
 from bankgcn.training import ModelConfig
 from bankgcn.training.spec import RunSpec
@@ -169,11 +169,15 @@ class Design:
             hidden_channels=column.widths.get(row.name, column.base.model.hidden_channels),
             max_epochs=self.max_epochs or column.base.train.max_epochs,
         )
+        if row.conv in RIVALS:
+            return [base]
         grid = product(self.grid.normalize, self.grid.weight_decays, self._gammas(row))
         return [base.with_(normalize=place, weight_decay=decay, gamma=gamma) for place, decay, gamma in grid]
 
     def num_candidates(self, row: Row) -> int:
         """Number of candidates of each cell in a row."""
+        if row.conv in RIVALS:  # what they choose, they choose in a run
+            return 1
         return len(self.grid.normalize) * len(self.grid.weight_decays) * len(self._gammas(row))
 
     def cell_configs(self, row: Row, column: Column) -> list[RunSpec]:
@@ -335,7 +339,7 @@ def comparison_design(
                 label=label,
                 dataset=first.dataset,
                 runs=runs,
-                settings=first,
+                settings=next((spec for spec in specs.values() if spec.model.conv not in RIVALS), first),
                 drawn_splits=draws_splits(first),
                 test_to_train=None,
             ),
@@ -357,4 +361,6 @@ def draws_splits(spec: RunSpec) -> bool:
 def _row(name: str, spec: RunSpec) -> Row:
     notes = (COMPARISON_NOTES[name],) if name in COMPARISON_NOTES else ()
     model = spec.model
-    return Row(name=name, label=CONVS[model.conv].label, conv=model.conv, options=dict(model.conv_options), notes=notes)
+    return Row(
+        name=name, label=MODELS[model.conv].label, conv=model.conv, options=dict(model.conv_options), notes=notes
+    )

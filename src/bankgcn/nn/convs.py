@@ -343,5 +343,41 @@ CONVS: dict[str, ConvSpec] = {
     ),
 }
 
+
+@dataclass(frozen=True, kw_only=True)
+class RivalSpec:
+    """A model that is no network: scikit-learn fits it, see :mod:`bankgcn.rivals`. It has what a row of ``CONVS`` has.
+
+    Args:
+        label: Name in tables and messages.
+        takes_weights: Whether it takes edge weights.
+        takes_features: Whether it takes features of edges.
+    """
+
+    label: str
+    takes_weights: bool = False
+    takes_features: bool = True
+    needs_features: bool = False
+    options: Mapping[str, Setting] = field(default_factory=dict)
+
+    def check_available(self) -> None:
+        """Raise an ``ImportError`` that says what to install, if a library is missing."""
+        require("sklearn", self.label)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The default of each option: there are none."""
+        return {}
+
+
+RIVALS: dict[str, RivalSpec] = {
+    "forest": RivalSpec(label="forest", takes_weights=True),
+    "wl-svm": RivalSpec(label="WL-SVM"),
+}
+"""The models that are no networks."""
+
+MODELS: dict[str, ConvSpec | RivalSpec] = {**CONVS, **RIVALS}
+"""All models: networks by their convolutions, and the others."""
+
 PLAIN_CONVS = tuple(name for name, row in CONVS.items() if not row.needs_features)
 """The convolutions that graphs without features of edges can go through."""

@@ -16,7 +16,7 @@ from bankgcn.kernels import use_kernels
 from bankgcn.messages import Message, Option
 from bankgcn.nn.activation import ACTIVATIONS, NORMS, Norm, activate_and_read
 from bankgcn.nn.bank_conv import BankConv, edge_uses, mutual_coherence
-from bankgcn.nn.convs import CONVS, ConvFactory, ConvSpec
+from bankgcn.nn.convs import CONVS, MODELS, ConvFactory, ConvSpec
 from bankgcn.nn.layers import FeedForward, drop, reset_parameters
 from bankgcn.nn.names import HEADS
 from bankgcn.nn.readout import POOLINGS, READOUT_PARTS, readout_parts
@@ -29,7 +29,7 @@ REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {"sum": torch.sum, "mean": t
 
 
 def check_available(conv: str, pooling: str | None = None) -> None:
-    """Raise if a network with this convolution and this pooling needs a library that is not installed.
+    """Raise if a model, with this pooling if it is a network, needs a library that is not installed.
 
     It builds nothing: call it before any work starts.
 
@@ -37,7 +37,7 @@ def check_available(conv: str, pooling: str | None = None) -> None:
         ImportError: The message has the line to type.
         ValueError: There is no such convolution or pooling.
     """
-    pick(CONVS, conv, "convolution").check_available()
+    pick(MODELS, conv, "model").check_available()
     if pooling is not None:
         pick(POOLINGS, pooling, "pooling").check_available()
 

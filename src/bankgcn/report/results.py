@@ -38,7 +38,7 @@ from bankgcn.experiments.statistics import (
     mean_ranks,
 )
 from bankgcn.metrics import METRICS, Metric
-from bankgcn.nn.convs import CONVS
+from bankgcn.nn.convs import MODELS
 from bankgcn.report.sheet import number, shown
 
 Records = Mapping[str, RunRecord]
@@ -322,7 +322,7 @@ def collect_found(records: Iterable[RunRecord]) -> Results:
     """
     chosen = select(records, group_by=lambda config: (row_of(config), column_of(config)))
     keys: list[tuple[RowKey, ColumnKey]] = list(chosen)  # type: ignore[arg-type]  # what group_by returns
-    order = sorted({row for row, _ in keys}, key=lambda row: (list(CONVS).index(row[0]), row[1] or 0, row[2] or 0))
+    order = sorted({row for row, _ in keys}, key=lambda row: (list(MODELS).index(row[0]), row[1] or 0, row[2] or 0))
     rows = {
         key: Row(
             name=row_label(key),
@@ -389,7 +389,7 @@ def row_label(row: RowKey) -> str:
     conv, order, subspaces = row
     options = [f"K={order}"] if order is not None else []
     options += [f"s={subspaces}"] if subspaces is not None else []
-    return " ".join([CONVS[conv].label, *options])
+    return " ".join([MODELS[conv].label, *options])
 
 
 def column_labels(columns: Iterable[ColumnKey]) -> dict[ColumnKey, str]:

@@ -27,6 +27,7 @@ from bankgcn.data.standardize import Changes, is_standardized
 from bankgcn.data.target_values import Targets
 from bankgcn.extras import require
 from bankgcn.messages import WITHOUT_ADVICE, message_of, spelled, spelled_error
+from bankgcn.rivals import Rival
 from bankgcn.serve.access import RequestError, of_graphs
 from bankgcn.serve.page import draw_smiles
 from bankgcn.serve.requests import PredictRequest
@@ -143,6 +144,8 @@ class Engine:
             return RequestError(
                 422, f"'embeddings' needs one model, but there are {len(self.ensemble.members)}: their vectors differ"
             )
+        if request.embeddings and isinstance(self.ensemble.first.net, Rival):
+            return RequestError(422, f"'embeddings' needs a network, and the model is {self.ensemble.first.label}")
         try:
             if request.interval is not None:
                 self.ensemble.check_intervals(request.interval)

@@ -18,9 +18,9 @@ from bankgcn.metrics import METRICS, confusion_matrix
 from bankgcn.tasks import LIKELY, Loss, Task, binary_cross_entropy, cross_entropy
 from bankgcn.training.evaluation import (
     Evaluation,
-    Inference,
     check_finite,
     evaluate_outputs,
+    inference_of,
     name_columns,
     predict_logits,
     prediction_columns,
@@ -421,9 +421,7 @@ def score_held_out(run: PreparedRun) -> HeldOut:
         check_finite(outputs, graphs, split.test)
     except ValueError as error:  # one huge number in the data must not cost the training
         return HeldOut(task, temperature, notes=(*notes, f"the test graphs have no score: {error}"))
-    inference = Inference(run.net)  # gives the digits that predict gives later
-    features = test.graph_signals() if run.net.graph_dim else None
-    of_each = torch.from_numpy(inference.outputs(inference.embeddings(test), features))
+    of_each, _ = inference_of(run.net).apply(test)  # the digits that predict gives later
     predictions = task.predictions(of_each.double() / temperature)
     constant = constant_prediction(task, graphs.y[split.train])
     names = name_columns(graphs, split.test.tolist())

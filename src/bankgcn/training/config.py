@@ -5,15 +5,15 @@ Nothing here needs PyTorch until the network is built.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, fields
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS
-from bankgcn.nn.convs import CONVS
+from bankgcn.nn.convs import MODELS, RIVALS
 from bankgcn.nn.names import ACTIVATION_NAMES, EDGE_USES, HEADS, NORM_NAMES, POOLING_NAMES, READOUTS, REDUCTION_NAMES
 from bankgcn.settings import check_settings, pick, plain_value, setting
 from bankgcn.tasks import DEFAULT_METRIC, LOSSES
@@ -163,7 +163,9 @@ class ModelConfig:
             see :class:`~bankgcn.nn.AtomEncoder`.
     """
 
-    conv: str = _model("bank", "The convolution:", name="model", choices=CONVS)
+    conv: str = _model(
+        "bank", "The convolution of the network; or no network: forest, wl-svm:", name="model", choices=MODELS
+    )
     conv_options: Mapping[str, Any] = field(default_factory=dict)
     hidden_channels: int = _model(64, "Width of every layer.", name="hidden", at_least=1)
     num_layers: int = _model(4, "Number of layers.", name="layers", at_least=1)
@@ -197,7 +199,10 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        rows = CONVS[self.conv].options
+        if self.conv in RIVALS:  # which have no layers: what describes them has one value
+            _reset(self, kept=("conv", "conv_options", "edges"))
+            object.__setattr__(self, "edges", "none" if self.edges == "none" else "auto")
+        rows = MODELS[self.conv].options
         for name in self.conv_options:
             pick(rows, name, f"option of {self.conv}")
         options = {name: row.normalised(self.conv_options.get(name, row.default)) for name, row in rows.items()}
@@ -207,7 +212,7 @@ class ModelConfig:
         if "none" in (self.norm, self.normalize):  # ReLU alone: one network has one configuration, that of old runs
             object.__setattr__(self, "norm", "l2")
             object.__setattr__(self, "normalize", "none")
-        if CONVS[self.conv].needs_features and "weights" not in self.edge_uses:  # it is nothing without them
+        if MODELS[self.conv].needs_features and "weights" not in self.edge_uses:  # it is nothing without them
             object.__setattr__(self, "edges", "auto")
         if self.embedding is not None:
             object.__setattr__(self, "embedding", tuple(map(plain_value, self.embedding)))
@@ -230,7 +235,7 @@ class ModelConfig:
     def edge_uses(self) -> tuple[str, ...]:
         """The ways in which the network uses features of edges, among ``"weights"`` and ``"input"``."""
         if self.edges == "auto":
-            takes_features = CONVS[self.conv].takes_features and self.pooling is None  # which makes new edges
+            takes_features = MODELS[self.conv].takes_features and self.pooling is None  # which makes new edges
             if takes_features and self.embedding is not None:
                 return ("weights",)  # the executor has no sums beside a table of vectors
             # Weights alone cannot tell graphs apart whose edges are all of one kind: they are relative to the degrees.
@@ -244,8 +249,8 @@ class ModelConfig:
     def check(self, graphs: GraphSet) -> None:
         """Raise if the graphs have edge weights and networks of this kind cannot use them, or lack what they need."""
         self._check_edge_features(graphs)
-        if graphs.edge_weight is not None and not CONVS[self.conv].takes_weights:
-            models = ", ".join(sorted(name for name, conv in CONVS.items() if conv.takes_weights))
+        if graphs.edge_weight is not None and not MODELS[self.conv].takes_weights:
+            models = ", ".join(sorted(name for name, conv in MODELS.items() if conv.takes_weights))
             cannot = (
                 "{name} has edge weights, which the model {conv} cannot use{advice}; models that take weights: {models}"
             )
@@ -254,7 +259,7 @@ class ModelConfig:
             raise ValueError(Message(cannot, advice=advice, **values))
 
     def _check_edge_features(self, graphs: GraphSet) -> None:
-        name, row = graphs.name or "the set", CONVS[self.conv]
+        name, row = graphs.name or "the set", MODELS[self.conv]
         edges = Option("edges", self.edges)
         if self.edges not in ("auto", "none") and not graphs.num_edge_features:
             raise ValueError(Message("{edges}: the edges of {name} have no features", edges=edges, name=name))
@@ -311,6 +316,22 @@ class ModelConfig:
             graph_dim=graph_dim or None,
             scale_sum=self.scale_sum,
         )
+
+
+def _reset(config: Any, kept: Container[str]) -> None:
+    """Give all settings of a configuration but these their defaults."""
+    for item in fields(config):
+        if item.name not in kept:
+            object.__setattr__(config, item.name, item.default)
+
+
+RIVAL_TRAINING = ("metric", "class_weight", "threshold")
+"""The settings of :class:`TrainConfig` that mean something to models that are no networks."""
+
+
+def without_training(train: TrainConfig) -> TrainConfig:
+    """The protocol of a model that no epochs train."""
+    return TrainConfig(**{name: getattr(train, name) for name in RIVAL_TRAINING})
 
 
 _split = partial(setting, panel="Split")

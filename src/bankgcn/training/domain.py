@@ -65,20 +65,22 @@ class Domain:
     split: str = ""
 
     @classmethod
-    def of(cls, train: GraphSet, embed: Embed, split: str) -> Domain | None:
-        """The domain of a model, by its training graphs; ``None`` if there are too few to compare with.
+    def of(cls, train: GraphSet, embed: Embed | None, split: str) -> Domain | None:
+        """The domain of a model, by its training graphs; ``None`` if they cannot be compared, or are too few.
 
         Of very many training graphs, it keeps a sample, which is the same at every call.
 
         Args:
             train: The training graphs, with the features that the model takes.
-            embed: From graphs to their representations.
+            embed: From graphs to their representations; ``None`` if the model has none. Molecules need none.
             split: Hash of the split.
         """
         seen = seen_values(train)
         if is_of_molecules(train):
             rows = fingerprints(_sample(train, MOLECULES_KEPT))
             return cls(fingerprints=rows[np.argsort(count_bits(rows), kind="stable")], seen=seen, split=split)
+        if embed is None:
+            return None
         vectors = embed(_sample(train, VECTORS_KEPT)).astype(np.float32)
         if len(vectors) < 2 or not np.isfinite(vectors).all():
             return None

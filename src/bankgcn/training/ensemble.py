@@ -31,11 +31,13 @@ from bankgcn.data.target_values import scalar
 from bankgcn.files.checked import FileError
 from bankgcn.files.tables import Columns
 from bankgcn.messages import WITHOUT_ADVICE, Message, Option, message_of, spelled
+from bankgcn.rivals import Rival
 from bankgcn.settings import pick
 from bankgcn.tasks import Task
 from bankgcn.training.domain import SIMILARITY, Domain, Nearness
 from bankgcn.training.evaluation import check_finite, prediction_columns
 from bankgcn.training.intervals import Conformal, Group, Intervals, ValidationPredictions, gathered
+from bankgcn.training.mixture import Mixture, kinds_of, weights_of
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import RunSpec
@@ -49,10 +51,12 @@ class Ensemble:
     Args:
         members: The models, by where they are.
         without_model: Runs beside them that have no model: not finished, or diverged.
+        mixture: The weights of kinds of models; equal ones by default.
     """
 
     members: Mapping[Path, TrainedModel]
     without_model: tuple[Path, ...] = ()
+    mixture: Mixture | None = None
 
     @classmethod
     def load(cls, path: Path) -> Ensemble:
@@ -72,7 +76,26 @@ class Ensemble:
             raise FileError(RunFolder(first).why_no_model(), first)
         members = {run: TrainedModel.load(RunFolder(run).model) for run in done}
         _check_same_kind(path, members)
-        return cls(members, tuple(run for run in runs if run not in done))
+        mixture = Mixture.load(path, kinds_of(members))
+        return cls(members, tuple(run for run in runs if run not in done), mixture)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64] | None:
+        """The weight of each model in the mean; ``None`` if they are equal, as those of one kind of model are."""
+        return weights_of(self.members, self.mixture)
+
+    def _weights_of(self, places: Sequence[int]) -> NDArray[np.float64] | None:
+        """The weights of some of the models, which add up to 1; equal ones if none of them has a weight."""
+        if self.weights is None:
+            return None
+        weights = self.weights[list(places)]
+        return weights / weights.sum() if weights.sum() else None
+
+    @property
+    def shown(self) -> Path:
+        """Where the model is whose layers and explanations a reader sees: the first network, if there is one."""
+        networks = [path for path, model in self.members.items() if not isinstance(model.net, Rival)]
+        return next(iter([*networks, *self.members]))
 
     def to(self, device: str) -> Ensemble:
         """The same models, moved to a device.
@@ -112,7 +135,8 @@ class Ensemble:
         if not calibrated:
             temperatures = torch.tensor([model.temperature for model in models], dtype=torch.float64)
             chosen = (chosen.logit() * temperatures[:, None]).sigmoid()
-        return replace(self.first.task, thresholds=tuple(chosen.mean(0).tolist()))
+        middle = chosen.mean(0) if self.weights is None else torch.from_numpy(self.weights) @ chosen
+        return replace(self.first.task, thresholds=tuple(middle.tolist()))
 
     @property
     def feature_spec(self) -> dict[str, Any] | None:
@@ -220,11 +244,11 @@ class Ensemble:
         if voters is None:
             applied = [model.apply(graphs, calibrated, check) for model in self.members.values()]
             each = [predictions for predictions, _ in applied]
-            mean, spread = mean_and_spread(each)
+            mean, spread = mean_and_spread(each, self.weights)
             embeddings = applied[0][1] if len(applied) == 1 else None
         else:
             each = self._by_voters(graphs, calibrated, voters)
-            mean, spread = _mean_of_voters(torch.stack(each), voters)
+            mean, spread = _mean_of_voters(torch.stack(each), voters, self.weights)
             embeddings = None
         return Predictions(mean, spread, embeddings, tuple(each))
 
@@ -240,7 +264,10 @@ class Ensemble:
             ValueError: A run keeps no predictions for validation graphs, or they are too few for the level.
         """
         groups = self._validation_groups
-        news = [mean_and_spread([predictions.members[place] for place in places]) for places in groups]
+        news = [
+            mean_and_spread([predictions.members[place] for place in places], self._weights_of(places))
+            for places in groups
+        ]
         decided = None if self.task.kind == "values" else self.task.decide(predictions.mean).numpy()
         votes = np.ones((len(predictions.mean), len(groups)), np.bool_)
         if voters is not None:  # models of a group share their split, and so their test graphs
@@ -318,7 +345,8 @@ class Ensemble:
             places.setdefault((one.split, one.y.tobytes()), []).append(place)
         groups = {}
         for same in map(tuple, places.values()):
-            mean, spread = mean_and_spread([torch.from_numpy(stored[place].predictions) for place in same])
+            own = [torch.from_numpy(stored[place].predictions) for place in same]
+            mean, spread = mean_and_spread(own, self._weights_of(same))
             groups[same] = Group(mean.numpy(), None if spread is None else spread.numpy(), stored[same[0]].y)
         return groups
 
@@ -352,6 +380,8 @@ class Ensemble:
         Raises:
             ValueError: There are several models, or a vector is not finite.
         """
+        if isinstance(self.first.net, Rival):
+            _ = self.first.network  # which says that there is none
         if len(self.members) > 1:
             raise ValueError(
                 f"there are {len(self.members)} models, and the vectors of different networks cannot be compared: load "
@@ -372,11 +402,19 @@ class Ensemble:
         return list(predictions)
 
 
-def _mean_of_voters(predictions: Tensor, voters: NDArray[np.bool_]) -> tuple[Tensor, Tensor | None]:
-    """Mean and standard deviation over the models that predict each graph."""
+def _mean_of_voters(
+    predictions: Tensor, voters: NDArray[np.bool_], weights: NDArray[np.float64] | None
+) -> tuple[Tensor, Tensor | None]:
+    """Mean and standard deviation over the models that predict each graph, with the weights of those that do."""
     votes = torch.from_numpy(voters.T)[:, :, None]
     count = votes.sum(0)
-    mean = predictions.sum(0) / count
+    if weights is None:
+        mean = predictions.sum(0) / count
+    else:  # of the models that vote, with a mean of 1
+        weighted = votes * torch.from_numpy(weights)[:, None, None]
+        total = weighted.sum(0)
+        votes = torch.where(total > 0, weighted * count / torch.where(total > 0, total, 1), votes)
+        mean = (votes * predictions).sum(0) / count
     if (count < 2).any():
         return mean, None
     return mean, ((votes * (predictions - mean) ** 2).sum(0) / (count - 1)).sqrt()
@@ -396,12 +434,20 @@ class Predictions(NamedTuple):
         return np.logical_and.reduce(parts).tolist()
 
 
-def mean_and_spread(predictions: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
+def mean_and_spread(
+    predictions: Sequence[Tensor], weights: NDArray[np.float64] | None = None
+) -> tuple[Tensor, Tensor | None]:
     """Mean of the predictions of several models, and their standard deviation if there is more than one.
 
-    They are added one after another: so the result for a graph does not depend on the number of graphs.
+    They are added one after another: so the result for a graph does not depend on the number of graphs. Weights, which
+    add up to 1, count in both.
     """
     count = len(predictions)
+    if weights is not None:
+        pairs = list(zip(weights.tolist(), predictions, strict=True))
+        mean = reduce(torch.add, [weight * one for weight, one in pairs])
+        variance = reduce(torch.add, [weight * (one - mean) ** 2 for weight, one in pairs])
+        return mean, (variance * count / (count - 1)).sqrt()
     mean = reduce(torch.add, predictions) / count
     if count == 1:
         return mean, None

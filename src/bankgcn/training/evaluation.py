@@ -21,6 +21,7 @@ from bankgcn.kernels import fused_for
 from bankgcn.messages import Message, Option
 from bankgcn.nn.lowering import lower, run_embedding
 from bankgcn.nn.network import GraphNetwork
+from bankgcn.rivals import Rival
 from bankgcn.tasks import Task
 from bankgcn.training.stepper import collate_for, embedding_of, features_of, runs_on
 
@@ -85,6 +86,12 @@ class Inference:
         hidden = embeddings if self.net.head is None else np.maximum(linear_by_row(embeddings, self.net.head), 0)
         return linear_by_row(hidden, self.net.predict)
 
+    def apply(self, graphs: GraphSet) -> tuple[Tensor, NDArray]:
+        """Outputs for graphs, equal in any set of them, and their representations."""
+        embeddings = self.embeddings(graphs)
+        features = graphs.graph_signals() if self.net.graph_dim else None
+        return torch.from_numpy(self.outputs(embeddings, features)), embeddings
+
     def _head(self, embedding: Tensor, batch: GraphBatch) -> Tensor:
         return self.net.predict_from(embedding, graph_attr=features_of(self.net, batch))
 
@@ -111,12 +118,17 @@ class Inference:
         return run_embedding(self._program, self.net, collate_for(self._program, batch, merged=merged))
 
 
-def predict_logits(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
+def inference_of(net: GraphNetwork | Rival) -> Inference | Rival:
+    """What applies a model: it has ``logits`` and ``apply``."""
+    return net if isinstance(net, Rival) else Inference(net)
+
+
+def predict_logits(net: GraphNetwork | Rival, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:
     """Outputs for all graphs, in their order: shape ``(num_graphs, out_channels)``; logits, if classes are learned.
 
-    The network is in evaluation mode meanwhile: nothing is dropped at random, and running statistics stay as they are.
+    A network is in evaluation mode meanwhile: nothing is dropped at random, and running statistics stay as they are.
     """
-    return Inference(net).logits(graphs, batch_size)
+    return net.logits(graphs) if isinstance(net, Rival) else Inference(net).logits(graphs, batch_size)
 
 
 def embed(net: GraphNetwork, graphs: GraphSet, batch_size: int = BATCH_SIZE) -> Tensor:

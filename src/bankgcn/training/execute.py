@@ -21,23 +21,28 @@ from bankgcn.data.catalog import CATALOG, DataFolders
 from bankgcn.data.features.spec import describe_features
 from bankgcn.files.tables import Columns
 from bankgcn.kernels.jit.switch import fused_for
-from bankgcn.nn import BankConv, mutual_coherence
+from bankgcn.nn import BankConv, GraphNetwork, mutual_coherence
 from bankgcn.nn.budget import layer_parameters
+from bankgcn.rivals import Rival
 from bankgcn.tasks import LIKELY
 from bankgcn.training.assessment import HeldOut, constant_prediction, score_held_out
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.checks import class_notes, data_warnings
 from bankgcn.training.domain import Domain
-from bankgcn.training.evaluation import Inference, true_targets
+from bankgcn.training.evaluation import Inference, inference_of, true_targets
 from bankgcn.training.fitting import CheckpointError, Context, Epoch, FitResult, run_training
 from bankgcn.training.intervals import LEVEL, Conformal, Group, TooFewGraphs, ValidationPredictions, coverage
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord, checkpoint_path
+from bankgcn.training.rival import PATH as RIVAL_PATH
+from bankgcn.training.rival import fit_rival
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.stepper import ProcessGroup
 
 LIBRARIES = ("torch", "numpy", "numba", "torch-geometric")
+RIVAL_LIBRARIES = ("scikit-learn", "scipy", "rdkit")
+"""On which models that are no networks depend, too."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +123,10 @@ class _Kept(NamedTuple):
 
 
 def _kept(run: PreparedRun, tested: HeldOut) -> _Kept:
-    inference, graphs, split = Inference(run.net), run.graphs, run.split
+    inference, graphs, split = inference_of(run.net), run.graphs, run.split
     keeps_domain = run.spec.dataset not in CATALOG
-    domain = Domain.of(graphs[split.train], inference.embeddings, split.hash) if keeps_domain else None
+    embed = inference.embeddings if isinstance(inference, Inference) else None
+    domain = Domain.of(graphs[split.train], embed, split.hash) if keeps_domain else None
     validation = _validation_predictions(run, inference, tested.temperature)
     if validation is None or tested.predictions is None:
         return _Kept(validation, domain)
@@ -134,11 +140,12 @@ def _kept(run: PreparedRun, tested: HeldOut) -> _Kept:
     return _Kept(validation, domain, coverage(run.task, intervals, true_targets(run.task, graphs[split.test])))
 
 
-def _validation_predictions(run: PreparedRun, inference: Inference, temperature: float) -> ValidationPredictions | None:
+def _validation_predictions(
+    run: PreparedRun, inference: Inference | Rival, temperature: float
+) -> ValidationPredictions | None:
     """What the model predicts for its validation graphs, with the digits of predict; ``None`` if one is not finite."""
     valid = run.graphs[run.split.valid]
-    features = valid.graph_signals() if run.net.graph_dim else None
-    outputs = torch.from_numpy(inference.outputs(inference.embeddings(valid), features)).double()
+    outputs = inference.apply(valid)[0].double()
     if not outputs.isfinite().all():
         return None
     predictions = run.task.predictions(outputs / temperature).numpy()
@@ -163,20 +170,25 @@ def context_of(run: PreparedRun) -> Context:
 
 
 def fit_run(run: PreparedRun, context: Context) -> FitResult:
-    """Train the network of a prepared run by its training and validation graphs."""
+    """Train the model of a prepared run by its training and validation graphs."""
     graphs, split = run.graphs, run.split
+    if isinstance(run.net, Rival):
+        return fit_rival(run.net, graphs[split.train], graphs[split.valid], context, run.spec.seeds.weights)
     net = run.net.to(context.group.device)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(run.spec.seeds.weights)
         return run_training(net, graphs[split.train], graphs[split.valid], context)
 
 
-def _protocol(run: PreparedRun) -> str:
+def _protocol(run: PreparedRun, choice: str) -> str:
     figure = "the smallest loss" if run.spec.train.select == "loss" else f"the best {run.task.scoring.label}"
     thresholds = run.task.thresholds
     one = "the threshold" if len(thresholds) == 1 else "the threshold of each label"
     any_chosen = any(threshold != LIKELY for threshold in thresholds)
-    chosen = f"chose {one} with the largest MCC on them; " if any_chosen else ""
+    where = "the validation graphs" if choice else "them"
+    chosen = f"chose {one} with the largest MCC on {where}; " if any_chosen else ""
+    if choice:
+        return f"{choice}; {chosen}scored the test graphs once"
     return (
         f"selected the epoch with {figure} on the validation graphs; {chosen}scored the test graphs once, with its "
         "weights"
@@ -185,9 +197,7 @@ def _protocol(run: PreparedRun) -> str:
 
 def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: ProcessGroup, seconds: float) -> RunRecord:
     spec, split, best, test = run.spec, run.split, fitted.best, tested.evaluation
-    banks = [conv.alpha.detach() for conv in run.net.convs if isinstance(conv, BankConv)]
-    options = {**spec.model.conv_options, **({"edge_dim": run.net.edge_dim} if run.net.weighs_edges else {})}
-    of_block = sum(parameter.numel() for parameter in run.net.feed_forwards[:1].parameters())
+    banks = [] if isinstance(run.net, Rival) else [c.alpha.detach() for c in run.net.convs if isinstance(c, BankConv)]
     diverged = f"the loss of epoch {len(fitted.epochs)} is not a finite number" if fitted.status == "diverged" else ""
     return RunRecord(
         config=spec,
@@ -200,11 +210,11 @@ def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: Process
         best_epoch=best.number if best else None,
         epochs=len(fitted.epochs),
         ended=fitted.ended,
-        protocol=_protocol(run),
+        protocol=_protocol(run, fitted.choice),
         coherence=tuple(mutual_coherence(alpha).item() for alpha in banks) if best else (),
         alpha=tuple(map(tuple, banks[0].tolist())) if best and banks else (),
-        parameters=sum(parameter.numel() for parameter in run.net.parameters()),
-        layer_parameters=layer_parameters(spec.model.conv, spec.model.hidden_channels, **options) + of_block,
+        parameters=_num_parameters(run.net),
+        layer_parameters=_layer_parameters(run),
         task=run.task.to_dict(),
         fingerprint=run.fingerprint,
         split_hash=split.hash,
@@ -221,6 +231,19 @@ def _record(run: PreparedRun, fitted: FitResult, tested: HeldOut, group: Process
         error=diverged,
         parent=run.parent,
     )
+
+
+def _num_parameters(net: GraphNetwork | Rival) -> int:
+    return net.size if isinstance(net, Rival) else sum(parameter.numel() for parameter in net.parameters())
+
+
+def _layer_parameters(run: PreparedRun) -> int:
+    if isinstance(run.net, Rival):
+        return 0
+    model = run.spec.model
+    options = {**model.conv_options, **({"edge_dim": run.net.edge_dim} if run.net.weighs_edges else {})}
+    of_block = sum(parameter.numel() for parameter in run.net.feed_forwards[:1].parameters())
+    return layer_parameters(model.conv, model.hidden_channels, **options) + of_block
 
 
 def _model(run: PreparedRun, record: RunRecord) -> TrainedModel:
@@ -296,7 +319,7 @@ def versions(path: str) -> dict[str, str]:
         "machine": platform.machine(),
     }
     parts |= {"processor": processor(), "kernels": path}
-    for library in LIBRARIES:
+    for library in (*LIBRARIES, *(RIVAL_LIBRARIES if path == RIVAL_PATH else ())):
         with contextlib.suppress(metadata.PackageNotFoundError):
             parts[library] = metadata.version(library)
     return parts

@@ -31,7 +31,8 @@ from bankgcn.training.stepper import ProcessGroup, make_stepper
 
 CHECKPOINT_SECONDS = 20.0
 
-Ended = Literal["patience", "max_epochs", "diverged", "stopped"]  # stopped: by a callback
+Ended = Literal["patience", "max_epochs", "diverged", "stopped", "fitted"]
+"""Why a training ended: ``"stopped"`` by a callback; ``"fitted"``: no network, which no epochs train."""
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 KEPT_BYTES = 1 << 30
 MAX_MMAP_THRESHOLD = 32 << 20  # the most that glibc allows
@@ -62,6 +63,7 @@ class FitResult:
     ended: Ended
     path: str  # see Stepper.path
     earlier_seconds: float = field(default=0.0, compare=False)  # of the training before it was resumed
+    choice: str = ""  # what was fitted and chosen, in words, if it is no network
 
     @property
     def status(self) -> Literal["finished", "diverged"]:

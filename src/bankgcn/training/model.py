@@ -1,4 +1,4 @@
-"""A trained network with all that prediction needs.
+"""A trained network, or another model, with all that prediction needs.
 
 A checksum finds damage, but whoever writes a file can write its checksum. So nothing in a file is taken for what it
 should be, and memory is taken for a network only after its values were checked: a wrong value is an error when the
@@ -22,15 +22,17 @@ from bankgcn.data.features.graph_features import check_graph_spec, is_fitted, nu
 from bankgcn.data.features.graph_features import conform as conform_graph_features
 from bankgcn.data.features.spec import check_spec, conform, is_finite_number
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import DESCRIPTOR_NAMES, ReadOptions
+from bankgcn.data.options import DESCRIPTOR_NAMES, EDGES, ReadOptions
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import UNREADABLE, load_tensors, save_tensors
 from bankgcn.nn import GraphNetwork
+from bankgcn.nn.convs import MODELS, RIVALS
+from bankgcn.rivals import RIVAL_TYPES, Layout, Rival
 from bankgcn.settings import pick
 from bankgcn.tasks import Task
 from bankgcn.training.config import ModelConfig
 from bankgcn.training.domain import Domain
-from bankgcn.training.evaluation import Inference, check_finite
+from bankgcn.training.evaluation import Inference, check_finite, inference_of
 from bankgcn.training.intervals import ValidationPredictions
 from bankgcn.training.spec import RunSpec, spec_of
 
@@ -39,10 +41,10 @@ __all__ = ["ModelConfig", "TrainedModel"]
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A trained network with what is needed to apply it to new graphs.
+    """A trained model with what is needed to apply it to new graphs.
 
     Args:
-        net: The network.
+        net: The network, or the model that is none.
         config: What it is made of.
         task: What it learned; its names are those of the outputs.
         in_channels: Width of the signals that it was trained on.
@@ -52,7 +54,7 @@ class TrainedModel:
         domain: What its training graphs look like, in the same way.
     """
 
-    net: GraphNetwork
+    net: GraphNetwork | Rival
     config: ModelConfig
     task: Task
     in_channels: int
@@ -82,9 +84,25 @@ class TrainedModel:
         """How the training graphs were read."""
         return ReadOptions() if self.spec is None else self.spec.reader
 
+    @property
+    def label(self) -> str:
+        """What tables and messages call the model."""
+        return MODELS[self.config.conv].label
+
+    @property
+    def network(self) -> GraphNetwork:
+        """The network.
+
+        Raises:
+            ValueError: The model is none.
+        """
+        if isinstance(self.net, Rival):
+            raise ValueError(f"this needs a network, but the model is {self.label}, which has no layers")
+        return self.net
+
     @cached_property
-    def _inference(self) -> Inference:
-        return Inference(self.net)
+    def _inference(self) -> Inference | Rival:
+        return inference_of(self.net)
 
     def predictions(self, graphs: GraphSet, calibrated: bool = True) -> Tensor:
         """Probabilities of classes or labels, or values in the user's units, for graphs of the same kind.
@@ -101,15 +119,13 @@ class TrainedModel:
         """
         return self.apply(graphs, calibrated)[0]
 
-    def apply(self, graphs: GraphSet, calibrated: bool = True, check: bool = True) -> tuple[Tensor, NDArray]:
+    def apply(self, graphs: GraphSet, calibrated: bool = True, check: bool = True) -> tuple[Tensor, NDArray | None]:
         """Predictions, see :meth:`predictions`, and the representation of each graph, shape ``(num_graphs, width)``.
 
-        With ``check=False``, outputs that are not finite are no error.
+        Only networks have representations. With ``check=False``, outputs that are not finite are no error.
         """
         conformed = self.conform(graphs)
-        embeddings = self._inference.embeddings(conformed)
-        features = conformed.graph_signals() if self.graph_spec else None
-        outputs = torch.from_numpy(self._inference.outputs(embeddings, features))
+        outputs, embeddings = self._inference.apply(conformed)
         if check:
             check_finite(outputs, conformed)
         logits = outputs.double()
@@ -170,6 +186,7 @@ class TrainedModel:
             "task": self.task.to_dict(),
             "in_channels": self.in_channels,
             **({} if self.edge_dim is None else {"edge_dim": self.edge_dim}),
+            **({"rival": self.net.to_dict()} if isinstance(self.net, Rival) else {}),
             "about": self.metadata,
         }
         save_tensors(path, self.net.state_dict(), values)
@@ -186,6 +203,10 @@ class TrainedModel:
             check_kind(values)
             config, task, in_channels = ModelConfig(**values["config"]), stored_task(values), values["in_channels"]
             edge_dim, graph_dim = values.get("edge_dim"), stored_graph_dim(values["about"])
+            if config.conv in RIVALS:
+                check_facts(values["about"], config, task, in_channels, edge_dim)
+                rival = _stored_rival(values, tensors, config, task, edge_dim)
+                return cls(rival, config, task, in_channels, values["about"], edge_dim)
             check_weights_fit(config, in_channels, task.out_channels, tensors, edge_dim, graph_dim)
             check_facts(values["about"], config, task, in_channels, edge_dim)
             net = config.build(in_channels, task.out_channels, edge_dim=edge_dim, graph_dim=graph_dim)
@@ -193,6 +214,31 @@ class TrainedModel:
         except UNREADABLE as error:
             raise FileError(f"holds no model of this version ({error})", path) from error
         return cls(net.eval(), config, task, in_channels, values["about"], edge_dim)
+
+
+def _stored_rival(
+    values: Mapping[str, Any], tensors: Mapping[str, Tensor], config: ModelConfig, task: Task, edge_dim: int | None
+) -> Rival:
+    """The model of a file that is no network.
+
+    Raises:
+        ValueError: The file describes no such model; the message names the value or the array.
+    """
+    stored, facts = values.get("rival"), values["about"]
+    if not isinstance(stored, Mapping):
+        raise ValueError(f"its rival is {_shown(stored)}")
+    if (edge_dim is not None) and not config.edge_uses:
+        raise ValueError(f"its edge_dim is {edge_dim}, but its edges are {config.edges!r}")
+    of_nodes = facts.get("signals") or {}
+    of_edges = of_nodes.get(EDGES) or {}
+    layout = Layout(
+        attributes=of_nodes.get("attributes", 0),
+        edge_attributes=of_edges.get("attributes", 0),
+        edge_dim=edge_dim,
+        graph_dim=stored_graph_dim(facts),
+    )
+    rival = RIVAL_TYPES[config.conv](task.kind, task.out_channels, layout)
+    return rival.restore(stored, {name: tensor.numpy() for name, tensor in tensors.items()})
 
 
 LONGEST_VALUE = 100  # characters in a message

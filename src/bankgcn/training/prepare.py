@@ -34,10 +34,13 @@ from bankgcn.data.splits import (
 )
 from bankgcn.data.standardize import is_standardized
 from bankgcn.messages import Message, Option, advise
+from bankgcn.nn.convs import RIVALS
 from bankgcn.nn.network import GraphNetwork, check_available
+from bankgcn.rivals import Rival
 from bankgcn.tasks import Task
 from bankgcn.training.checks import LossWeights, check_run
 from bankgcn.training.config import SplitOptions
+from bankgcn.training.rival import make_rival
 from bankgcn.training.spec import RunSpec
 from bankgcn.training.warm_start import Parent
 
@@ -98,7 +101,7 @@ class PreparedRun:
         split: Which graphs train, validate and test.
         split_from: Where the split comes from, in words.
         task: What the network learns.
-        net: The network before training.
+        net: The network before training, or a model that is none.
         weights: Weight of each graph in the loss, apart from that of its class; all graphs count equally by default.
         parent: Key of the run whose weights the network has; empty if it has fresh ones.
     """
@@ -109,7 +112,7 @@ class PreparedRun:
     split: Split
     split_from: str
     task: Task
-    net: GraphNetwork
+    net: GraphNetwork | Rival
     weights: NDArray[np.float64] | None = None
     parent: str = ""
 
@@ -208,17 +211,8 @@ def prepare_graphs(
         ValueError: A network of this kind cannot be trained on them in this way.
     """
     task = check_run(graphs, split, spec.model, spec.train, spec.task)
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
-        torch.manual_seed(spec.seeds.weights)
-        net = spec.model.build(
-            graphs.num_features,
-            task.out_channels,
-            edge_dim=spec.model.edge_dim(graphs),
-            graph_dim=graphs.num_graph_features,
-        )
-    if net.typical_size is not None:
-        net.typical_size.fill_(max(1, round(float(graphs.num_nodes[split.train].mean()))))
-    if parent is not None:
+    net = _make(spec, graphs, task, split)
+    if parent is not None and not isinstance(net, Rival):
         graphs = replace(graphs, notes=(*graphs.notes, parent.start(net, task)))
     return PreparedRun(
         spec=spec,
@@ -231,6 +225,23 @@ def prepare_graphs(
         weights=weights,
         parent="" if parent is None else parent.key,
     )
+
+
+def _make(spec: RunSpec, graphs: GraphSet, task: Task, split: Split) -> GraphNetwork | Rival:
+    """The model of a run before its training."""
+    if spec.model.conv in RIVALS:
+        return make_rival(spec.model, graphs, task)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
+        torch.manual_seed(spec.seeds.weights)
+        net = spec.model.build(
+            graphs.num_features,
+            task.out_channels,
+            edge_dim=spec.model.edge_dim(graphs),
+            graph_dim=graphs.num_graph_features,
+        )
+    if net.typical_size is not None:
+        net.typical_size.fill_(max(1, round(float(graphs.num_nodes[split.train].mean()))))
+    return net
 
 
 def without_test_graphs(run: PreparedRun) -> PreparedRun:

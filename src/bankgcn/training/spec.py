@@ -8,7 +8,7 @@ purpose never moves what is drawn for another.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
@@ -19,10 +19,10 @@ from bankgcn.data.features.atoms import ATOM_FEATURE_WIDTHS
 from bankgcn.data.options import DATA, ReadOptions
 from bankgcn.files.checked import TomlSettings, canonical, content_hash
 from bankgcn.messages import Message, Option
-from bankgcn.nn.convs import CONVS
+from bankgcn.nn.convs import CONVS, MODELS, RIVALS
 from bankgcn.settings import Plain, Setting, check_settings, pick, setting, settings_of
 from bankgcn.tasks import TASKS, metric_for
-from bankgcn.training.config import ModelConfig, SplitOptions, TrainConfig
+from bankgcn.training.config import RIVAL_TRAINING, ModelConfig, SplitOptions, TrainConfig, without_training
 from bankgcn.training.presets import NAMED_BY_PRESETS, PAPER, PRESETS, STANDARD
 
 RUN = "Run"
@@ -89,7 +89,9 @@ class RunSpec:
         if self.task is not None:
             metric = metric_for(self.task, self.train.metric)
             object.__setattr__(self, "train", replace(self.train, metric=metric))
-        if self.reader.features == "embedded":
+        if self.model.conv in RIVALS:
+            object.__setattr__(self, "train", without_training(self.train))
+        elif self.reader.features == "embedded":
             if self.reader.encodings:
                 vectors, encoding = Option("features", "embedded"), Option("encoding", self.reader.encoding)
                 wrong = "{vectors} takes whole numbers alone, and {encoding} adds others: choose {columns}"
@@ -98,7 +100,11 @@ class RunSpec:
             object.__setattr__(self, "model", replace(self.model, embedding=ATOM_FEATURE_WIDTHS))
 
     def _check_freeze(self) -> None:
-        """Raise if layers are to keep weights that nobody has trained, or if there are fewer layers."""
+        """Raise if layers are to keep weights that nobody has trained, or if there are no such layers."""
+        if self.init_from is not None and self.model.conv in RIVALS:
+            alone = "{init} is for networks, which {model} is not"
+            model = Option("model", self.model.conv, field="conv")
+            raise ValueError(Message(alone, init=Option("init_from", self.init_from), model=model))
         freeze, layers = Option("freeze", self.train.freeze), self.model.num_layers
         if self.train.freeze and self.init_from is None:
             needs = "{freeze} keeps the weights of a trained run: name its folder by {init}"
@@ -127,13 +133,16 @@ class RunSpec:
         """
         conv, model = self.model.conv, self.model.to_dict()
         model["conv_options"] = without_later_defaults(
-            model["conv_options"], FIRST_OPTIONS.get(conv, frozenset()), CONVS[conv].defaults
+            model["conv_options"], FIRST_OPTIONS.get(conv, frozenset()), MODELS[conv].defaults
         )
+        of_network = conv in CONVS  # other models came later, and have only what differs from the defaults
         plain = {item.name: getattr(self, item.name) for item in fields(self)}
         plain["reader"] = without_later_defaults(asdict(self.reader), frozenset(), defaults(self.reader))
         plain["split"] = without_later_defaults(asdict(self.split), frozenset(), defaults(self.split))
-        plain["model"] = without_later_defaults(model, FIRST_MODEL, defaults(self.model))
-        plain["train"] = without_later_defaults(asdict(self.train), FIRST_TRAIN, defaults(self.train))
+        plain["model"] = without_later_defaults(model, FIRST_MODEL if of_network else {"conv"}, defaults(self.model))
+        plain["train"] = without_later_defaults(
+            asdict(self.train), FIRST_TRAIN if of_network else {"metric"}, defaults(self.train)
+        )
         return without_later_defaults(plain, FIRST_RUN, defaults(self) | {"reader": {}, "split": {}})
 
     @classmethod
@@ -165,7 +174,7 @@ class RunSpec:
         parts = {name: changes.pop(name, getattr(self, name)) for name in _PARTS}
         model = parts["model"]
         conv = changes.get("conv", model.conv)
-        of_conv = pick(CONVS, conv, "model").options
+        of_conv = pick(MODELS, conv, "model").options
         fields_of = {name: _names(part) for name, part in _PARTS.items()}
         of_run = _names(RunSpec)
         for name in changes:
@@ -221,6 +230,15 @@ BANK_ONLY = ("gamma", "coherence")
 
 COMPLETE = ("epochs", "hidden", "metric")
 """A file that has these settings has all that its version knew: it was written by a run."""
+OF_NETWORKS = {
+    name
+    for name, (part, key, _) in RUN_SETTINGS.items()
+    if (part == "model" and key not in ("conv", "edges"))
+    or (part == "train" and key not in RIVAL_TRAINING)
+    or name == "init_from"
+}
+"""Settings that mean nothing to models that are no networks."""
+
 SOURCE, DATA_ROOT = "source", "data_root"
 DEFAULTS: dict[str, Plain] = {
     SOURCE: "MUTAG",
@@ -266,6 +284,7 @@ def given_settings(
         file = {key: value for key, value in file.items() if key not in NAMED_BY_PRESETS}
     if "model" in file and flags.get("model", file["model"]) != file["model"]:
         of_some_models = {*BANK_ONLY, *(key for key, place in RUN_SETTINGS.items() if place.part == "conv_options")}
+        of_some_models |= unused_settings(str(flags["model"])) if "model" in flags else set()
         file = {key: value for key, value in file.items() if key not in of_some_models}
     return {**file, **flags}
 
@@ -317,13 +336,15 @@ def _checked(key: str, value: Any, defaults: Mapping[str, Plain], where: str = "
 
 def unused_settings(model: str) -> set[str]:
     """Names of the settings that mean nothing to a model."""
-    options = pick(CONVS, model, "model").options
+    options = pick(MODELS, model, "model").options
     unused = {key for key, place in RUN_SETTINGS.items() if place.part == "conv_options" and place.field not in options}
+    if model in RIVALS:
+        return unused | OF_NETWORKS
     return unused if model == "bank" else unused | set(BANK_ONLY)
 
 
 def _options(model: str) -> str:
-    options = CONVS[model].options
+    options = MODELS[model].options
     return ", ".join(row.name or field for field, row in options.items()) or "none of its own"
 
 
@@ -357,11 +378,12 @@ def settings_of_run(spec: RunSpec) -> dict[str, Plain]:
         (3, True)
     """
     values: dict[str, Plain] = {}
+    unused = unused_settings(spec.model.conv)
     for name, (part, key, row) in RUN_SETTINGS.items():
         if part == "conv_options":
             if key in spec.model.conv_options:
                 values[name] = row.plain(spec.model.conv_options[key])
-        elif name not in BANK_ONLY or spec.model.conv == "bank":
+        elif name not in unused:
             values[name] = row.plain(getattr(getattr(spec, part) if part else spec, key))
     return values
 
@@ -418,7 +440,7 @@ def defaults(config: Any) -> dict[str, Any]:
 
 
 def without_later_defaults(
-    values: Mapping[str, Any], first: frozenset[str], later_defaults: Mapping[str, Any]
+    values: Mapping[str, Any], first: Container[str], later_defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The values without those that version 0.1.0 did not have and that have their default."""
     return {

@@ -19,6 +19,7 @@ from bankgcn.data.splits import Split
 from bankgcn.files.checked import FileError
 from bankgcn.messages import Message, Option
 from bankgcn.nn.network import GraphNetwork
+from bankgcn.rivals import Rival
 from bankgcn.settings import Plain
 from bankgcn.tasks import Task
 from bankgcn.training.model import TrainedModel
@@ -72,6 +73,8 @@ class Parent:
         model = TrainedModel.load(folder.model)
         if model.spec is None:
             raise FileError("was not trained by a run, so that its features are not known", folder.model)
+        if isinstance(model.net, Rival):
+            raise FileError(f"holds a model without weights to start with: {model.label}", folder.model)
         return cls(folder, model, model.spec)
 
     @classmethod
@@ -120,9 +123,9 @@ class Parent:
 
     def start(self, net: GraphNetwork, task: Task) -> str:
         """Copy the weights into a network, those of the head if the outputs mean the same; return a note on it."""
-        before = self.model.net.state_dict()
+        before = self.model.network.state_dict()
         mine = (task.kind, task.names, net.head is None)
-        same = mine == (self.model.task.kind, self.model.task.names, self.model.net.head is None)
+        same = mine == (self.model.task.kind, self.model.task.names, self.model.network.head is None)
         copied = {
             name: tensor for name, tensor in before.items() if same or name.partition(".")[0] not in ("head", "predict")
         }

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from bankgcn.nn.convs import RIVALS
 from bankgcn.settings import Plain
 
 if TYPE_CHECKING:
@@ -77,6 +78,11 @@ def parameters_for(model: str, fixed: Mapping[str, Plain]) -> tuple[Parameter, .
     Raises:
         ValueError: There is nothing left to vary, or no value of a setting fits the fixed ones.
     """
+    if model in RIVALS:
+        raise ValueError(
+            f"{model} has no settings that trials vary: bankgcn train SOURCE --model {model} trains it, and bankgcn "
+            f"compare SOURCE --models bank,{model} compares it"
+        )
     rows = [row for row in SPACE if model in (row.models or (model,))]
     parameters = tuple(_fitting(row, rows, fixed) for row in rows if row.name not in fixed)
     if not parameters:

@@ -196,7 +196,7 @@ def layer_energies(model: TrainedModel, graphs: GraphSet) -> Tensor:
     Returns:
         Shape ``(num_layers, 2, NUM_BANDS)``, float64, added over graphs and channels.
     """
-    total = torch.zeros(len(model.net.convs), 2, NUM_BANDS, dtype=torch.float64)
+    total = torch.zeros(len(model.network.convs), 2, NUM_BANDS, dtype=torch.float64)
     for number in range(len(graphs)):
         graph = graphs[[number]]
         spectrum = spectrum_of(graph)
@@ -210,7 +210,7 @@ def layer_energies(model: TrainedModel, graphs: GraphSet) -> Tensor:
 def energy_figure(model: TrainedModel, graphs: GraphSet) -> Iterator[Figure]:
     """Shares of the energy in each band: of the signals that enter each layer, and of those that leave it."""
     sample = sample_for_energy(model.conform(graphs))
-    if model.net.pools or not len(sample):
+    if model.network.pools or not len(sample):
         return
     energies = layer_energies(model, sample)
     shares = energies / energies.sum(2, keepdim=True).clamp(min=1e-30)
@@ -223,7 +223,7 @@ def energy_figure(model: TrainedModel, graphs: GraphSet) -> Iterator[Figure]:
         charts.append(
             Chart(x=Axis(title="band of frequencies λ"), y=Axis(title="share of energy"), series=(first, second))
         )
-    plain = f" {PLAIN_FREQUENCIES}." if model.net.weighs_edges else ""
+    plain = f" {PLAIN_FREQUENCIES}." if model.network.weighs_edges else ""
     labels = ("layer 1 (the data)", *(f"layer {number}" for number in range(2, len(charts) + 1)))
     yield Figure(
         name="energy",
@@ -243,7 +243,7 @@ NEUTRAL = 0.5  # weights lie between 0 and 2, and 1 changes nothing
 @torch.no_grad()
 def edge_figure(model: TrainedModel, graphs: GraphSet) -> Iterator[Figure]:
     """The mean weight of each kind of edge in each subspace, if the layers weigh edges by their features."""
-    convs = [conv for conv in model.net.convs if isinstance(conv, BankConv) and conv.weigh_edges is not None]
+    convs = [conv for conv in model.network.convs if isinstance(conv, BankConv) and conv.weigh_edges is not None]
     features = model.conform(graphs).edge_signals()
     kinds = list(edge_kinds(edge_columns(graphs), features))[:MAX_KINDS] if convs else []
     if not kinds:

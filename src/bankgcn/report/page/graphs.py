@@ -16,6 +16,7 @@ from bankgcn.explain import EDGES_METHOD, METHODS, Explanation, evidence, explai
 from bankgcn.nn.bank_conv import BankConv
 from bankgcn.report.page.drawing import Drawing, draw_graph, edge_words, node_signal
 from bankgcn.report.page.page import Graphs
+from bankgcn.rivals import Rival
 from bankgcn.spectral.fourier import Spectrum
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Predictions
@@ -56,8 +57,10 @@ class PredictedGraphs:
     applied: Predictions | None = None
 
     def explainer(self, models: Sequence[TrainedModel], number: int) -> TrainedModel:
-        """The model that explains a graph: the first of those that predict it."""
-        return models[0 if self.voters is None else int(self.voters[number].argmax())]
+        """The model that explains a graph: the first of those that predict it, of the networks if there are any."""
+        voters = list(range(len(models))) if self.voters is None else np.flatnonzero(self.voters[number]).tolist()
+        networks = [voter for voter in voters if not isinstance(models[voter].net, Rival)]
+        return models[next(iter([*networks, *voters]))]
 
 
 def wrongness(task: Task, predictions: NDArray[np.float64], y: NDArray | None) -> NDArray[np.float64]:
@@ -160,7 +163,7 @@ def _entry(model: TrainedModel, predicted: PredictedGraphs, number: int, outputs
     about["edges"] = int(graph.num_edges[0])
     about |= {"smiles": predicted.smiles[number]} if predicted.smiles[number] is not None else {}
     about |= _outcome(model.task, predicted.predictions[number], None if predicted.y is None else predicted.y[number])
-    if not graph.largest:
+    if not graph.largest or isinstance(model.net, Rival):
         return about
     explanation = explain(model, graph)
     chosen = sorted({*outputs, about["explained"]})
@@ -201,7 +204,7 @@ def _edges(
         added = explanation.edges[drawn]
         about["edge_method"] = EDGES_METHOD
         about["edge_evidence"] = {str(c): evidence(model.task, added, c).tolist() for c in chosen}
-    weights = [subspace_weights(conv, rows) for conv in model.net.convs]
+    weights = [subspace_weights(conv, rows) for conv in model.network.convs]
     if any(weights):
         about["weights"] = weights
     return about
@@ -256,7 +259,7 @@ def _spectrum(spectrum: Spectrum, x: Tensor) -> dict[str, Any]:
 def _outputs(model: TrainedModel, explanation: Explanation) -> list[Any]:
     """For each layer, the strength of each filter's output at each node; other layers have one output."""
     layers = []
-    for conv, layer in zip(model.net.convs, explanation.layers or (), strict=False):
+    for conv, layer in zip(model.network.convs, explanation.layers or (), strict=False):
         groups = conv.num_subspaces if isinstance(conv, BankConv) else 1
         strength = layer.convolved.double().view(len(layer.convolved), groups, -1).square().mean(2).sqrt()
         kept = sorted(strength.sum(0).argsort(descending=True)[:MAX_OUTPUTS].tolist())

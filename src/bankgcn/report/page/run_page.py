@@ -15,7 +15,7 @@ import torch
 from bankgcn.files.checked import FileError
 from bankgcn.metrics import METRICS
 from bankgcn.nn.bank_conv import BankConv
-from bankgcn.nn.convs import CONVS
+from bankgcn.nn.network import GraphNetwork
 from bankgcn.report.page.filters import edge_figure, energy_figure, filter_figures
 from bankgcn.report.page.graphs import PredictedGraphs, Progress, browse, worst_first
 from bankgcn.report.page.page import Facts, Figure, Page, Section, Tile
@@ -26,6 +26,7 @@ from bankgcn.report.page.quality import (
     quality_figures,
     target_table,
 )
+from bankgcn.rivals import Rival
 from bankgcn.tasks import LIKELY, Task
 from bankgcn.training.assessment import Assessment, assess
 from bankgcn.training.ensemble import Ensemble
@@ -72,8 +73,13 @@ class RunEvidence:
 
     @property
     def model(self) -> TrainedModel:
-        """The first model, whose filters are shown."""
-        return self.ensemble.first
+        """The model whose filters are shown: the first network, if there is one."""
+        return self.ensemble.members[self.ensemble.shown]
+
+    @property
+    def net(self) -> GraphNetwork | None:
+        """Its network; ``None`` if it is none."""
+        return None if isinstance(self.model.net, Rival) else self.model.net
 
     @property
     def known(self) -> bool:
@@ -94,18 +100,18 @@ class RunEvidence:
 
 
 def ensemble_path(ensemble: Ensemble) -> Path:
-    """The folder of the first run."""
-    return next(iter(ensemble.members))
+    """The folder of the run whose layers and explanations are shown."""
+    return ensemble.shown
 
 
 def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
     """The figures of a run, by the section of the page that shows them."""
     model, predicted, record = evidence.model, evidence.predicted, evidence.record
-    net = model.net
+    net = evidence.net
     degree = float(predicted.graphs.degree.mean()) if len(predicted.graphs.degree) else 0.0
     learning: tuple[Figure, ...] = ()
     folder = RunFolder(ensemble_path(evidence.ensemble))
-    if record is not None and folder.history.exists():
+    if net is not None and record is not None and folder.history.exists():
         has_bank = isinstance(net.convs[0], BankConv)
         select = record.config.train.select
         learning = tuple(learning_figures(folder.read_history(), record.best_epoch, record.metric, select, has_bank))
@@ -116,7 +122,9 @@ def run_figures(evidence: RunEvidence) -> dict[str, tuple[Figure, ...]]:
         quality = (*quality_figures(task, predicted.predictions, predicted.y, part), *_figures_of_trust(evidence))
     return {
         "quality": quality,
-        "filters": (
+        "filters": ()
+        if net is None
+        else (
             *filter_figures(net, degree),
             *edge_figure(model, predicted.graphs),
             *energy_figure(model, predicted.graphs),
@@ -173,7 +181,8 @@ def page_title(ensemble: Ensemble, data: str) -> str:
     The day on which the page is made is left out: the same run has the same page.
     """
     spec = ensemble.spec
-    conv = CONVS[ensemble.first.config.conv].label
+    kinds = dict.fromkeys(model.label for model in ensemble.members.values())
+    conv = " and ".join(kinds)
     column = spec.reader.target if spec is not None and ensemble.task.kind == "classes" else None
     what = _shortened(column) if column else target_words(ensemble.task)
     folder = RunFolder(ensemble_path(ensemble))
@@ -200,13 +209,13 @@ def _graphs_section(evidence: RunEvidence, shown: int, progress: Progress | None
     predicted, task = evidence.predicted, evidence.model.task
     chosen = worst_first(task, predicted.predictions, predicted.y, shown)
     unsure = "" if task.kind == "values" else UNSURE  # values have no probabilities
-    caption = f"{unsure if predicted.y is None else WORST}{HOW_TO_READ}"
+    caption = f"{unsure if predicted.y is None else WORST}{HOW_TO_READ if evidence.net is not None else ''}".strip()
     graphs = browse(list(evidence.ensemble.members.values()), predicted, chosen.tolist(), caption, label, progress)
     return Section(
         name="graphs",
         title="Single graphs",
-        text=f"{len(chosen):,} of the {len(predicted.graphs):,} {evidence.part}, each with what decided its "
-        "prediction.",
+        text=f"{len(chosen):,} of the {len(predicted.graphs):,} {evidence.part}"
+        + (", each with what decided its prediction." if evidence.net is not None else "."),
         items=(graphs,) if len(chosen) else (),
     )
 
@@ -234,6 +243,8 @@ def _sections(evidence: RunEvidence, figures: dict[str, tuple[Figure, ...]], gra
 
 def _subtitle(evidence: RunEvidence) -> str:
     net, config = evidence.model.net, evidence.model.config
+    if isinstance(net, Rival):
+        return net.words
     options = dict(config.conv_options)
     parts = [f"{len(net.convs)} layers", f"{config.hidden_channels} channels"]
     parts += [f"order K = {options['order']}"] if "order" in options else []
@@ -260,11 +271,12 @@ def _tiles(evidence: RunEvidence) -> Iterator[Tile]:
         ensemble = evidence.ensemble
         owner = f" of {ensemble_path(ensemble).name}" if len(ensemble.members) > 1 else ""
         yield Tile(label=f"{metric.label}{owner}, validation graphs", value=metric.text(record.valid_score))
-        yield Tile(
-            label=f"best epoch{owner}",
-            value=f"{record.best_epoch}",
-            note=f"of {record.epochs}, in {record.seconds:.0f} s",
-        )
+        if evidence.net is not None:
+            yield Tile(
+                label=f"best epoch{owner}",
+                value=f"{record.best_epoch}",
+                note=f"of {record.epochs}, in {record.seconds:.0f} s",
+            )
 
 
 def _notes(evidence: RunEvidence) -> Iterator[str]:
@@ -274,6 +286,7 @@ def _notes(evidence: RunEvidence) -> Iterator[str]:
     for warning in (*(evidence.record.warnings if evidence.record else ()), *warnings):
         yield f"Warning: {warning}."
     first = ensemble_path(evidence.ensemble).name
+    which = "model" if evidence.ensemble.weights is None else "network"
     if evidence.predicted.voters is not None:
         yield (
             f"{len(members)} models with different splits: each graph is predicted by those that were tested on it, "
@@ -282,8 +295,11 @@ def _notes(evidence: RunEvidence) -> Iterator[str]:
     elif len(members) > 1:
         yield (
             f"{len(members)} models: the predictions and scores are those of their mean. Filters, learning curves, "
-            f"explanations and settings are those of the first model, {first}."
+            f"explanations and settings are those of the first {which}, {first}."
         )
+    if evidence.ensemble.mixture is not None:
+        weights = ", ".join(f"{kind} {weight:.2g}" for kind, weight in evidence.ensemble.mixture.weights.items())
+        yield f"The mean has a weight of each kind of model, by the validation graphs: {weights}."
     for run in evidence.ensemble.without_model:
         yield f"{run.name} has no model, and so no vote."
     if evidence.record is None:
@@ -291,7 +307,9 @@ def _notes(evidence: RunEvidence) -> Iterator[str]:
             f"{first} has no record that can be read, so this page lacks its validation score, learning curves, "
             "settings and versions."
         )
-    if evidence.model.net.pools:
+    if evidence.net is None:
+        yield f"{evidence.model.label} is no network: there are no filters, learning curves and explanations to show."
+    elif evidence.net.pools:
         yield "The network pools nodes between its layers: the energy in its layers is not shown."
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from bankgcn.experiments.design import Column, Row
 from bankgcn.experiments.statistics import LEVEL, Comparison, holm
 from bankgcn.metrics import METRICS
-from bankgcn.nn.convs import CONVS
+from bankgcn.nn.convs import MODELS
 from bankgcn.report.page.page import Axis, Chart, Facts, Figure, Page, Section, Series, Table, Tile, choice_of
 from bankgcn.report.results import Cell, ColumnKey, Results, collect_found, column_labels, column_of
 from bankgcn.report.sheet import counted, difference, number, p_value, shown, unit
@@ -271,14 +271,14 @@ def _varying(by_conv: dict[str, list[RunRecord]]) -> list[str]:
 
 def _chart(name: str, by_conv: dict[str, list[RunRecord]]) -> Chart:
     metric = METRICS[next(iter(by_conv.values()))[0].metric]
-    scores_of = {conv: best_by_value(by_conv[conv], name) for conv in CONVS if conv in by_conv}
+    scores_of = {conv: best_by_value(by_conv[conv], name) for conv in MODELS if conv in by_conv}
     scores_of = {conv: scores for conv, scores in scores_of.items() if len(scores) > 1}
     lines = []
     for place, (conv, scores) in enumerate(scores_of.items()):
         means, spreads = zip(*scores.values(), strict=True)
         bars = spreads if len(scores_of) == 1 else ()  # the bars of several curves cannot be told apart
         labels = [_word(value) for value in scores]
-        lines.append(Series(name=CONVS[conv].label, x=labels, y=means, error=bars, color=place, dash=place))
+        lines.append(Series(name=MODELS[conv].label, x=labels, y=means, error=bars, color=place, dash=place))
     title = f"validation {metric.label}{unit(metric)}"
     values = sorted({value for scores in scores_of.values() for value in scores}, key=_order)
     axis = Axis(title=WORDS.get(name, name.replace("_", " ")), words=tuple(map(_word, values)))

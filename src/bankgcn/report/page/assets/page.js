@@ -519,8 +519,8 @@ function showGraph(graph, detail, shared) {
   detail.append(predictionRows(graph, graph.evidence ? output : null));
   if (graph.places) detail.append(drawingOf(graph, output, shared));
   if (graph.weights) detail.append(weightDrawings(graph));
-  if (!graph.places) detail.append(make("p", "caption", graph.nodes ? "The graph is too large to draw." : "The graph has no nodes."));
-  if (!graph.nodes) return;
+  if (!graph.places && (graph.evidence || !graph.nodes)) detail.append(make("p", "caption", graph.nodes ? "The graph is too large to draw." : "The graph has no nodes."));
+  if (!graph.evidence) return; // of no nodes, or by a model without layers
   const [fold, open] = frequenciesOf(graph, output, unfolded);
   detail.append(fold);
   open();
