@@ -133,7 +133,7 @@ def test_graphs_with_other_features_are_refused_with_both(command: Command, fold
     assert command("train", table, "--target", "active", *QUICK, "--out", "r")[0] == 0
     code, _, err = command("evaluate", "r", "MUTAG")
     assert code == 1
-    assert "the model was trained on the nine features of atoms (raw), but MUTAG has the node labels" in err
+    assert "the model was trained on the nine features of atoms (onehot), but MUTAG has the node labels" in err
 
 
 def test_training_graphs_in_an_evaluation_are_counted_and_left_out_once(

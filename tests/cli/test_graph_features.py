@@ -58,7 +58,8 @@ def test_what_no_graph_tells_is_learned_from_columns_beside_it(command: Command,
     assert "1 is constant (plate)" in said
     record = json.loads((folder / "run" / "record.json").read_text())
     assert record["test_score"] >= 0.75
-    assert record["config"]["reader"] == {"target": "answer", "feature_columns": "temperature,assay,plate"}
+    reader = {"target": "answer", "feature_columns": "temperature,assay,plate", "features": "onehot"}
+    assert record["config"]["reader"] == reader
 
     assert command("predict", "run", "--part", "test", "--out", "test.csv")[0] == 0
     again, first = rows(folder / "test.csv"), rows(folder / "run" / "test_predictions.csv")

@@ -14,7 +14,9 @@ import bankgcn
 from bankgcn import BankGCNClassifier
 from bankgcn.cli.settings import Settings
 from bankgcn.files.checked import read_toml
+from bankgcn.training.presets import NAMED_BY_PRESETS
 from bankgcn.training.run_folder import RunFolder
+from bankgcn.training.spec import DEFAULTS, RUN_SETTINGS, settings_of_run
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -49,8 +51,11 @@ def test_a_run_of_the_command_line_is_an_estimator(command: Command, folder: Pat
     assert command("train", "--out", "r", *quick)[0] == 0
     loaded, mutag = BankGCNClassifier.load("r"), bankgcn.load("MUTAG")
     parameters = {"epochs": 2, "hidden": 8, "layers": 2, "order": 3, "random_state": 5, "threshold": None}
-    parameters["edges"] = "none"
-    assert loaded.get_params() == BankGCNClassifier(**parameters).get_params()
+    parameters |= {name: DEFAULTS[name] for name in NAMED_BY_PRESETS} | {"preset": "paper", "edges": "none"}
+    assert parameters.items() <= loaded.get_params().items()
+    of_run = settings_of_run(loaded.record_.config)
+    others = {name: value for name, value in loaded.get_params().items() if name in of_run and name not in parameters}
+    assert all(value in (None, RUN_SETTINGS[name].setting.parsed(of_run[name])) for name, value in others.items())
     assert loaded.score(mutag[loaded.split_.test]) == pytest.approx(loaded.record_.test_score)
     loaded.save("copy")
     assert RunFolder(folder / "copy").read_record() == loaded.record_

@@ -176,7 +176,7 @@ def test_help_documents_every_option_with_its_default(command: Command) -> None:
     assert code == 0
     text = " ".join(out.split())
     assert "(default: 64; 256 for CIFAR-10 and ogbg-molhiv)" in text
-    assert "bank, gcn, sage, gin, gine, gat, cheb, mlp. (default: bank)" in text
+    assert "bank, gcn, sage, gin, gine, gat, cheb, mlp, forest, wl-svm. (default: bank)" in text
     for name in inspect.signature(train).parameters.keys() - {"source", "folders"}:
         assert f"--{name.replace('_', '-')}" in out
     assert "--data-root" in out

@@ -254,7 +254,7 @@ def test_one_channel_networks_have_a_subspace_per_feature_map_in_the_first_layer
 
 def test_what_a_network_needs_can_be_checked_by_name_before_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
     check_available("gcn", "topk")
-    with refused(ValueError, "convolution", "'gcm'", "'gcn'"):
+    with refused(ValueError, "model", "'gcm'", "'gcn'"):
         check_available("gcm")
     with refused(ValueError, "pooling", "'sage'"):
         check_available("bank", "sage")

@@ -11,15 +11,15 @@ import numpy as np
 from bankgcn.cli.errors import print_note, print_warning, with_flags
 from bankgcn.cli.output import say
 from bankgcn.data.catalog import CATALOG
+from bankgcn.data.features.descriptors import have_smiles
 from bankgcn.extras import is_installed
 from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import RIVALS
-from bankgcn.rivals.columns import are_molecules
 from bankgcn.rivals.forest import TREES
 from bankgcn.tasks import LIKELY, Task
 from bankgcn.training.assessment import Assessment, ClassAssessment, TargetAssessment, assess
 from bankgcn.training.checks import class_notes, data_warnings, settings_for_skew, skew_note
-from bankgcn.training.intervals import coverage, coverage_line
+from bankgcn.training.intervals import coverage, coverage_lines
 from bankgcn.training.prepare import PreparedRun
 from bankgcn.training.record import RunRecord
 from bankgcn.training.rival import forest_beside
@@ -80,7 +80,8 @@ def show_coverage(
     known = inputs.take(with_target)
     found = ensemble.intervals(known.predictions(ensemble), level, known.voters)
     figures = coverage(ensemble.task, found, y)
-    say(coverage_line(ensemble.task, figures), stderr=to_stderr)
+    for line in coverage_lines(ensemble.task, figures):
+        say(line, stderr=to_stderr)
     for note in found.notes if notes else ():
         print_note(note)
     return figures
@@ -262,7 +263,8 @@ def show_outcome(record: RunRecord, folder: RunFolder, beside: PreparedRun | Non
         for line in assessment_lines(assessment):
             say(line)
         if record.intervals:
-            say(coverage_line(Task(**record.task), dict(record.intervals)))
+            for line in coverage_lines(Task(**record.task), dict(record.intervals)):
+                say(line)
         for warning in assessment.warnings(balanced=record.config.train.class_weight is not None):
             print_warning(warning)
     if record.config.model.conv in RIVALS:
@@ -287,7 +289,7 @@ def show_forest(run: PreparedRun, seconds: float, score: float | None, what: str
     """
     if run.spec.dataset in CATALOG or run.spec.model.conv in RIVALS or not is_installed("sklearn"):
         return
-    if are_molecules(run.graphs) and not is_installed("rdkit"):
+    if have_smiles(run.graphs) and not is_installed("rdkit"):
         return
     metric, found = METRICS[run.task.metric], forest_beside(run, seconds)
     if found is None:
@@ -299,7 +301,7 @@ def show_forest(run: PreparedRun, seconds: float, score: float | None, what: str
         f"validation {metric.text(found.valid_score)}{own}"
     )
     if found.trees < TREES:
-        quick = " with quick descriptors" if are_molecules(run.graphs) else ""
+        quick = " with quick descriptors" if have_smiles(run.graphs) else ""
         print_note(
             f"this forest has {found.trees} trees{quick} on {found.sample:,} of {found.train:,} training graphs: more "
             f"would take over a quarter of the training's time; --model forest trains {TREES} on all"

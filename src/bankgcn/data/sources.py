@@ -30,6 +30,7 @@ from bankgcn.data.catalog import (
 from bankgcn.data.combine import join, without_weights
 from bankgcn.data.convert import from_networkx, from_pyg
 from bankgcn.data.edge_data import is_edge_note, with_mean_edge_features
+from bankgcn.data.features.atoms import with_atoms
 from bankgcn.data.features.descriptors import with_descriptors
 from bankgcn.data.features.encodings import fit as fit_encodings
 from bankgcn.data.features.encodings import with_encodings
@@ -489,7 +490,7 @@ def as_graph_set(graphs: Any, options: ReadOptions | None = None, expected: Expe
     """
     options = options or ReadOptions()
     if isinstance(graphs, GraphSet):
-        return with_descriptors(graphs, options)
+        return with_descriptors(graphs if options.features is None else with_atoms(graphs, options.atoms), options)
     check_collected(graphs)
     if is_frame(graphs):
         return frame_graphs(graphs, options, expected or Expected())

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.data.features.descriptors import QUICK, descriptor_columns
+from bankgcn.data.features.descriptors import QUICK, descriptor_columns, have_smiles
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import DESCRIPTOR_NAMES
 from bankgcn.rivals.colors import Vocabulary, graph_of_nodes
@@ -66,7 +66,7 @@ class GraphColumns:
         families: tuple[str, ...] = ()
         names: tuple[str, ...] = ()
         vocabulary = None
-        if are_molecules(train):
+        if have_smiles(train):
             present = train.graph_spec.get("descriptors", ())  # a user may have asked for some: once is enough
             wanted = (QUICK, *DESCRIPTOR_NAMES[1:]) if quick else DESCRIPTOR_NAMES
             families = tuple(family for family in wanted if family not in present)
@@ -100,7 +100,7 @@ class GraphColumns:
             return np.concatenate([np.concatenate([make(part), part.graph_signals()], axis=1) for part in parts])
 
     def _of_molecules(self, graphs: GraphSet) -> NDArray[np.float32]:
-        if not are_molecules(graphs):
+        if not have_smiles(graphs):
             raise ValueError(
                 f"{graphs.name or 'the set'} has no SMILES, from which the forest computes descriptors: give molecules "
                 "as SMILES"
@@ -160,11 +160,6 @@ class GraphColumns:
         if fill.ndim != 1 or fill.dtype != np.float32 or not np.isfinite(fill).all():
             raise ValueError("its means of columns are no finite numbers in single precision")
         return cls(tuple(families), tuple(names), vocabulary, fill)
-
-
-def are_molecules(graphs: GraphSet) -> bool:
-    """Whether the graphs are molecules whose SMILES are known."""
-    return graphs.feature_spec.get("kind") == "atoms" and graphs.names is not None
 
 
 @lru_cache

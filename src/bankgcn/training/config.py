@@ -164,7 +164,10 @@ class ModelConfig:
     """
 
     conv: str = _model(
-        "bank", "The convolution of the network; or no network: forest, wl-svm:", name="model", choices=MODELS
+        "bank",
+        "The model: a network, by its convolution, or one of another kind (forest, wl-svm):",
+        name="model",
+        choices=MODELS,
     )
     conv_options: Mapping[str, Any] = field(default_factory=dict)
     hidden_channels: int = _model(64, "Width of every layer.", name="hidden", at_least=1)

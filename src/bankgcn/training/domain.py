@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bankgcn.data.features.descriptors import MORGAN_RADIUS, MORGAN_SIZE
+from bankgcn.data.features.descriptors import MORGAN_RADIUS, MORGAN_SIZE, have_smiles
 from bankgcn.data.features.seen import Seen, seen_values
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.standardize import is_standardized, molecule_of
@@ -76,7 +76,7 @@ class Domain:
             split: Hash of the split.
         """
         seen = seen_values(train)
-        if is_of_molecules(train):
+        if have_smiles(train) and is_installed("rdkit"):
             rows = fingerprints(_sample(train, MOLECULES_KEPT))
             return cls(fingerprints=rows[np.argsort(count_bits(rows), kind="stable")], seen=seen, split=split)
         if embed is None:
@@ -139,16 +139,11 @@ def _checked_seen(seen: Any) -> dict[str, list[list[int]]]:
     return {str(kind): [[int(code) for code in codes] for codes in columns] for kind, columns in seen.items()}
 
 
-def is_of_molecules(graphs: GraphSet) -> bool:
-    """Whether the graphs are molecules, whose names are SMILES that RDKit can read."""
-    return graphs.feature_spec.get("kind") == "atoms" and graphs.names is not None and is_installed("rdkit")
-
-
 def fingerprints(graphs: GraphSet) -> NDArray[np.uint64]:
     """Morgan fingerprints of molecules, as rows of words."""
     from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
-    if not is_of_molecules(graphs):
+    if not have_smiles(graphs):
         raise ValueError(
             f"{graphs.name or 'the set'} does not hold the SMILES of its molecules, which {SIMILARITY} needs"
         )

@@ -397,17 +397,16 @@ def _mean(numbers: NDArray) -> float | None:
     return mean if math.isfinite(mean) else None
 
 
-def coverage_line(task: Task, figures: dict[str, Any]) -> str:
-    """What :func:`coverage` returns, in one line."""
+def coverage_lines(task: Task, figures: dict[str, Any]) -> list[str]:
+    """What :func:`coverage` returns, in one line; in two for several targets."""
     held = "unknown" if figures["coverage"] is None else f"{100 * figures['coverage']:.1f} %"
     noun = {"values": "true values", "classes": "true classes", "labels": "known answers"}[task.kind]
     what = "intervals" if task.kind == "values" else "sets"
     parts = [f"{_percent(figures['level'])} {what} hold {held} of the {noun}"]
-    if figures.get("width") is not None:
+    if figures.get("width") is not None and task.out_channels == 1:  # the units of several values differ
         parts.append(f"mean width {figures['width']:.4g}")
     if figures.get("size") is not None:
         parts.append(f"mean size {figures['size']:.2f} of {task.out_channels if task.kind == 'classes' else 2}")
     shares = [row["coverage"] for row in figures.get("targets", ()) if row["coverage"] is not None]
-    if shares:
-        parts.append(f"by target {100 * min(shares):.1f} to {100 * max(shares):.1f} %")
-    return f"{'; '.join(parts)}  ({figures['graphs']:,} graphs)"
+    by_target = [f"by target, they hold {100 * min(shares):.1f} to {100 * max(shares):.1f} %"] if shares else []
+    return [f"{'; '.join(parts)}  ({figures['graphs']:,} graphs)", *by_target]

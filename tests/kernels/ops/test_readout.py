@@ -13,6 +13,7 @@ from run_operation import DTYPES, assert_close, result, run
 
 PARTS = ("mean", "largest", "total")
 BLOCK = random_block()
+SIZE = 3  # divides sums
 
 
 def signal(columns: int) -> np.ndarray:
@@ -25,7 +26,7 @@ def signal(columns: int) -> np.ndarray:
 
 
 def reference(x: torch.Tensor, parts: tuple[str, ...]) -> torch.Tensor:
-    """The parts side by side, with all nodes apart; those of a graph without nodes are 0."""
+    """The parts side by side, with all nodes apart, sums divided by ``SIZE``; those of a graph without nodes are 0."""
     rows = []
     graph = BLOCK.graph_of_node.repeat(BLOCK.counts.astype(int))
     nodes = x[np.arange(BLOCK.rows).repeat(BLOCK.counts.astype(int))]
@@ -34,7 +35,7 @@ def reference(x: torch.Tensor, parts: tuple[str, ...]) -> torch.Tensor:
         if not len(own):
             rows.append(torch.zeros(len(parts) * x.shape[1]))
             continue
-        values = {"mean": own.mean(0), "largest": own.amax(0), "total": own.sum(0)}
+        values = {"mean": own.mean(0), "largest": own.amax(0), "total": own.sum(0) / SIZE}
         rows.append(torch.cat([values[part] for part in parts]))
     return torch.stack(rows)
 
@@ -48,7 +49,7 @@ def reference(x: torch.Tensor, parts: tuple[str, ...]) -> torch.Tensor:
 def test_parts_and_their_gradient(shared: str | None, parts: tuple[str, ...], columns: int, dtype: np.dtype) -> None:
     x, width = signal(columns).astype(dtype).astype(np.float64), padded_width(columns, dtype)
     start = {part: number * width for number, part in enumerate(parts)}
-    places = {part: start.get(part, -1) for part in PARTS}
+    places = {part: start.get(part, -1) for part in PARTS} | {"size": SIZE}
     # The gap must not be read, and each part starts with a whole vector.
     used = np.concatenate([start[part] + np.arange(columns) for part in parts])
     table, inputs = BLOCK.table(dtype), torch.tensor(x, requires_grad=True)
@@ -76,7 +77,7 @@ def test_nan_in_a_node_is_in_its_column_and_graph_alone(where: int, dtype: np.dt
     x = signal(19)
     x[where, 3] = np.nan  # the first graph of the block has five nodes
     width = padded_width(19, dtype)
-    places = {"mean": 0, "largest": width, "total": 2 * width}
+    places = {"mean": 0, "largest": width, "total": 2 * width, "size": SIZE}
     operands = {"x": x, **places, "out": result(BLOCK.graphs, 3 * width)}
     readout = run(read_out, dtype, operands, BLOCK.table(dtype)).buffers["out"]
     expected = np.zeros(readout.shape, bool)
@@ -93,7 +94,7 @@ def test_nan_in_a_node_is_in_its_column_and_graph_alone(where: int, dtype: np.dt
 def test_a_mean_over_many_nodes_is_right_in_single_precision() -> None:
     count = 400 * MAX_SUMMANDS + 1
     x, single = np.full((count, 3), 0.1), np.dtype(np.float32)
-    operands = {"x": x, "mean": 0, "largest": -1, "total": 32, "out": result(1, 64)}
+    operands = {"x": x, "mean": 0, "largest": -1, "total": 32, "size": 1, "out": result(1, 64)}
     table = {FIRST_NODE: 0, FIRST_GRAPH: 0, GRAPHS: 1, NODE_PTR: np.array([0, count])}
     table |= {MULTIPLICITY: np.ones(count, single)}
     found = run(read_out, single, operands, table).buffers["out"]

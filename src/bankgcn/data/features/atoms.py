@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rdkit.Chem import Atom, Bond, Mol
 
+    from bankgcn.data.graphs import GraphSet
+
 
 @dataclass(frozen=True)
 class AtomFeature:
@@ -123,6 +125,21 @@ def atom_signals(features: NDArray[np.integer], kind: str) -> dict[str, Any]:
     """
     signals = pick(_SIGNALS, kind, "kind of atom features")(features)
     return {**signals, "feature_spec": {"kind": "atoms", "features": kind}}
+
+
+def with_atoms(graphs: GraphSet, kind: str) -> GraphSet:
+    """The same molecules with the features of their atoms in another form: ``"raw"`` or ``"onehot"``.
+
+    Graphs of another kind stay as they are, and atoms with a value that the published lists do not have.
+    """
+    spec, columns = graphs.feature_spec, len(ATOM_FEATURE_WIDTHS)
+    if spec.get("kind") != "atoms" or spec["features"] == kind:
+        return graphs
+    values = graphs.labels if spec["features"] == "onehot" else graphs.attributes
+    if values is None or values.shape[1] != columns or not ((values >= 0) & (values < ATOM_FEATURE_WIDTHS)).all():
+        return graphs
+    signals = atom_signals(values.astype(np.int64), kind)
+    return graphs.with_signals(**signals | {"feature_spec": {**spec, "features": kind}})
 
 
 _SIGNALS: Mapping[str, Callable[[Any], dict[str, Any]]] = {

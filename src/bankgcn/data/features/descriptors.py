@@ -70,6 +70,11 @@ DESCRIPTORS: dict[str, Callable[[Sequence[str]], Columns]] = {"rdkit": _rdkit, "
 """Each family: from SMILES to columns."""
 
 
+def have_smiles(graphs: GraphSet) -> bool:
+    """Whether the graphs are molecules whose SMILES are known: their names."""
+    return graphs.feature_spec.get("kind") == "atoms" and graphs.names is not None
+
+
 def with_descriptors(graphs: GraphSet, options: ReadOptions) -> GraphSet:
     """The molecules with the descriptors that the options name, behind features that they have; names are SMILES.
 

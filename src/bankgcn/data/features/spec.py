@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
-from bankgcn.data.features.atoms import ATOM_FEATURES, BOND_FEATURE_WIDTHS, BOND_FEATURES
+from bankgcn.data.features.atoms import ATOM_FEATURES, BOND_FEATURE_WIDTHS, BOND_FEATURES, with_atoms
 from bankgcn.data.features.node_schema import NodeSchema
 from bankgcn.data.features.signals import (
     MAX_LABEL_RANGE,
@@ -330,6 +330,8 @@ def _conformed(graphs: GraphSet, expected: FeatureSpec, name: str, what: str) ->
             return graphs
         plain = _conformed(with_scale(graphs, None), without_scale(expected), name, what)
         return with_scale(plain, expected.get(SCALE))
+    if expected.get("kind") == "atoms":
+        graphs = with_atoms(graphs, expected["features"])
     if describe_features(graphs) != expected and _can_conform(graphs, expected):
         graphs = _with_features(graphs, expected, name, what)
     check_same_features(graphs, expected, name, what)

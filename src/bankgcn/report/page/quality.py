@@ -18,7 +18,7 @@ from bankgcn.tasks import Task
 from bankgcn.training.assessment import Assessment
 from bankgcn.training.domain import SIMILARITY, Nearness
 from bankgcn.training.fitting import Epoch
-from bankgcn.training.intervals import LEVEL, coverage_line
+from bankgcn.training.intervals import LEVEL, coverage_lines
 
 BINS = 10
 MAX_POINTS = 2000  # of a cloud of points
@@ -249,7 +249,9 @@ def coverage_figure(task: Task, figures: Sequence[dict[str, Any]], part: str) ->
     series = (
         Series(name="as promised", x=(lowest, 1), y=(lowest, 1), color=None, dash=2),
         Series(x=levels, y=held),
-        Series(kind="points", name=part, x=levels, y=held, text=[coverage_line(task, row) for row in figures]),
+        Series(
+            kind="points", name=part, x=levels, y=held, text=["; ".join(coverage_lines(task, row)) for row in figures]
+        ),
     )
     least = "" if task.kind == "values" else " A set holds at least what is predicted: more than a low level promises."
     chart = Chart(
@@ -264,7 +266,7 @@ def coverage_figure(task: Task, figures: Sequence[dict[str, Any]], part: str) ->
         caption=f"The {what} of 90 % shall hold the true answer in 90 % of the {part}: then the points lie on the grey "
         f"line. Below it, they promise too much.{least}",
         charts=(chart,),
-        facts=(coverage_line(task, usual),),
+        facts=tuple(coverage_lines(task, usual)),
     )
 
 
