@@ -176,6 +176,57 @@ def test_kinds_vote_across_folds(command: Command, folder: Path) -> None:
     assert "all 6 models, each on its test graphs: test accuracy" in out
 
 
+def test_intervals_of_a_mix_are_around_its_weighted_mean(command: Command, folder: Path, table: str) -> None:
+    code, _, err = command("train", table, "--target", "y", "--models", "gcn,wl-svm", *QUICK, "--out", "mix")
+    assert code == 0, err
+    stored = json.loads((folder / "mix" / "ensemble.json").read_text())
+    del stored["sha256"]
+    stored["weights"] = {"gcn": 0.2, "wl-svm": 0.8}
+    (folder / "mix" / "ensemble.json").write_text(json.dumps(with_checksum(stored)))
+    assert command("predict", "mix", table, "--interval", 0.5, "--out", "p.csv")[0] == 0
+    for row in rows(folder / "p.csv"):
+        middle = (float(row["y_low"]) + float(row["y_high"])) / 2
+        assert middle == pytest.approx(float(row["predicted_y"]), abs=1e-9)
+
+
+def test_the_best_preset_trains_models_of_several_kinds(command: Command, folder: Path) -> None:
+    best = ("--preset", "best", "--seed", 3, *QUICK)
+    code, out, err = command("train", *best, "--out", "best")
+    assert code == 0, err
+    names = sorted(path.name for path in (folder / "best").iterdir() if path.is_dir())
+    assert names == [*(f"bank-seed-{seed}" for seed in range(3, 8)), "forest-seed-3", "wl-svm-seed-3"]
+    assert "weights of the models: bank " in out
+    assert err.count("MUTAG: 188 graphs") == 1
+    splits = {json.loads((folder / "best" / name / "split.json").read_text())["hash"] for name in names}
+    assert len(splits) == 1
+    repeated = ("--config", "best/bank-seed-4/config.toml", "--out", "again")
+    assert command("train", *repeated)[0] == 0
+    assert (folder / "again" / "record.json").exists()
+    assert command("train", *best, "--model", "gcn", "--out", "single")[0] == 0
+    assert (folder / "single" / "record.json").exists()
+
+
+def test_the_best_preset_leaves_out_a_model_that_cannot_take_the_graphs(command: Command, folder: Path) -> None:
+    edges = [{"source": n, "target": n + 1, "weight": 0.5 + n % 2} for n in range(3)]
+    lines = [
+        json.dumps({"nodes": [{"id": n, "a": n % (2 + g % 2)} for n in range(4)], "links": edges, "y": g % 2})
+        for g in range(20)
+    ]
+    (folder / "own.jsonl").write_text("\n".join(lines))
+    code, _, err = command("train", "own.jsonl", "--target", "y", "--preset", "best", *QUICK, "--out", "best")
+    assert code == 0, err
+    assert "note: without wl-svm: " in err
+    assert not (folder / "best" / "wl-svm-seed-0").exists()
+    plain = [json.dumps({**json.loads(line), "links": [{**edge, "weight": 1} for edge in edges]}) for line in lines]
+    for name, text in (("ones", "\n".join(plain)), ("none", "\n".join(plain).replace(', "weight": 1', ""))):
+        (folder / f"{name}.jsonl").write_text(text)
+        assert command("predict", "best/forest-seed-0", f"{name}.jsonl", "--out", f"{name}.csv")[0] == 0
+    assert (folder / "ones.csv").read_text() == (folder / "none.csv").read_text()  # no weight is a weight of 1
+    code, _, err = command("train", "own.jsonl", "--target", "y", "--models", "gcn,wl-svm", *QUICK, "--out", "typed")
+    assert code == 1
+    assert "has edge weights, which the model wl-svm cannot use" in err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -586,3 +586,26 @@ def test_a_model_that_is_no_network_is_an_estimator_too(tmp_path: Path, model: s
     }
     with pytest.raises(ValueError, match="needs a network"):
         estimator.transform(graphs)
+
+
+def test_several_models_of_an_estimator_vote_and_are_saved(tmp_path: Path) -> None:
+    graphs, y = rings_and_paths()
+    estimator = BankGCNClassifier(**{**QUICK, "random_state": 2}, preset="best").fit(graphs, y)
+    assert list(estimator.results_) == [
+        *(f"bank-seed-{seed}" for seed in range(2, 7)),
+        "forest-seed-2",
+        "wl-svm-seed-2",
+    ]
+    assert estimator.mixture_ is not None
+    kinds, given = {"bank": 5, "forest": 1, "wl-svm": 1}, estimator._predictor.as_graph_set(graphs)
+    expected = np.zeros((len(graphs), 2))
+    for result in estimator.results_.values():
+        assert result.model is not None
+        kind = result.model.config.conv
+        expected += estimator.mixture_.weights[kind] / kinds[kind] * result.model.predictions(given).numpy()
+    np.testing.assert_allclose(estimator.predict_proba(graphs), expected, atol=1e-12)
+    estimator.save(tmp_path / "runs")
+    for again in (BankGCNClassifier.load(tmp_path / "runs"), bankgcn.load_model(tmp_path / "runs")):
+        np.testing.assert_array_equal(again.predict_proba(graphs), estimator.predict_proba(graphs))
+    assert BankGCNClassifier.load(tmp_path / "runs").get_params()["model"] is None
+    assert list(BankGCNClassifier(**QUICK, preset="best", model="gcn").fit(graphs, y).results_) == [""]

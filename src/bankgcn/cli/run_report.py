@@ -176,32 +176,45 @@ def mixture_lines(mixture: Mixture) -> list[str]:
     ]
 
 
-def show_start(run: PreparedRun, folder: RunFolder, epochs: int) -> None:
+def show_start(run: PreparedRun, folder: RunFolder, epochs: int, said: set[str]) -> None:
     """Print notes on the graphs, their numbers, and where the run is kept.
 
     Args:
         run: The run.
         folder: Its folder.
         epochs: Number of epochs before an interruption.
+        said: As for :func:`show_graphs`.
     """
-    show_graphs(run)
+    show_graphs(run, said)
     doing = "fitting" if run.spec.model.conv in RIVALS else "training"
     say(f"resuming after epoch {epochs} in {folder.path}" if epochs else f"{doing} in {folder.path}", stderr=True)
 
 
-def show_graphs(run: PreparedRun) -> None:
-    """Print notes on the graphs, and their numbers."""
+def show_graphs(run: PreparedRun, said: set[str] | None = None) -> None:
+    """Print notes on the graphs, and their numbers.
+
+    Args:
+        run: The run.
+        said: What earlier trainings of the same command have printed: it is not printed again, and the rest joins it.
+    """
+    said = set() if said is None else said
     graphs, task = run.graphs, run.task
     sizes = " / ".join(f"{len(part):,}" for part in (run.split.train, run.split.valid, run.split.test))
     for note in (*graphs.notes, *class_notes(graphs)):
-        print_note(note)
+        if note not in said:
+            print_note(note)
     for warning in data_warnings(graphs, run.spec):
-        print_warning(warning)
+        if warning not in said:
+            print_warning(warning)
+    said.update((*graphs.notes, *class_notes(graphs), *data_warnings(graphs, run.spec)))
     name, targets = (
         graphs.name or run.spec.dataset,
         f"{len(task.names)} {task.kind if len(task.names) > 1 else task.kind[:-1]}",
     )
-    say(f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}", stderr=True)
+    numbers = f"{name}: {len(graphs):,} graphs, {targets}; train / validation / test: {sizes}"
+    if numbers not in said:
+        say(numbers, stderr=True)
+        said.add(numbers)
 
 
 CHOSEN_BY_DATA = ("metric", "threshold")

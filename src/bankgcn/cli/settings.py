@@ -29,7 +29,7 @@ from bankgcn.files.checked import TomlSettings, atomic_write, check_name, read_t
 from bankgcn.messages import Message, Option, Spelling, message_of
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
-from bankgcn.training.presets import PAPER
+from bankgcn.training.presets import PAPER, PRESETS
 from bankgcn.training.spec import (
     DATA_ROOT,
     DEFAULTS,
@@ -109,6 +109,12 @@ class Settings:
         """Names of the settings that differ, apart from where the data lies."""
         keys = [key for key in DEFAULTS if key != DATA_ROOT]
         return [key for key in keys if self.values.get(key) != other.values.get(key)]
+
+    @property
+    def voters(self) -> tuple[tuple[str, ...], int]:
+        """The models that vote by the preset, and the number of seeds of each network."""
+        row = PRESETS[self["preset"]]
+        return row.voters(bool(_are_molecules(self.values))), row.seeds
 
     @property
     def name(self) -> str:

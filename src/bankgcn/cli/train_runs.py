@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -26,11 +26,13 @@ from bankgcn.cli.run_report import (
     show_start,
 )
 from bankgcn.cli.settings import Settings, names_in, read_settings
+from bankgcn.data import UnsuitableGraphs
 from bankgcn.data.catalog import DataFolders
 from bankgcn.data.splits import Split
 from bankgcn.files.checked import FileError, read_toml, write_toml
 from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import RIVALS
+from bankgcn.nn.network import check_available
 from bankgcn.settings import Plain
 from bankgcn.training.assessment import Assessment
 from bankgcn.training.callbacks import TensorBoardLog
@@ -38,7 +40,7 @@ from bankgcn.training.ensemble import Ensemble
 from bankgcn.training.execute import RunResult, execute
 from bankgcn.training.intervals import LEVEL, TooFewGraphs
 from bankgcn.training.mixture import FILE as MIXTURE_FILE
-from bankgcn.training.mixture import choose_weights, kinds_of
+from bankgcn.training.mixture import kinds_of
 from bankgcn.training.prepare import Loader, PreparedRun, prepare
 from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
@@ -59,6 +61,8 @@ class Command:
         tensorboard: Folder of the log for TensorBoard, if there shall be one.
         rival: Whether to print what a forest has on the split of networks.
         resume: The command that resumes the training after an interrupt; by default one that names its folder.
+        load: What reads the graphs of several trainings once; by default, each reads its own.
+        said: Notes on the graphs that were printed.
     """
 
     config: Path | None
@@ -67,6 +71,8 @@ class Command:
     tensorboard: Path | None = None
     rival: bool = True
     resume: str | None = None
+    load: Loader | None = None
+    said: set[str] = field(default_factory=set)
 
     @property
     def speaks(self) -> bool:
@@ -144,9 +150,9 @@ def _train(
     settings: Settings, free: tuple[str, ...], folder: RunFolder, command: Command
 ) -> tuple[RunRecord | None, PreparedRun]:
     """Train in the folder; only the first process of a group returns the record, and all the run."""
-    load = Loader(settings.folders, load_graphs)
+    load = command.load or Loader(settings.folders, load_graphs)
     run = prepare(settings.spec, load)
-    chosen = choose_by_data(run, free, shown=command.speaks)
+    chosen = choose_by_data(run, free, shown=command.speaks and not command.said)
     if chosen:
         settings = Settings({**settings.values, **chosen})
         run = prepare(settings.spec, load)
@@ -167,7 +173,7 @@ def _execute(run: PreparedRun, folder: RunFolder, command: Command) -> RunResult
     """Train, and show the user how it goes."""
     before = folder.epochs()
     if command.speaks:
-        show_start(run, folder, len(before))
+        show_start(run, folder, len(before), command.said)
         if run.graphs.skipped:
             count = len(run.graphs.skipped)
             print_note(f"{count:,} rows without a graph, with the reasons: {folder.skipped}")
@@ -213,10 +219,12 @@ class Members:
     Args:
         folder: The folder that holds their folders.
         flags: The settings of each, by the name of its folder.
+        optional: Models that are left out, with a note, if they cannot take the graphs.
     """
 
     folder: Path
     flags: Mapping[str, dict[str, Plain]]
+    optional: tuple[str, ...] = ()
 
     @classmethod
     def resolve(
@@ -229,15 +237,24 @@ class Members:
     ) -> Members | None:
         """The trainings that flags ask for; ``None`` if it is one."""
         file = read_toml(config) if config else None
-        by_model = _by_model(flags, names_in(models, "models") or [])
-        given = Settings.resolve(next(iter(by_model.values())), file, str(config))
-        folds = given["folds"] if given["fold"] < 0 else 0
-        if seeds is None and not folds and models is None:
-            if out is not None and not RunFolder(out).started and _holds_runs(out):
-                raise FileError("holds several runs: to resume them, type --seeds, --folds or --models as before", out)
-            return None
         if seeds is not None and "seed" in flags:
             raise ValueError(f"--seed {flags['seed']} and --seeds {seeds} contradict each other: choose one")
+        names = names_in(models, "models") or []
+        optional: tuple[str, ...] = ()
+        if models is None and "preset" in {*flags, *(file or {})} and "model" not in {*flags, *(file or {})}:
+            flags, seeds, optional = _by_preset(flags, seeds, Settings.resolve(flags, file, str(config)))
+            names = list(optional)
+        for model in names:
+            check_available(model)  # before the first of them is trained
+        by_model = _by_model(flags, names)
+        given = Settings.resolve(next(iter(by_model.values())), file, str(config))
+        folds = given["folds"] if given["fold"] < 0 else 0
+        if seeds is None and not folds and not names:
+            if out is not None and not RunFolder(out).started and _holds_runs(out):
+                raise FileError(
+                    "holds several runs: to resume them, type --seeds, --folds, --models or --preset as before", out
+                )
+            return None
         if out is not None and RunFolder(out).started:
             raise FileError("holds a single run: name another folder by --out", out)
         numbers = parse_seeds(seeds) if seeds is not None else []
@@ -259,7 +276,21 @@ class Members:
         settings = Settings.resolve(first, file, str(config))
         name = re.sub("-fold=0", "", settings.name) + (f"-seeds={seeds}" if seeds else "")
         name += f"-models={models}" if models else ""
-        return cls(out or RUNS / name, members)
+        return cls(out or RUNS / name, members, optional[1:])
+
+
+def _by_preset(
+    flags: dict[str, Plain], seeds: str | None, settings: Settings
+) -> tuple[dict[str, Plain], str | None, tuple[str, ...]]:
+    """The flags without the seed, the seeds, and the models, where a preset trains several of them."""
+    models, count = settings.voters
+    if not models:
+        return flags, seeds, ()
+    if seeds is None:
+        first = int(settings["seed"])
+        flags = {name: value for name, value in flags.items() if name != "seed"}
+        seeds = f"{first}-{first + count - 1}"
+    return flags, seeds, models
 
 
 def _by_model(flags: dict[str, Plain], models: list[str]) -> dict[str, dict[str, Plain]]:
@@ -302,16 +333,25 @@ def train_many(members: Members, command: Command) -> None:
     """Train all, one after another; finished ones are not trained again. Then print how good they are."""
     records: dict[str, RunRecord] = {}
     runs: list[PreparedRun] = []
+    root = next(iter(members.flags.values())).get(DATA_ROOT)
+    load = Loader(DataFolders(str(root) if root else None), load_graphs)
     for name, flags in members.flags.items():
         log = command.tensorboard / name if command.tensorboard else None
-        one = replace(command, tensorboard=log, resume="type the same command again")
-        record, _, run = train_one(flags, members.folder / name, one)
+        one = replace(command, tensorboard=log, resume="type the same command again", load=load)
+        try:
+            record, _, run = train_one(flags, members.folder / name, one)
+        except UnsuitableGraphs as error:
+            if flags.get("model") not in members.optional:
+                raise
+            if command.speaks:
+                print_note(f"without {flags['model']}: {with_flags(error)}")
+            continue
         if record is not None:
             records[name] = record
             runs += [] if run is None else [run]
     if command.speaks:
         _show_scores(records, members.folder)
-        _weigh(members, records)
+        _weigh(members)
         assessment = _show_ensemble(members)
         if command.rival and assessment is not None and runs and _share_split(records):
             _show_rival(runs[0], records, assessment)
@@ -349,17 +389,14 @@ def _show_scores(records: Mapping[str, RunRecord], folder: Path) -> None:
         print_warning(f"{unscored} models in {folder} have no test score")
 
 
-def _weigh(members: Members, records: Mapping[str, RunRecord]) -> None:
+def _weigh(members: Members) -> None:
     """Choose the weights of several kinds of models by their validation graphs, keep them, and print them."""
     (members.folder / MIXTURE_FILE).unlink(missing_ok=True)  # that of an earlier command
     ensemble = Ensemble.load(members.folder)
     if len(set(kinds_of(ensemble.members))) < 2:
         return
-    first = next(iter(members.flags.values()))
-    root = first.get(DATA_ROOT)
-    spec = next(iter(records.values())).config
-    graphs = Loader(DataFolders(str(root) if root else None), load_graphs).with_test_graphs(spec)
-    mixture = choose_weights(ensemble.members, graphs)
+    mixture = ensemble.mixed().mixture
+    assert mixture is not None
     mixture.save(members.folder)
     for line in mixture_lines(mixture):
         say(line)

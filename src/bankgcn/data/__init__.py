@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from bankgcn.data.batch import GraphBatch
     from bankgcn.data.graphs import GraphSet
 
-__all__ = ["FileError", "GraphBatch", "GraphError", "GraphSet"]
+__all__ = ["FileError", "GraphBatch", "GraphError", "GraphSet", "UnsuitableGraphs"]
 
 __getattr__ = lazy_names(
     __name__,
@@ -30,3 +30,7 @@ class GraphError(ValueError):
     def __init__(self, message: str):
         super().__init__(message)
         self.message = message
+
+
+class UnsuitableGraphs(ValueError):
+    """Valid graphs that a model of this kind cannot take: it lacks what they carry, or they are too many."""

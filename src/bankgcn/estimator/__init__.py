@@ -21,14 +21,12 @@ from bankgcn.data import GraphError
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import ReadOptions
 from bankgcn.data.sources import are_molecules
-from bankgcn.data.splits import Split
 from bankgcn.data.target_values import match_targets, name_of_class
 from bankgcn.estimator.base import GraphEstimator
 from bankgcn.tasks import kind_of
 from bankgcn.training.callbacks import Callback
 from bankgcn.training.checks import check_weights
 from bankgcn.training.ensemble import class_values
-from bankgcn.training.execute import RunResult
 
 
 class BankGCNClassifier(ClassifierMixin, GraphEstimator):
@@ -41,10 +39,11 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
     ``Data``, SMILES or molecules of RDKit, or a DataFrame of pandas or Polars with a column of molecules.
 
     Args:
-        preset: Where settings that are ``None`` come from: ``"standard"``, the ``"paper"``, or ``"best"``, which takes
-            longer; see :mod:`bankgcn.training.presets`.
+        preset: Where settings that are ``None`` come from: ``"standard"``, the ``"paper"``, or ``"best"``, with which
+            several models vote; see :mod:`bankgcn.training.presets`.
         model: The convolution: ``"bank"``, ``"gcn"``, ``"sage"``, ``"gin"``, ``"gat"``, ``"cheb"`` or ``"mlp"``; or no
-            network: ``"forest"`` or ``"wl-svm"``, to which the settings of networks and of training mean nothing.
+            network: ``"forest"`` or ``"wl-svm"``, to which the settings of networks and of training mean nothing. By
+            default what the preset says: ``"bank"``, or several.
         hidden: Width of every layer.
         layers: Number of layers.
         normalize, norm, readout, scale_sum, pooling, residual, feed_forward, dropout, head: As in
@@ -88,10 +87,12 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
 
     Attributes:
         classes_: The classes, or the names of the labels, in the order of the columns of :meth:`predict_proba`.
-        model_: The :class:`~bankgcn.training.TrainedModel`.
+        model_: The :class:`~bankgcn.training.TrainedModel`; the first, if several vote.
         record_: The :class:`~bankgcn.training.record.RunRecord`: scores, settings, versions.
         history_: One :class:`~bankgcn.training.Epoch` for each epoch.
         n_iter_: Number of epochs.
+        results_: The :class:`~bankgcn.training.RunResult` of each model that votes, by its name.
+        mixture_: The weights of kinds of models that vote, if there are several.
         split_: Which graphs trained and which validated.
 
     Example:
@@ -178,14 +179,17 @@ class BankGCNClassifier(ClassifierMixin, GraphEstimator):
             torch.from_numpy(self._predictor.predict_proba(X, graph_features)), answers, "mean_roc_auc"
         )
 
-    def _set_result(self, result: RunResult, split: Split, seen: NDArray[np.uint64]) -> Self:
-        super()._set_result(result, split, seen)
+    def _set_results(self, *args: Any) -> Self:
+        super()._set_results(*args)
         return self._set_classes(self._predictor.classes)
 
     def _set_classes(self, classes: NDArray) -> Self:
         """Keep the classes as the user gave them, in the model, too: its own names are words."""
         self.classes_ = classes
-        self.model_ = replace(self.model_, metadata={**self.model_.metadata, "classes": classes.tolist()})
+        for name, result in self.results_.items():
+            assert result.model is not None
+            model = replace(result.model, metadata={**result.model.metadata, "classes": classes.tolist()})
+            self.results_[name] = replace(result, model=model)
         return self
 
 

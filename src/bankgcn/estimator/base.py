@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bankgcn.data import GraphError
+from bankgcn.data import GraphError, UnsuitableGraphs
 from bankgcn.data.combine import without_weights
 from bankgcn.data.duplicates import Duplicates, first_equals, merge_duplicates
 from bankgcn.data.edge_data import check_equal_directions, warn_of_edge_data, without_edge_features
@@ -38,6 +38,7 @@ from bankgcn.data.standardize import is_standardized
 from bankgcn.files.checked import FileError, write_toml
 from bankgcn.messages import Message, Option, Spelling, message_of, parameter
 from bankgcn.nn.convs import RIVALS
+from bankgcn.nn.network import check_available
 from bankgcn.rivals import Rival
 from bankgcn.settings import pick, plain_value
 from bankgcn.training.callbacks import Callback, ProgressLine
@@ -45,10 +46,13 @@ from bankgcn.training.checks import check_run, check_weights, settings_for_skew
 from bankgcn.training.domain import Domain
 from bankgcn.training.ensemble import Ensemble, Predictor
 from bankgcn.training.execute import RunResult, execute
+from bankgcn.training.fitting import Epoch
 from bankgcn.training.intervals import ValidationPredictions
+from bankgcn.training.mixture import Mixture
 from bankgcn.training.model import TrainedModel
-from bankgcn.training.prepare import prepare_graphs
-from bankgcn.training.presets import NAMED_BY_PRESETS, PRESETS, STANDARD
+from bankgcn.training.prepare import PreparedRun, prepare_graphs
+from bankgcn.training.presets import NAMED_BY_PRESETS, PAPER, PRESETS, STANDARD
+from bankgcn.training.record import RunRecord
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import (
     BANK_ONLY,
@@ -81,7 +85,7 @@ class RunParameters(BaseEstimator):
         self,
         *,
         preset: str = STANDARD,
-        model: str = "bank",
+        model: str | None = None,
         hidden: int | None = None,
         layers: int | None = None,
         normalize: str | None = None,
@@ -198,10 +202,24 @@ class RunParameters(BaseEstimator):
         self.verbose = verbose
         self.device = device
 
-    def _spec(self, task: str, reading: ReadOptions, graphs: GraphSet) -> RunSpec:
-        """The run that the parameters describe.
+    def _specs(self, task: str, reading: ReadOptions, graphs: GraphSet) -> dict[str, RunSpec]:
+        """The runs that the parameters describe, by their names; several if the preset has models that vote."""
+        row, seed = pick(PRESETS, self.preset, "preset"), _seed(self.random_state)
+        models = () if self.model is not None else row.voters(are_molecules(graphs))
+        if not models:
+            return {"": self._spec(self.model or "bank", seed, task, reading, graphs)}
+        return {
+            f"{model}-seed-{number}": self._spec(model, number, task, reading, graphs)
+            for model in models
+            for number in range(seed, seed + (1 if model in RIVALS else row.seeds))
+        }
+
+    def _spec(self, model: str, seed: int, task: str, reading: ReadOptions, graphs: GraphSet) -> RunSpec:
+        """The run of a model that the parameters describe.
 
         Args:
+            model: The model.
+            seed: What draws at random.
             task: What is learned.
             reading: How the graphs were read.
             graphs: The graphs.
@@ -209,7 +227,7 @@ class RunParameters(BaseEstimator):
         Raises:
             ValueError: A value is of the wrong type, out of range, or not one of the model's options.
         """
-        values = self.get_params(deep=False)
+        values = {**self.get_params(deep=False), "model": model}
         if isinstance(self.class_weight, Mapping):
             if task != "classes":
                 raise ValueError(f"class_weight={self.class_weight} needs classes, but the task is {task}")
@@ -223,13 +241,13 @@ class RunParameters(BaseEstimator):
         atoms = graphs.feature_spec.get("features") if are_molecules(graphs) else None
         values["features"] = self.features or (atoms if atoms != "raw" else None)
         # They have defaults, so that they are always there.
-        unused = OF_NETWORKS if self.model in RIVALS else BANK_ONLY if self.model != "bank" else ()
+        unused = OF_NETWORKS if model in RIVALS else BANK_ONLY if model != "bank" else ()
         given = {
             name: RUN_SETTINGS[name].setting.plain(values[name])
             for name in RUN_SETTINGS
             if name in values and name not in unused and values[name] is not None
         }
-        given = given_settings({**given, "task": task, "seed": _seed(self.random_state)})
+        given = given_settings({**given, "task": task, "seed": seed})
         spec = spec_of(
             IN_PYTHON, complete_settings({SOURCE: IN_PYTHON, "features": "", **given}, are_molecules(graphs))
         )
@@ -302,17 +320,24 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
             FileError: The folder holds a run, or other files.
         """
         check_is_fitted(self)
-        folder = RunFolder(Path(path).expanduser())
+        whole = Path(path).expanduser()
+        for name, result in self.results_.items():
+            self._save_run(RunFolder(whole / name), result, overwrite)
+        if self.mixture_ is not None:
+            self.mixture_.save(whole)
+
+    def _save_run(self, folder: RunFolder, result: RunResult, overwrite: bool) -> None:
         folder.check_free()
         if folder.started and not overwrite:
             raise FileError("holds a run: name another folder, or replace it by overwrite=True", folder.path)
+        assert result.model is not None
         with folder.lock():
             folder.clear()
-            spec = self.record_.config
+            spec = result.record.config
             settings = {"source": spec.dataset, "data_root": "", **settings_of_run(spec)}
             write_toml(folder.config, settings, f"settings of a {type(self).__name__}, under the names of the flags")
-            self.split_.save(folder.split, self.model_.metadata["graphs"], self.seen_hashes_)
-            folder.write_result(RunResult(self.record_, self.history_, self.model_))
+            self.split_.save(folder.split, result.model.metadata["graphs"], self.seen_hashes_)
+            folder.write_result(result)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -321,7 +346,33 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         Raises:
             FileError: There is no finished run, or it learned another kind of task.
         """
-        folder = RunFolder(Path(path).expanduser())
+        whole = Path(path).expanduser()
+        folders = {"": RunFolder(whole)}
+        if not folders[""].started and whole.is_dir():  # perhaps one of several runs
+            inner = {one.name: RunFolder(one) for one in sorted(whole.iterdir())}
+            folders = {name: one for name, one in inner.items() if one.started} or folders
+        results = {name: cls._load_run(folder) for name, folder in folders.items()}
+        (first, result), folder = next(iter(results.items())), next(iter(folders.values()))
+        assert result.model is not None
+        splits = {result.record.split_hash for result in results.values()}
+        if len(splits) > 1:
+            raise FileError(
+                f"holds runs with {len(splits)} splits, and an estimator has one: bankgcn.load_model(path) loads them",
+                whole,
+            )
+        split = Split.load(folder.split, result.model.metadata.get("graphs", ""))
+        parameters = {**cls._parameters_of(result.record.config), **result.model.metadata.get("parameters", {})}
+        if first and PRESETS[result.record.config.preset or PAPER].models:  # which vote
+            parameters["model"] = None
+        try:
+            estimator = cls(**parameters)
+        except TypeError as error:
+            raise FileError(f"holds other parameters than those of {cls.__name__} ({error})", folder.model) from error
+        kinds = [result.record.config.model.conv for result in results.values()]
+        return estimator._set_results(results, Mixture.load(whole, kinds), split, Split.load_seen(folder.split))
+
+    @classmethod
+    def _load_run(cls, folder: RunFolder) -> RunResult:
         record = folder.read_record()
         if not folder.model.exists():
             raise FileError("its training diverged in the first epoch, so there is no model", folder.path)
@@ -335,13 +386,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
                 "bankgcn.load_model(path) loads models of every task",
                 folder.path,
             )
-        split = Split.load(folder.split, model.metadata.get("graphs", ""))
-        try:
-            estimator = cls(**{**cls._parameters_of(record.config), **model.metadata.get("parameters", {})})
-        except TypeError as error:
-            raise FileError(f"holds other parameters than those of {cls.__name__} ({error})", folder.model) from error
-        seen = Split.load_seen(folder.split)
-        return estimator._set_result(RunResult(record, folder.read_history(), model), split, seen)
+        return RunResult(record, folder.read_history(), model)
 
     def fit(
         self,
@@ -406,7 +451,10 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         weights = None if sample_weight is None else check_weights(sample_weight, len(graphs))
         kind = "classes" if graphs.classes else next(kind for kind in self._tasks if kind != "classes")
         with _spelled_as_parameters(self):
-            spec = self._spec(kind, reading, graphs)
+            specs = self._specs(kind, reading, graphs)
+            spec = next(iter(specs.values()))
+            for one in specs.values():
+                check_available(one.model.conv)
             uses = bool(spec.model.edge_uses)
             if uses:
                 check_equal_directions(graphs)
@@ -434,22 +482,39 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
         with _spelled_as_parameters(self):
             if learned is not graphs:  # graphs of weight 0 must not count as graphs of a class
                 check_run(fitted[weighted], among_weighted, spec.model, spec.train, spec.task)
-            run = prepare_graphs(spec, fitted, split, split_from=share, weights=weights, parent=parent)
-            if self.threshold == AUTO:
-                chosen = settings_for_skew(learned, run.task).get("threshold")
-                run = replace(run, spec=spec.with_(threshold=chosen))
+        results: dict[str, RunResult] = {}
+        seen = np.zeros(0, np.uint64)
+        for name, one in specs.items():
+            try:
+                with _spelled_as_parameters(self):
+                    run = prepare_graphs(one, fitted, split, split_from=share, weights=weights, parent=parent)
+                    if self.threshold == AUTO:
+                        chosen = settings_for_skew(learned, run.task).get("threshold")
+                        run = replace(run, spec=one.with_(threshold=chosen))
+                    results[name] = self._executed(run, callbacks)
+                    seen = run.seen_hashes()
+            except UnsuitableGraphs:
+                if not results:  # a further model that votes by the preset is left out
+                    raise
+        mixture = _ensemble_of(results).mixed().mixture if len(results) > 1 else None
+        return self._set_results(results, mixture, split, seen)
+
+    def _executed(self, run: PreparedRun, callbacks: Sequence[Callback]) -> RunResult:
+        """The result of a run, whose model knows the parameters of the estimator."""
         group = ProcessGroup(device=usable_device(self.device))
-        watching = [*callbacks, *([ProgressLine(spec.train.max_epochs)] if self.verbose else [])]
+        progress = self.verbose and run.spec.model.conv not in RIVALS
+        watching = [*callbacks, *([ProgressLine(run.spec.train.max_epochs)] if progress else [])]
         result = execute(run, callbacks=watching, group=group, for_new_graphs=True)
         assert result is not None  # this process is not one of a group
         if result.model is None:
             raise ValueError(
                 "the training diverged: the loss was not a finite number in the first epoch; "
-                f"learning_rate={spec.train.learning_rate:g} may be too large"
+                f"learning_rate={run.spec.train.learning_rate:g} may be too large"
             )
         parameters = {name: plain_value(getattr(self, name)) for name in NO_SETTINGS}
-        model = replace(result.model, metadata={**result.model.metadata, "parameters": parameters})
-        return self._set_result(replace(result, model=model), split, run.seen_hashes())
+        return replace(
+            result, model=replace(result.model, metadata={**result.model.metadata, "parameters": parameters})
+        )
 
     def _merged(
         self, graphs: GraphSet, weights: NDArray[np.float64] | None, edges: bool
@@ -464,14 +529,38 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
             weights = total[np.searchsorted(graphs.rows, merged.rows)]
         return merged, weights
 
-    def _set_result(self, result: RunResult, split: Split, seen: NDArray[np.uint64]) -> Self:
-        assert result.model is not None
-        self.model_, self.record_, self.history_ = result.model, result.record, result.epochs
+    def _set_results(
+        self, results: dict[str, RunResult], mixture: Mixture | None, split: Split, seen: NDArray[np.uint64]
+    ) -> Self:
+        self.results_, self.mixture_ = results, mixture
         self.split_, self.seen_hashes_ = split, seen
-        self.n_iter_ = len(result.epochs)
-        if not isinstance(result.model.net, Rival):
-            self._n_features_out = result.model.net.embedding_channels
+        self.n_iter_ = len(self.history_)
+        if len(results) == 1 and not isinstance(self.model_.net, Rival):
+            self._n_features_out = self.model_.net.embedding_channels
         return self
+
+    @property
+    def _first(self) -> RunResult:
+        if not hasattr(self, "results_"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit")
+        return next(iter(self.results_.values()))
+
+    @property
+    def model_(self) -> TrainedModel:
+        """The trained model; the first of several that vote."""
+        model = self._first.model
+        assert model is not None
+        return model
+
+    @property
+    def record_(self) -> RunRecord:
+        """What is known of its training."""
+        return self._first.record
+
+    @property
+    def history_(self) -> tuple[Epoch, ...]:
+        """One entry for each epoch of it."""
+        return self._first.epochs
 
     def _read(self, X: Any, y: Any, reading: ReadOptions, graph_features: Any = None) -> GraphSet:
         """The graphs; with their own targets and features if none are given."""
@@ -508,7 +597,13 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RunParam
     @property
     def _predictor(self) -> Predictor:
         check_is_fitted(self)
-        return Predictor(Ensemble({Path(): self.model_}).to(self.device))
+        return Predictor(_ensemble_of(self.results_, self.mixture_).to(self.device))
+
+
+def _ensemble_of(results: Mapping[str, RunResult], mixture: Mixture | None = None) -> Ensemble:
+    """The models of results, which no folder holds."""
+    members = {Path(name): result.model for name, result in results.items() if result.model is not None}
+    return Ensemble(members, mixture=mixture)
 
 
 def _of_rows(values: Any, graphs: GraphSet) -> Any:
@@ -564,4 +659,4 @@ def _spelled_as_parameters(estimator: RunParameters, graphs: Any = None) -> Iter
         if not isinstance(message, Message):
             raise
         text = message.spelled(Spelling(parameter, has=names.__contains__))
-        raise (GraphError if isinstance(error, GraphError) else ValueError)(text) from error
+        raise (type(error) if isinstance(error, GraphError | UnsuitableGraphs) else ValueError)(text) from error

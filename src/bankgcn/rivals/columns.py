@@ -53,12 +53,15 @@ class GraphColumns:
         names: Names of the descriptors, which another version of RDKit may not have.
         vocabulary: The colours with a column; ``None`` for molecules.
         fill: The mean of each column over the training graphs, shape ``(columns,)``.
+        weighted: Whether the training graphs have edge weights: then others without have the weight 1, and without
+            them, those of others do not count.
     """
 
     families: tuple[str, ...]
     names: tuple[str, ...]
     vocabulary: Vocabulary | None
     fill: NDArray[np.float32]
+    weighted: bool = False
 
     @classmethod
     def of(cls, train: GraphSet, quick: bool = False) -> GraphColumns:
@@ -74,7 +77,7 @@ class GraphColumns:
         else:
             most = min(MOST_COLORS, max(LEAST_COLORS, MOST_CELLS // max(len(train), 1)))
             vocabulary = Vocabulary.of(train, DEPTH, LEAST_GRAPHS, most)
-        unfilled = cls(families, names, vocabulary, np.zeros(0, np.float32))
+        unfilled = cls(families, names, vocabulary, np.zeros(0, np.float32), train.edge_weight is not None)
         rows = unfilled.rows(train)
         finite = np.isfinite(rows)
         total = np.where(finite, rows, 0).sum(axis=0, dtype=np.float64)
@@ -121,13 +124,13 @@ class GraphColumns:
         places = self.vocabulary.places(self.vocabulary.all_colors(graphs))
         cells = (graph * width + places)[places >= 0]
         counts = np.bincount(cells, minlength=len(graphs) * width).reshape(len(graphs), width)
-        sums = np.array([*_sums_and_means(graphs)]).T
+        sums = np.array([*_sums_and_means(graphs, self.weighted)]).T
         return np.concatenate([counts, sums], axis=1).astype(np.float32)
 
     def to_dict(self) -> dict[str, Any]:
         """What a file holds of it beside its arrays."""
         colors = {} if self.vocabulary is None else {"colors": self.vocabulary.to_dict()}
-        return {"families": list(self.families), "names": list(self.names), **colors}
+        return {"families": list(self.families), "names": list(self.names), "weighted": self.weighted, **colors}
 
     def arrays(self) -> dict[str, NDArray]:
         """Its arrays as a file holds them."""
@@ -159,7 +162,10 @@ class GraphColumns:
         fill = arrays["fill"]
         if fill.ndim != 1 or fill.dtype != np.float32 or not np.isfinite(fill).all():
             raise ValueError("its means of columns are no finite numbers in single precision")
-        return cls(tuple(families), tuple(names), vocabulary, fill)
+        weighted = values.get("weighted")
+        if not isinstance(weighted, bool):
+            raise ValueError(f"weighted is {str(weighted)[:100]}, expected true or false")
+        return cls(tuple(families), tuple(names), vocabulary, fill, weighted)
 
 
 @lru_cache
@@ -169,7 +175,7 @@ def _names(families: tuple[str, ...]) -> list[str]:
     return [*spec["numbers"], *spec["counts"]]
 
 
-def _sums_and_means(graphs: GraphSet) -> Iterator[NDArray[np.float64]]:
+def _sums_and_means(graphs: GraphSet, weighted: bool) -> Iterator[NDArray[np.float64]]:
     """The numbers of nodes and edges, and sums and means over them, of each graph: one column after another.
 
     Every sum goes from the first node of a graph to the last, whatever other graphs there are.
@@ -178,8 +184,10 @@ def _sums_and_means(graphs: GraphSet) -> Iterator[NDArray[np.float64]]:
     yield graphs.num_nodes.astype(np.float64)
     yield graphs.num_edges.astype(np.float64)
     numbers = [(of_nodes, graphs.attributes), (of_edges, graphs.edge_signals() if graphs.num_edge_features else None)]
-    weights = None if graphs.edge_weight is None else graphs.edge_weight[:, None]
-    for graph, values in (*numbers, (of_edges, weights)):
+    if weighted:
+        ones = np.ones(len(graphs.neighbor), np.float32)
+        numbers.append((of_edges, (ones if graphs.edge_weight is None else graphs.edge_weight)[:, None]))
+    for graph, values in numbers:
         if values is not None:
             counts = np.maximum(np.bincount(graph, minlength=len(graphs)), 1)
             for column in values.T:

@@ -115,8 +115,8 @@ class Forest(Rival):
         """Raise unless there are as many means as columns."""
         columns, layout = self.columns, self.layout
         expected = len(columns.names) + layout.graph_dim
-        if columns.vocabulary is not None:  # two counts; a sum and a mean of every number, perhaps of edge weights
-            numbers = layout.attributes + (layout.edge_dim or 0)
+        if columns.vocabulary is not None:  # two counts; a sum and a mean of every number, and of edge weights
+            numbers = layout.attributes + (layout.edge_dim or 0) + columns.weighted
             expected = int(columns.vocabulary.starts[-1]) + 2 + 2 * numbers + layout.graph_dim
         if len(columns.fill) != expected:
             raise ValueError(f"it has means of {len(columns.fill):,} columns, expected {expected:,}")

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bankgcn.data import UnsuitableGraphs
 from bankgcn.data.graphs import GraphSet
 from bankgcn.extras import require
 from bankgcn.messages import Message, Option
@@ -76,7 +77,7 @@ class KernelMachine(Rival):
         train, valid = map(self.without_unused, (lesson.train, lesson.valid))
         if len(train) > MOST_GRAPHS:
             many = f"wl-svm compares every two of {len(train):,} training graphs, and takes at most {MOST_GRAPHS:,}"
-            raise ValueError(Message("{many}: {other} takes more", many=many, other=Option("model", "forest")))
+            raise UnsuitableGraphs(Message("{many}: {other} takes more", many=many, other=Option("model", "forest")))
         vocabulary = Vocabulary.of(train, MOST_DEPTH)
         best: _Choice | None = None
         for depth, kernel in enumerate(_kernels(vocabulary, train, valid)):

@@ -11,6 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from bankgcn.data import UnsuitableGraphs
 from bankgcn.messages import Message, Option, advise
 from bankgcn.metrics import METRICS
 from bankgcn.nn.convs import MODELS, RIVALS
@@ -259,7 +260,7 @@ class ModelConfig:
             )
             advice = [advise("ignore_weights", True, "ignores them")]
             values = {"name": graphs.name or "the set", "conv": self.conv, "models": models}
-            raise ValueError(Message(cannot, advice=advice, **values))
+            raise UnsuitableGraphs(Message(cannot, advice=advice, **values))
 
     def _check_edge_features(self, graphs: GraphSet) -> None:
         name, row = graphs.name or "the set", MODELS[self.conv]

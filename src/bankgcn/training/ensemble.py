@@ -37,7 +37,7 @@ from bankgcn.tasks import Task
 from bankgcn.training.domain import SIMILARITY, Domain, Nearness
 from bankgcn.training.evaluation import check_finite, prediction_columns
 from bankgcn.training.intervals import Conformal, Group, Intervals, ValidationPredictions, gathered
-from bankgcn.training.mixture import Mixture, kinds_of, weights_of
+from bankgcn.training.mixture import Mixture, choose_weights, kinds_of, weights_of
 from bankgcn.training.model import TrainedModel
 from bankgcn.training.run_folder import RunFolder
 from bankgcn.training.spec import RunSpec
@@ -83,6 +83,15 @@ class Ensemble:
     def weights(self) -> NDArray[np.float64] | None:
         """The weight of each model in the mean; ``None`` if they are equal, as those of one kind of model are."""
         return weights_of(self.members, self.mixture)
+
+    def mixed(self) -> Ensemble:
+        """The same models, with the weights of their kinds that the validation graphs choose.
+
+        Raises:
+            ValueError: A run keeps no predictions for its validation graphs.
+        """
+        stored = [self._validation(path, model) for path, model in self.members.items()]
+        return replace(self, mixture=choose_weights(kinds_of(self.members), stored, self.task))
 
     def _weights_of(self, places: Sequence[int]) -> NDArray[np.float64] | None:
         """The weights of some of the models, which add up to 1; equal ones if none of them has a weight."""

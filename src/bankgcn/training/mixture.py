@@ -18,14 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bankgcn.data.graphs import GraphSet
-from bankgcn.data.splits import Split
 from bankgcn.files.checked import FileError, atomic_write, read_json, with_checksum, without_checksum
 from bankgcn.files.tensors import UNREADABLE
 from bankgcn.tasks import Task
-from bankgcn.training.evaluation import true_targets
+from bankgcn.training.intervals import ValidationPredictions
 from bankgcn.training.model import TrainedModel
-from bankgcn.training.run_folder import RunFolder
 
 FILE = "ensemble.json"
 """The file beside the folders of the models that keeps the weights."""
@@ -121,17 +118,17 @@ def weights_of(members: Mapping[Path, TrainedModel], mixture: Mixture | None) ->
     return weights / weights.sum() if weights.sum() else np.full(len(kinds), 1 / len(kinds))
 
 
-def choose_weights(members: Mapping[Path, TrainedModel], graphs: GraphSet) -> Mixture:
+def choose_weights(kinds: Sequence[str], stored: Sequence[ValidationPredictions], task: Task) -> Mixture:
     """The weights of the kinds of models, chosen by their validation graphs.
 
-    Each model predicts the validation graphs of its own split, whatever the splits of the others are.
+    Each model is judged by the validation graphs of its own split, whatever the splits of the others are.
 
     Args:
-        members: The models, in the folders of their runs.
-        graphs: The graphs that they were trained with.
+        kinds: The kind of each model.
+        stored: What each model predicts for its validation graphs.
+        task: What they learned.
     """
-    names, votes, y = _votes(members, graphs)
-    task = next(iter(members.values())).task
+    names, votes, y = _votes(kinds, stored)
     equal = np.full(len(names), 1 / len(names))
     best = min((np.array(parts) / STEPS for parts in _parts(STEPS, len(names))), key=lambda w: _key(task, votes, y, w))
     chosen = best if _clearly_better(task, votes, y, best, equal) else equal
@@ -146,19 +143,17 @@ def choose_weights(members: Mapping[Path, TrainedModel], graphs: GraphSet) -> Mi
     )
 
 
-def _votes(members: Mapping[Path, TrainedModel], graphs: GraphSet) -> tuple[list[str], Tensor, NDArray]:
+def _votes(kinds: Sequence[str], stored: Sequence[ValidationPredictions]) -> tuple[list[str], Tensor, NDArray]:
     """The kinds; the vote of each for the validation graphs of every split, ``(kinds, G, outputs)``; their targets.
 
     A split on which a kind has no model is left out.
     """
-    names = list(dict.fromkeys(kinds_of(members)))
+    names = list(dict.fromkeys(kinds))
     by_split: dict[str, dict[str, list[Tensor]]] = {}
     truth: dict[str, NDArray] = {}
-    for path, model in members.items():
-        split = Split.load(RunFolder(path).split, model.conform(graphs).fingerprint)
-        valid = graphs[split.valid]
-        truth.setdefault(split.hash, true_targets(model.task, valid))
-        by_split.setdefault(split.hash, {}).setdefault(model.config.conv, []).append(model.predictions(valid))
+    for kind, one in zip(kinds, stored, strict=True):
+        truth.setdefault(one.split, one.y)
+        by_split.setdefault(one.split, {}).setdefault(kind, []).append(torch.from_numpy(one.predictions))
     complete = [key for key, votes in by_split.items() if set(votes) == set(names)]
     if not complete:
         raise ValueError(f"no split has a model of each of {', '.join(names)}, so that they have no weights")
