@@ -63,7 +63,7 @@ def test_finished_models_are_kept_when_the_command_is_repeated(
     assert "to resume: type the same command again" in err
     code, _, err = command("train", "--out", "mine")
     assert code == 1
-    assert "mine: holds several runs: to resume them, type --seeds, --folds or --models as before" in err
+    assert "mine: holds several runs: to resume them, type --seeds, --folds, --models or --preset as before" in err
     code, out, err = command("train", *QUICK, "--seeds", "0,1", "--out", "mine")
     assert code == 0, err
     assert "this run is finished already" in err

@@ -45,7 +45,7 @@ def test_unknown_names_and_wrong_types_are_refused(given: dict[str, Any], named:
 def test_flags_and_keywords_describe_the_same_run() -> None:
     keywords = {"model": "cheb", "order": 3, "learning_rate": 1, "pooling": None}
     graphs = GraphSet.from_edges([3], [[0, 1], [1, 0]], attributes=[[1.0], [2.0], [3.0]])
-    spec = BankGCNClassifier(**keywords, random_state=4)._spec("classes", ReadOptions(), graphs)
+    (spec,) = BankGCNClassifier(**keywords, random_state=4)._specs("classes", ReadOptions(), graphs).values()
     flags = {"model": "cheb", "order": 3, "learning_rate": 1, "pooling": "none", "task": "classes", "seed": 4}
     assert spec == spec_of(spec.dataset, complete_settings(given_settings({**flags, "edges": "none"}), molecules=False))
     with refused(ValueError, "cheb", "order", heads=...):
