@@ -49,4 +49,4 @@ def test_flags_and_keywords_describe_the_same_run() -> None:
     flags = {"model": "cheb", "order": 3, "learning_rate": 1, "pooling": "none", "task": "classes", "seed": 4}
     assert spec == spec_of(spec.dataset, complete_settings(given_settings({**flags, "edges": "none"}), molecules=False))
     with refused(ValueError, "cheb", "order", heads=...):
-        BankGCNClassifier(model="cheb", heads=2)._spec("classes", ReadOptions(), graphs)
+        BankGCNClassifier(model="cheb", heads=2)._specs("classes", ReadOptions(), graphs)
