@@ -55,6 +55,26 @@ def test_own_graphs_have_the_standard_preset_and_datasets_the_papers(table: str)
     assert chosen["features"] == ""  # its nodes are atoms, but the file has them as labels
 
 
+def test_the_page_on_options_shows_the_presets() -> None:
+    page = Path(__file__).parents[2] / "docs" / "options.md"
+    rows = dict(
+        (cells[1].strip(), [cell.strip() for cell in cells[2:5]])
+        for line in page.read_text(encoding="utf-8").partition("## Presets")[2].partition("\n## ")[0].splitlines()
+        if len(cells := line.split("|")) == 6
+    )
+    assert rows[""] == [f"`{name}`" for name in PRESETS]
+    assert rows["networks"] == [str(preset.seeds) for preset in PRESETS.values()]
+    for preset, shown in zip(PRESETS.values(), rows["models"], strict=True):
+        kinds = [preset.voters(molecules) or ("bank",) for molecules in (True, False)]
+        named = [", ".join(models) for models in kinds]
+        assert shown == (named[0] if len(set(named)) == 1 else f"molecules: {named[0]}; others: {named[1]}")
+    for name in NAMED_BY_PRESETS:
+        flag = f"`--{name.replace('_', '-')}`" + (" of molecules" if name == "features" else "")
+        values = [complete_settings({"source": "x", "preset": preset}, molecules=True)[name] for preset in PRESETS]
+        words = {"True": "yes", "False": "no", "0.0": "0", "": "raw"}
+        assert rows[flag] == [words.get(str(value), str(value)) for value in values]
+
+
 def test_flags_override_the_preset(table: str) -> None:
     settings = Settings.resolve({"source": table, "norm": "batch", "features": "raw"})
     assert (settings["norm"], settings["features"], settings["readout"]) == (

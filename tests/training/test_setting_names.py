@@ -50,3 +50,8 @@ def test_flags_and_keywords_describe_the_same_run() -> None:
     assert spec == spec_of(spec.dataset, complete_settings(given_settings({**flags, "edges": "none"}), molecules=False))
     with refused(ValueError, "cheb", "order", heads=...):
         BankGCNClassifier(model="cheb", heads=2)._specs("classes", ReadOptions(), graphs)
+
+
+def test_an_unknown_word_is_refused_with_all_that_are_allowed() -> None:
+    with pytest.raises(ValueError, match="unknown preset 'besst', expected one of paper, standard, best; did you mean"):
+        given_settings({"preset": "besst"})

@@ -325,7 +325,7 @@ def _checked(key: str, value: Any, defaults: Mapping[str, Plain], where: str = "
         if row is not None:
             value = row.normalised(value)
             if row.choices and value != row.none:
-                pick(dict.fromkeys(row.choices), value, key)
+                pick(dict.fromkeys(filter(None, (row.none, *row.choices))), value, key)
     except ValueError as error:
         raise ValueError(f"{where}{error}") from error
     if type(value) is not type(default):
