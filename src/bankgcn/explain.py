@@ -6,7 +6,13 @@ winning node for the maximum. So every logit is a sum over the nodes. With the F
 is :math:`\sum_k (U^\top S)_{kj} (U^\top X)_{kj}`: a sum over the frequencies of the graph. Nodes that tie for a
 maximum share it. Rounding must not choose one of them: values within ``TIE`` of the largest one count as equal to it.
 
-**Occlusion**, for any other network: how much a logit falls if a part of the signal is taken away.
+**A head with a hidden layer** is a linear function, too, on the graph at hand: with readouts :math:`z`, hidden weights
+:math:`V` and :math:`b`, its units change by :math:`\mathrm{relu}(V z + b) - \mathrm{relu}(b)` between no signal at all
+and the graph, and each of them shares that change in proportion to :math:`V_{uj} z_j`. This is the mean of the
+gradient along the straight way from 0 to :math:`z` (integrated gradients), in closed form. So nodes and frequencies
+add up again.
+
+**Occlusion**, for networks that pool nodes: how much a logit falls if a part of the signal is taken away.
 
 **Edges** of a network that uses their features: how much a logit falls if the edge is taken away. These numbers need
 not add up, whatever the method of the nodes. The frequencies are those of the graph without the features of its edges;
@@ -52,11 +58,16 @@ TIE = 1e-5
 In single precision, the signals of equivalent nodes differ by less than a tenth of it.
 """
 
-Method = Literal["exact", "occlusion"]
+Method = Literal["exact", "path", "occlusion"]
 
+_SHARED = (
+    f"Shared: nodes that miss a maximum by at most {100 * TIE:g} % of the layer's largest signal share it, and "
+    "equivalent nodes get their mean"
+)
 METHODS: dict[str, str] = {
-    "exact": "Exact: the contributions and a constant add up to the output. Shared: nodes that miss a maximum by at "
-    f"most {100 * TIE:g} % of the layer's largest signal share it, and equivalent nodes get their mean",
+    "exact": f"Exact: the contributions and a constant add up to the output. {_SHARED}",
+    "path": "Along a path: the contributions and a constant add up to the output; each unit of the hidden layer counts "
+    f"with its mean slope on the way from no signal to that of the graph. {_SHARED}",
     "occlusion": "By occlusion: how much the output falls without this part; such numbers need not add up. Shared: "
     "equivalent nodes get their mean",
 }
@@ -76,7 +87,7 @@ class Explanation:
     """What the prediction for one graph is made of: logits, or values in the user's units.
 
     Args:
-        method: ``"exact"`` or ``"occlusion"``, see ``METHODS``.
+        method: ``"exact"``, ``"path"`` or ``"occlusion"``, see ``METHODS``.
         outputs: Logits or values, shape ``(out_channels,)``.
         nodes: What each node adds to each output, shape ``(num_nodes, out_channels)``. Nodes that colour refinement
             cannot tell apart have equal rows.
@@ -104,7 +115,7 @@ class Explanation:
 
     @property
     def constant(self) -> Tensor:
-        """What nodes and features of the graph do not explain; of an exact explanation, the bias of the head."""
+        """What nodes and features of the graph do not explain: what the head gives for no signal, if they add up."""
         return self.outputs - self.nodes.sum(0) - self.features.sum(0)
 
 
@@ -136,17 +147,20 @@ def explain(model: TrainedModel, graph: GraphSet, num_bands: int = NUM_BANDS) ->
     if featured and int(graph.num_edges[0]) <= MAX_EDGES:
         edges = share_equally(occlude_edges(net, graph), edge_classes(graph, classes))
     layers = None if net.pools else trace_of(model, graph)
-    names, features = tuple(column_names(model.graph_spec)) if net.graph_dim else (), feature_contributions(net, graph)
-    if layers is not None and is_exact(net):
-        nodes = share_equally(node_contributions(net, layers).sum(0), classes)
-        outputs = nodes.sum(0) + features.sum(0) + net.predict.bias.detach().double()
+    names = tuple(column_names(model.graph_spec)) if net.graph_dim else ()
+    if layers is not None:
+        head = Head.of(net, layers, features_of(net, graph.batch()))
+        nodes, features = share_equally(node_contributions(net, layers, head).sum(0), classes), head.of_features
+        outputs = nodes.sum(0) + features.sum(0) + head.constant
         bands = None
         if spectrum is not None:
-            frequencies = frequency_contributions(net, layers, spectrum.modes).sum(0)
+            frequencies = frequency_contributions(net, layers, head, spectrum.modes).sum(0)
             bands = frequencies.new_zeros(num_bands, len(outputs)).index_add(0, spectrum.bands(num_bands), frequencies)
+        method: Method = "exact" if net.head is None else "path"
         return _in_units(
-            model.task, Explanation("exact", outputs, nodes, bands, layers, spectrum, features, names, edges)
+            model.task, Explanation(method, outputs, nodes, bands, layers, spectrum, features, names, edges)
         )
+    features = occlude_features(net, graph)
     nodes, outputs = share_equally(occlude_nodes(net, graph), classes), logits_of_graph(net, graph)
     bands = None if spectrum is None else occlude_bands(net, graph, spectrum, num_bands)
     return _in_units(
@@ -208,59 +222,96 @@ SHARES: dict[str, Callable[[Tensor], Shares]] = {"mean": _mean, "max": _maximum,
 """The shares of the nodes of one graph in each part of a readout, as a function of their signals."""
 
 
-def is_exact(net: GraphNetwork) -> bool:
-    """Whether the logits are linear in the readouts, and all layers have the nodes of the graph."""
-    return net.head is None and not net.pools
+class Head(NamedTuple):
+    """The head as a linear function of the readouts and the features of one graph, which gives its logits.
+
+    Args:
+        weight: What it gives for each channel of the readouts, shape ``(out_channels, embedding_channels)``.
+        of_features: What each feature of the graph adds, shape ``(graph_dim, out_channels)``.
+        constant: What it gives for no signal and no features, shape ``(out_channels,)``.
+    """
+
+    weight: Tensor
+    of_features: Tensor
+    constant: Tensor
+
+    @classmethod
+    @torch.no_grad()
+    def of(cls, net: GraphNetwork, layers: Sequence[LayerTrace], features: Tensor | None) -> Head:
+        """The head on one graph.
+
+        Args:
+            net: The network.
+            layers: Its signals on the graph.
+            features: Features of the graph, shape ``(1, graph_dim)``, if the network takes any.
+        """
+        weight, constant = net.predict.weight.double(), net.predict.bias.double()
+        readouts = [(share * signal).sum(0) for layer in layers for share, signal in _shares(net, layer)]
+        given = torch.cat([*readouts, *(() if features is None else (features[0].double(),))])
+        if net.head is not None:
+            hidden, bias = net.head.weight.double(), net.head.bias.double()
+            change, active = hidden @ given, bias > 0
+            crossing = torch.where(change == 0, 0, -bias / change).clamp(0, 1)  # of the way, where a unit is at 0
+            slope = torch.where(change == 0, active, torch.where(change > 0, 1 - crossing, crossing))
+            weight, constant = (weight * slope) @ hidden, weight @ bias.relu() + constant
+        channels = net.embedding_channels
+        return cls(weight[:, :channels], (weight * given)[:, channels:].T, constant)
 
 
-def node_contributions(net: GraphNetwork, layers: Sequence[LayerTrace]) -> Tensor:
+def node_contributions(net: GraphNetwork, layers: Sequence[LayerTrace], head: Head) -> Tensor:
     """What each node of one graph adds to each logit: shape ``(num_layers, num_nodes, out_channels)``, float64.
 
-    The sum over layers and nodes, plus the bias of the head, is the logit.
+    The sum over layers and nodes, plus the constant of the head and what features of the graph add, is the logit.
     """
-    return torch.stack([sum_over_parts(net, number, layer, lambda x: x) for number, layer in enumerate(layers)])
+    return torch.stack([sum_over_parts(net, number, layer, head, lambda x: x) for number, layer in enumerate(layers)])
 
 
-def frequency_contributions(net: GraphNetwork, layers: Sequence[LayerTrace], modes: Tensor) -> Tensor:
+def frequency_contributions(net: GraphNetwork, layers: Sequence[LayerTrace], head: Head, modes: Tensor) -> Tensor:
     """What each frequency of one graph adds to each logit: shape ``(num_layers, num_nodes, out_channels)``, float64.
 
     Args:
         net: The network.
         layers: Its signals on the graph.
+        head: Its head on the graph.
         modes: The Fourier modes of the graph, one in each column.
     """
     transform = modes.double().T
     return torch.stack(
-        [sum_over_parts(net, number, layer, lambda x: transform @ x) for number, layer in enumerate(layers)]
+        [sum_over_parts(net, number, layer, head, lambda x: transform @ x) for number, layer in enumerate(layers)]
     )
 
 
-def sum_over_parts(net: GraphNetwork, number: int, layer: LayerTrace, transform: Callable[[Tensor], Tensor]) -> Tensor:
+def sum_over_parts(
+    net: GraphNetwork, number: int, layer: LayerTrace, head: Head, transform: Callable[[Tensor], Tensor]
+) -> Tensor:
     """Contributions of one layer, by node or by whatever an orthogonal transform makes of the nodes."""
-    x = layer.output.double()
-    weight = net.predict.weight[:, : net.embedding_channels].detach().double()
-    weight = weight.view(net.predict.out_features, len(net.convs), len(net.readout), -1)
-    parts = []
-    for place, part in enumerate(net.readout):
-        share, signal = SHARES[part](x)
-        if part == "sum" and net.typical_size is not None:
-            share = share / net.typical_size
-        parts.append((transform(share) * transform(signal)) @ weight[:, number, place].T)
+    weight = head.weight.view(len(head.weight), len(net.convs), len(net.readout), -1)[:, number]
+    parts = [
+        (transform(share) * transform(signal)) @ weight[:, place].T
+        for place, (share, signal) in enumerate(_shares(net, layer))
+    ]
     return torch.stack(parts).sum(0)
 
 
-@torch.no_grad()
-def feature_contributions(net: GraphNetwork, graph: GraphSet) -> Tensor:
-    """What each feature of one graph adds to each logit: shape ``(graph_dim, out_channels)``, float64.
+def _shares(net: GraphNetwork, layer: LayerTrace) -> Iterator[Shares]:
+    """The shares of the nodes in each part of the readout of a layer, and their signals."""
+    x = layer.output.double()
+    for part in net.readout:
+        share, signal = SHARES[part](x)
+        if part == "sum" and net.typical_size is not None:
+            share = share / net.typical_size
+        yield share, signal
 
-    Of a linear head, the product with its weight; else the logits minus those with the feature set to 0, which is the
-    mean of the training graphs for a number, and nothing for a count or a word.
+
+@torch.no_grad()
+def occlude_features(net: GraphNetwork, graph: GraphSet) -> Tensor:
+    """Logits minus those with one feature of the graph set to 0: shape ``(graph_dim, out_channels)``, float64.
+
+    That is the mean of the training graphs for a number, and nothing for a count or a word.
     """
     features = features_of(net, graph.batch())
     if features is None:
         return net.predict.weight.new_zeros(0, net.predict.out_features).double()
-    if net.head is None:
-        return (features * net.predict.weight[:, net.embedding_channels :]).detach().double().T
     training = net.training
     net.eval()
     try:

@@ -12,6 +12,7 @@ from bankgcn.data.builtin import mutag
 from bankgcn.data.graphs import GraphSet
 from bankgcn.explain import (
     METHODS,
+    Head,
     edge_classes,
     evidence,
     explain,
@@ -19,7 +20,9 @@ from bankgcn.explain import (
     explanation_json,
     explanation_rows,
     node_classes,
+    occlude_bands,
     share_equally,
+    spectrum_of,
     sum_over_parts,
     undirected_edges,
 )
@@ -28,7 +31,7 @@ from bankgcn.nn.network import LayerTrace, trace
 from bankgcn.tasks import Task
 from bankgcn.training.config import ModelConfig
 from bankgcn.training.model import TrainedModel
-from bankgcn.training.stepper import network_inputs
+from bankgcn.training.stepper import embedding_of, network_inputs
 from refusals import refused
 
 GRAPHS = mutag()[:6]
@@ -76,9 +79,32 @@ def test_the_winning_nodes_alone_contribute_to_a_maximum() -> None:
     assert not winners.all()
 
 
-@pytest.mark.parametrize("options", [{"head": "mlp"}, {"pooling": "topk"}])
-def test_occlusion_says_how_much_a_logit_falls_without_a_node(options: dict[str, str]) -> None:
-    trained = model(**options)
+@pytest.mark.parametrize("readout", ["mean", "mean_max_sum"])
+def test_contributions_through_a_hidden_layer_add_up_and_are_the_mean_gradient_of_a_straight_way(readout: str) -> None:
+    trained = model(readout=readout, head="mlp")
+    net = trained.network
+    assert net.head is not None
+    with torch.no_grad():
+        net.head.bias.uniform_(-0.1, 0.1)
+    for number in range(3):
+        graph = GRAPHS[[number]]
+        found = explain(trained, graph)
+        assert found.method == "path"
+        torch.testing.assert_close(found.nodes.sum(0) + found.constant, logits(trained, graph), rtol=1e-6, atol=1e-9)
+        assert found.bands is not None
+        torch.testing.assert_close(found.bands.sum(0), found.nodes.sum(0), rtol=1e-6, atol=1e-9)
+        embedding = embedding_of(net, graph.batch()).detach()
+        torch.testing.assert_close(found.constant, net.predict_from(torch.zeros_like(embedding))[0].detach())
+        steps = 4000
+        way = (embedding * (torch.arange(steps)[:, None] + 0.5) / steps).requires_grad_()
+        gradient = torch.stack([torch.autograd.grad(net.predict_from(way)[:, k].sum(), way)[0] for k in range(2)])
+        assert found.layers is not None
+        head = Head.of(net, found.layers, None)
+        torch.testing.assert_close(head.weight, gradient.mean(1), rtol=1e-2, atol=2e-3 * float(gradient.abs().max()))
+
+
+def test_occlusion_says_how_much_a_logit_falls_without_a_node() -> None:
+    trained = model(pooling="topk")
     graph = GRAPHS[[1]]
     found = explain(trained, graph)
     batch = graph.batch()
@@ -94,14 +120,14 @@ def test_occlusion_says_how_much_a_logit_falls_without_a_node(options: dict[str,
 
 
 def test_occluding_all_bands_at_once_leaves_the_logits_of_a_signal_of_zeros() -> None:
-    trained = model(head="mlp")
-    found = explain(trained, GRAPHS[[1]], num_bands=1)
+    trained, spectrum = model(head="mlp"), spectrum_of(GRAPHS[[1]])
+    assert spectrum is not None
+    (band,) = occlude_bands(trained.network, GRAPHS[[1]], spectrum, 1)
     batch = GRAPHS[[1]].batch()
     x, edges, weight = network_inputs(trained.net, batch)
     with torch.no_grad(), use_kernels(False):
         silent = trained.net(torch.zeros_like(x), edges, batch.batch, weight)[0]
-    assert found.bands is not None
-    torch.testing.assert_close(found.bands[0], logits(trained, GRAPHS[[1]]) - silent, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(band, logits(trained, GRAPHS[[1]]) - silent, rtol=1e-5, atol=1e-6)
 
 
 def test_values_are_explained_in_the_units_of_the_user() -> None:
@@ -161,7 +187,8 @@ def test_nodes_that_tie_but_for_rounding_share_a_maximum_and_it_stays_exact(read
     x = torch.rand(5, 16, dtype=torch.float64)
     x[1], x[3] = x[1] + 1, x[1] + 1 - 1e-7  # as far apart as rounding in single precision
     layer = LayerTrace(x, x, x)
-    added = sum_over_parts(net, 0, layer, lambda signal: signal)
+    head = Head.of(net, [layer] * 3, None)
+    added = sum_over_parts(net, 0, layer, head, lambda signal: signal)
     torch.testing.assert_close(added[1], added[3], rtol=1e-6, atol=0)
     weight = net.predict.weight.detach().view(2, 3, len(net.readout), -1)[:, 0]
     parts = torch.stack([x.mean(0), x.amax(0)][-len(net.readout) :])
@@ -203,9 +230,11 @@ def test_atoms_that_rdkit_ranks_alike_get_equal_contributions(smiles: str, optio
         found = explain(trained, graph)
         spread = max(np.ptp(found.nodes.numpy()[ranks == rank], axis=0).max() for rank in set(ranks.tolist()))
         assert spread <= 1e-12
-        if found.method == "exact":
-            exact = found.nodes.sum(0) + net.predict.bias.detach().double()
-            torch.testing.assert_close(exact, logits(trained, graph).double(), rtol=1e-5, atol=1e-5)
+        if found.method != "occlusion":
+            head = Head.of(net, found.layers or [], None)
+            torch.testing.assert_close(
+                found.nodes.sum(0) + head.constant, logits(trained, graph).double(), rtol=1e-5, atol=1e-5
+            )
 
 
 def test_classes_of_nodes_are_those_that_features_weights_and_neighbours_tell_apart() -> None:
@@ -222,8 +251,7 @@ def test_classes_of_nodes_are_those_that_features_weights_and_neighbours_tell_ap
 
 
 def test_what_methods_say_names_what_is_exact_and_what_is_shared() -> None:
-    assert "add up" in METHODS["exact"]
-    assert "0.001 %" in METHODS["exact"]
+    assert all("add up to the output" in METHODS[name] and "0.001 %" in METHODS[name] for name in ("exact", "path"))
     assert all("Shared" in words for words in METHODS.values())
 
 
@@ -282,7 +310,7 @@ def test_an_edge_contributes_what_the_output_falls_without_it(options: dict[str,
     assert found.edges.abs().max() > 1e-3
     added = found.nodes.sum(0) + found.constant
     torch.testing.assert_close(added, logits(trained, graph).double(), rtol=1e-5, atol=1e-6)
-    if found.method == "exact":
+    if found.method != "occlusion":
         assert found.bands is not None
         torch.testing.assert_close(found.bands.sum(0), found.nodes.sum(0), rtol=1e-6, atol=1e-7)
 

@@ -57,11 +57,11 @@ def test_own_graphs_have_the_standard_preset_and_datasets_the_papers(table: str)
 
 def test_the_page_on_options_shows_the_presets() -> None:
     page = Path(__file__).parents[2] / "docs" / "options.md"
-    rows = dict(
-        (cells[1].strip(), [cell.strip() for cell in cells[2:5]])
+    rows = {
+        cells[1].strip(): [cell.strip() for cell in cells[2:5]]
         for line in page.read_text(encoding="utf-8").partition("## Presets")[2].partition("\n## ")[0].splitlines()
         if len(cells := line.split("|")) == 6
-    )
+    }
     assert rows[""] == [f"`{name}`" for name in PRESETS]
     assert rows["networks"] == [str(preset.seeds) for preset in PRESETS.values()]
     for preset, shown in zip(PRESETS.values(), rows["models"], strict=True):
