@@ -161,7 +161,7 @@ def apply_model(run: Path, make: Callable[[], GraphSet], folder: Path) -> str:
 
 
 def check_files(folder: Path) -> None:
-    """Raise unless all numbers in the files of a folder are finite, but for NaN where a validation graph has no target."""
+    """Raise unless all numbers in the files of a folder are finite; a validation graph without a target has NaN."""
     for path in folder.iterdir():
         if path.suffix == ".csv":
             cells = path.read_text().lower().replace("\n", ",").split(",")
