@@ -1,6 +1,6 @@
 """chemprop on the tables of molecules, with its defaults: scores on the test molecules, and the times of its training.
 
-python benchmarks/chemprop_runs.py --tables FOLDER --out scores.jsonl [--sets esol,bace] [--splits 0,1,2]
+python benchmarks/chemprop_runs.py --tables FOLDER --out scores.ndjson [--sets esol,bace] [--splits 0,1,2]
 
 chemprop is installed into an environment of its own, in ``--environment``, so that its libraries do not meet those of
 bankgcn. Every run is one line of ``--out``; runs that are there already are not repeated. All runs use one thread.

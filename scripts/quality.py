@@ -4,7 +4,7 @@ python scripts/quality.py measure --tables FOLDER [--methods paper,standard] [--
 python scripts/quality.py page
 
 ``measure`` trains by the command line on one thread and takes the time of the clock and of the processor, with all
-methods of a repetition in turns. Every run is one line of ``results/quality/methods.jsonl``; those that are there are
+methods of a repetition in turns. Every run is one line of ``results/quality/methods.ndjson``; those that are there are
 not repeated. ``page`` writes ``docs/quality.md`` from these lines, from the scores of chemprop
 (``benchmarks/chemprop_runs.py``), and from the records of the ablation (``scripts/study.py``).
 """
@@ -31,7 +31,7 @@ from bankgcn.training.record import RunRecord
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results" / "quality"
-RUNS, CHEMPROP = RESULTS / "methods.jsonl", RESULTS / "chemprop.jsonl"
+RUNS, CHEMPROP = RESULTS / "methods.ndjson", RESULTS / "chemprop.ndjson"
 PAGE = ROOT / "docs" / "quality.md"
 
 

@@ -1,6 +1,6 @@
 """Compare settings over datasets and seeds: run what has no record, and print one table for each dataset.
 
-python scripts/study.py NAME --store DIR [--known results/quality] [--workers 1] [--dry]
+python scripts/study.py NAME --store DIR [--known results/quality] [--workers 1] [--dry] [--pack results/quality]
 
 A study is a row of ``STUDIES``. Every variant runs on the same splits and seeds; its scores are compared with those of
 the first variant by a paired test with the correction for splits that overlap. Epochs are chosen by the validation
@@ -19,7 +19,7 @@ from typing import Any
 
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.statistics import Spread, compare
-from bankgcn.experiments.store import Store, read_packed
+from bankgcn.experiments.store import Store, compact, pack_file, read_packed
 from bankgcn.experiments.sweep import sweep
 from bankgcn.metrics import METRICS
 from bankgcn.training.record import RunRecord
@@ -168,6 +168,7 @@ def main() -> None:
     parser.add_argument("--known", type=Path, help="packed records; their runs are not repeated")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--dry", action="store_true", help="run nothing")
+    parser.add_argument("--pack", type=Path, help="folder to write the records to, one file for each dataset")
     arguments = parser.parse_args()
     study, known = STUDIES[arguments.study], read_packed(arguments.known) if arguments.known else {}
     runs = {dataset: study.runs(dataset) for dataset in study.datasets}
@@ -182,6 +183,10 @@ def main() -> None:
         outcome = sweep(specs, Store(arguments.store), engine, known_records=known)
         records |= {record.config.key: record for record in outcome.records}
     for dataset, variants in runs.items():
+        done = [records[spec.key] for of_variant in variants.values() for spec in of_variant if spec.key in records]
+        if arguments.pack and done:
+            path = arguments.pack / arguments.study / f"{Path(dataset).stem}.jsonl"
+            pack_file(path, {record.config.key: compact(record) for record in done})
         print("\n".join(table(dataset, variants, records)))
 
 

@@ -258,7 +258,7 @@ def pack(records: Iterable[RunRecord], folder: Path) -> list[PackedFile]:
                 f"the run {record.config.key} is on {dataset!r}: only runs on named datasets can be packed"
             )
         by_dataset[dataset][record.config.key] = compact(record)
-    return [_pack_file(folder / f"{dataset}.jsonl", by_dataset[dataset]) for dataset in sorted(by_dataset)]
+    return [pack_file(folder / f"{dataset}.jsonl", by_dataset[dataset]) for dataset in sorted(by_dataset)]
 
 
 def read_packed(folder: Path) -> dict[str, RunRecord]:
@@ -296,7 +296,8 @@ def _figure_keys(dataset: str, max_epochs: int) -> frozenset[str]:
     return frozenset(panel.config.key for figure in figures for panel in figure.panels)
 
 
-def _pack_file(path: Path, records: dict[str, RunRecord]) -> PackedFile:
+def pack_file(path: Path, records: dict[str, RunRecord]) -> PackedFile:
+    """Write records to one file, by the keys of their runs. Records of other runs in this file stay."""
     before = _read_file(path) if path.exists() else {}
     after = dict(sorted({**before, **records}.items()))
     content = "".join(f"{_to_line(record)}\n" for record in after.values()).encode()
