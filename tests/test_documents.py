@@ -135,8 +135,8 @@ def run_bash(text: str, where: str, service: Service) -> None:
 
 
 def quickly(words: list[str]) -> list[str]:
-    """The arguments of a command; a training gets few epochs and a small network, unless it names its own."""
-    if words[0] != "train":
+    """The arguments of a command; the training of a network gets few epochs and a small one, unless it names its own."""
+    if words[0] != "train" or set(words) & set(RIVALS):
         return words
     return [*words, *(word for flag, value in QUICK.items() if flag not in words for word in (flag, value))]
 
