@@ -22,6 +22,7 @@ import torch
 from typer.testing import CliRunner
 
 from bankgcn.cli import app
+from bankgcn.nn.convs import RIVALS
 
 ROOT = Path(__file__).parent.parent
 GENERATED = {"docs/reproduction.md": "its commands repeat the experiments of the paper"}
@@ -135,7 +136,7 @@ def run_bash(text: str, where: str, service: Service) -> None:
 
 
 def quickly(words: list[str]) -> list[str]:
-    """The arguments of a command; the training of a network gets few epochs and a small one, unless it names its own."""
+    """The arguments of a command; a network is small and gets few epochs, unless the command names its own settings."""
     if words[0] != "train" or set(words) & set(RIVALS):
         return words
     return [*words, *(word for flag, value in QUICK.items() if flag not in words for word in (flag, value))]
