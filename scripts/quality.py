@@ -5,8 +5,8 @@ python scripts/quality.py page
 
 ``measure`` trains by the command line on one thread and takes the time of the clock and of the processor, with all
 methods of a repetition in turns. Every run is one line of ``results/quality/methods.ndjson``; those that are there are
-not repeated. ``page`` writes ``docs/quality.md`` from these lines, from the scores of chemprop
-(``benchmarks/chemprop_runs.py``), and from the records of the ablation (``scripts/study.py``).
+not repeated. ``page`` writes ``docs/quality.md`` and the table of the README from these lines, from the scores of
+chemprop (``benchmarks/chemprop_runs.py``), and from the records of the ablation (``scripts/study.py``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ from bankgcn.training.record import RunRecord
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results" / "quality"
 RUNS, CHEMPROP = RESULTS / "methods.ndjson", RESULTS / "chemprop.ndjson"
-PAGE = ROOT / "docs" / "quality.md"
+PAGE, README = ROOT / "docs" / "quality.md", ROOT / "README.md"
+MARKS = "<!-- written by scripts/quality.py -->", "<!-- until here -->"
+SHORT = ("standard", "best", "forest")
+"""The methods in the table of the README, beside those that are not ours."""
 
 
 INTRODUCTION = """# How good it is
@@ -89,6 +92,8 @@ class Task:
     higher_is_better: bool = True
 
 
+REPETITIONS = 3
+"""Splits of a table of molecules."""
 SETS = {
     "esol": Task("ESOL", "rmse", ["--target", "logSolubility"], higher_is_better=False),
     "lipo": Task("Lipo", "rmse", ["--target", "lipo"], higher_is_better=False),
@@ -160,7 +165,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 def page() -> Iterable[str]:
     """The lines of the page."""
-    rows = [*rows_of(RUNS), *({**row, "repetition": row["split"]} for row in rows_of(CHEMPROP))]
+    rows = all_rows()
     yield from INTRODUCTION
     yield from _scores(rows)
     yield from _times(rows)
@@ -200,6 +205,48 @@ def _scores(rows: Sequence[Mapping[str, Any]]) -> Iterable[str]:
 
     body = [list(cells(name, task)) for name, task in SETS.items() if any(row["set"] == name for row in rows)]
     yield from _table(["test score, mean ± standard deviation (runs)", *methods], body)
+
+
+def short_table(rows: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    """The table of the README: mean scores on the sets on which all its methods have all repetitions of our own."""
+    others = [name for name in _methods(rows) if name not in METHODS]
+    head = ["mean test score", *(f"`{name}`" if name != "forest" else name for name in SHORT), *others]
+    body = []
+    for name, task in SETS.items():
+        scores = [[row["test"] for row in _of(rows, name, method)] for method in (*SHORT, *others)]
+        if min(map(len, scores[: len(SHORT)])) < REPETITIONS:
+            continue
+        means = [mean(values) if len(values) >= REPETITIONS else None for values in scores]
+        sign = 1 if task.higher_is_better else -1
+        best = max(sign * value for value in means if value is not None)
+        cells = ["" if value is None else f"{value:.3f}" for value in means]
+        marked = [
+            f"**{cell}**" if value is not None and sign * value == best else cell
+            for cell, value in zip(cells, means, strict=True)
+        ]
+        body.append(
+            [f"{task.label} ({METRICS[task.metric].label}, {'higher' if sign > 0 else 'lower'} is better)", *marked]
+        )
+    yield from _table(head, body)
+
+
+def with_short_table(readme: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The README with its table written again."""
+    start, end = MARKS
+    before, _, rest = readme.partition(start)
+    _, _, after = rest.partition(end)
+    return f"{before}{start}\n" + "\n".join(short_table(rows)) + f"{end}{after}"
+
+
+def all_rows() -> list[dict[str, Any]]:
+    """The scores of all methods; a split of chemprop's runs is a repetition."""
+    return [*rows_of(RUNS), *({**row, "repetition": row["split"]} for row in rows_of(CHEMPROP))]
+
+
+def write() -> None:
+    """Write the page and the table of the README."""
+    PAGE.write_text("\n".join(page()) + "\n")
+    README.write_text(with_short_table(README.read_text(), all_rows()))
 
 
 def _times(rows: Sequence[Mapping[str, Any]]) -> Iterable[str]:
@@ -324,7 +371,7 @@ def main() -> None:
     part.add_argument("--repetitions", default="0,1,2")
     part.set_defaults(run=measure)
     part = parts.add_parser("page")
-    part.set_defaults(run=lambda _: PAGE.write_text("\n".join(page()) + "\n"))
+    part.set_defaults(run=lambda _: write())
     arguments = parser.parse_args()
     arguments.run(arguments)
 
