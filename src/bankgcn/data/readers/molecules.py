@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -144,7 +144,7 @@ def _name_of(molecule: object) -> str:
     """The SMILES of a molecule of RDKit; anything else as Python shows it."""
     from rdkit import Chem
 
-    written = attempted(lambda: Chem.MolToSmiles(molecule)) if isinstance(molecule, Chem.Mol) else str(molecule)
+    written = attempted(Chem.MolToSmiles, molecule) if isinstance(molecule, Chem.Mol) else str(molecule)
     return written
 
 
@@ -195,10 +195,8 @@ class _Block(NamedTuple):
 def _read_block(block: range, molecule_at: Callable[[int], Mol | str], standardize: bool) -> _Block:
     """The molecules at some places: decoded from their bytes, or else as RDKit answers for each atom."""
     by_bytes = fused_for() and bytes_are_known()
-    read = partial(_read, molecule_at, standardize)
-    results: dict[int, Any] = {
-        place: attempted(partial(read, place, to_bytes if by_bytes else _plausible_arrays)) for place in block
-    }
+    take = to_bytes if by_bytes else _plausible_arrays
+    results: dict[int, Any] = {place: attempted(_read, molecule_at, place, standardize, take) for place in block}
     if by_bytes:
         places = _readable(results)
         arrays = decode_bytes([results[place][0] for place in places])
@@ -206,12 +204,13 @@ def _read_block(block: range, molecule_at: Callable[[int], Mol | str], standardi
         if not doubtful.any():
             return _block_of(results, arrays)
         for place, own, asks in zip(places, arrays.each(), doubtful, strict=True):
-            results[place] = attempted(partial(read, place, _plausible_arrays)) if asks else (own, results[place][1])
+            again = attempted(_read, molecule_at, place, standardize, _plausible_arrays) if asks else None
+            results[place] = again or (own, results[place][1])
     return _block_of(results, AtomArrays.join([results[place][0] for place in _readable(results)]))
 
 
 def _read(
-    molecule_at: Callable[[int], Mol | str], standardize: bool, place: int, take: Callable[[Mol], Result | str]
+    molecule_at: Callable[[int], Mol | str], place: int, standardize: bool, take: Callable[[Mol], Result | str]
 ) -> tuple[Result, Changes] | str:
     """What is taken from a molecule, and what standardising changed; or why there is none."""
     molecule = molecule_at(place)
@@ -262,14 +261,14 @@ def _block_of(results: Mapping[int, Any], arrays: AtomArrays) -> _Block:
     )
 
 
-def attempted(read: Callable[[], Result]) -> Result | str:
-    """What RDKit reads, or what it says if it cannot.
+def attempted(read: Callable[..., Result], *arguments: Any) -> Result | str:
+    """What RDKit reads, given these arguments, or what it says if it cannot.
 
     Whatever RDKit raises means that the molecule cannot be read: its exceptions are of many kinds, and none of them
     says which molecule of a file it is.
     """
     try:
-        return read()
+        return read(*arguments)
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         # The first line of a failed assertion is its kind; after the second, it names a line of RDKit's own code.
@@ -380,9 +379,14 @@ def _given_molecule(molecule: Any) -> Mol | str:
 
 def _rdkit_molecule(smiles: str, check: bool = True) -> Mol | None:
     """RDKit's molecule; ``None`` if RDKit cannot read the SMILES (its type hints omit that case)."""
+    return _smiles_parser()(smiles, sanitize=check)
+
+
+@cache
+def _smiles_parser() -> Callable[..., Any]:
     from rdkit.Chem import MolFromSmiles
 
-    return MolFromSmiles(smiles, sanitize=check)
+    return MolFromSmiles
 
 
 def _reason(smiles: str) -> str:
