@@ -6,8 +6,8 @@
 The bare rate is that of as many processes, each with its share of the blocks; only the time within ``MolFromSmiles``
 counts. That of ``predict`` is of the whole command: start, reading, writing. Its memory is the peak of the proportional
 set size, summed over all its processes, looked at twice a second (Linux). ``--chemprop`` names a model that ``chemprop
-train`` wrote (``model_0/best.pt``); chemprop is installed as in ``chemprop_runs.py`` and predicts the same rows, with as
-many processes that read molecules.
+train`` wrote (``model_0/best.pt``); chemprop is installed as in ``chemprop_runs.py`` and predicts the same rows, with
+as many processes that read molecules.
 """
 
 from __future__ import annotations

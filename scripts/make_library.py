@@ -4,8 +4,8 @@
 
 The ending decides the form: ``.csv`` or ``.csv.gz`` with the columns ``id`` and ``smiles``, or ``.smi``. Each pass has
 all molecules in an order of its own, which follows from the seed; the same numbers give the same bytes. Only the
-molecules of one pass are in memory. ``HIV.csv`` is looked for below ``BANKGCN_DATA``; ``--molecules`` names another table
-with a column ``smiles``. RDKit refuses 7 of the 41,127 molecules.
+molecules of one pass are in memory. ``HIV.csv`` is looked for below ``BANKGCN_DATA``; ``--molecules`` names another
+table with a column ``smiles``. RDKit refuses 7 of the 41,127 molecules.
 """
 
 from __future__ import annotations
