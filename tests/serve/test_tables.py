@@ -12,8 +12,10 @@ from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from bankgcn.data.features.graph_features import fit
 from bankgcn.data.readers.molecules import from_smiles
 from bankgcn.serve.access import Limits, RequestError
 from bankgcn.serve.tables import Record, Records
@@ -77,6 +79,21 @@ def test_json_lines_come_back_with_their_other_keys(service: Service) -> None:
         assert rows[0] == {**lines[0], **predicted, "unreadable": None}
         assert rows[1] == {**lines[1], **dict.fromkeys(predicted), "unreadable": "unclosed ring"}
         assert [row["unreadable"] for row in rows[2:]] == ["is null, expected a text"] * 2
+
+
+def test_features_of_molecules_are_columns_of_the_table(tmp_path: Path) -> None:
+    features = {"temperature": [10.0 + k for k in range(len(SMILES))], "kind": ["a", "b"] * (len(SMILES) // 2)}
+    graphs = fit(from_smiles(SMILES).with_graph_features(features), np.arange(len(SMILES)))
+    with running(save_run(tmp_path / "run", graphs, "value")) as service:
+        rows = list(csv.DictReader(io.StringIO(ask(service, b"kind,smiles,temperature\na,CCO,12\nb,CN,\n")[1])))
+        lines = ask(service, b'{"smiles": "CCO", "temperature": 12, "kind": "a"}', JSON_LINES)[1]
+        asked = {"smiles": ["CCO"], "features": [{"temperature": 12, "kind": "a"}]}
+        expected = service.predict(**asked)[1]["predictions"][0]["values"]["size"]
+        status, text = ask(service, b"smiles,kind\nCCO,a\n")
+    assert float(rows[0]["predicted_size"]) == json.loads(lines)["predicted_size"] == expected
+    assert "'temperature'" in rows[1]["unreadable"]
+    assert status == 422
+    assert "the model needs the feature 'temperature', and the table has no such column" in text
 
 
 def test_graphs_come_as_json_lines_too(run: Path) -> None:
