@@ -96,12 +96,14 @@ def save_run(
     torch.manual_seed(seed)
     options = {"hidden_channels": 16, "num_layers": 2, **config}
     model = ModelConfig(**options)
-    net = model.build(graphs.num_features, TASKS[task].out_channels).float()
+    net = model.build(graphs.num_features, TASKS[task].out_channels, graph_dim=graphs.num_graph_features).float()
     with torch.no_grad():
         for parameter in net.parameters():
             parameter.mul_(scale)
     temperature = 1.0 if TASKS[task].kind == "values" else 1.25
     metadata: dict[str, Any] = {"signals": describe_features(graphs), "temperature": temperature}
+    if graphs.graph_spec:
+        metadata["graph_features"] = dict(graphs.graph_spec)
     if reader is not None:
         from bankgcn.training.spec import RunSpec
 

@@ -237,3 +237,19 @@ def test_graphs_that_differ_in_features_of_edges_are_different_if_these_count() 
     graphs = GraphSet.from_networkx([first, second, nx.relabel_nodes(first, {0: 2, 2: 0})])
     assert Duplicates.of(graphs).first.tolist() == [0, 0, 0]
     assert Duplicates.of(graphs, edges=True).first.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("few", [0, 1 << 16])
+def test_edges_with_equal_features_have_one_kind(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bankgcn.data.graphs.FEW_VALUES", few)  # which are counted; more are sorted
+    ring = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])
+    labels = np.array([[2, 1], [0, 1], [2, 1], [0, 0]])
+    both = {"edge_labels": np.concatenate([labels, labels]), "edge_label_widths": (3, 2)}
+    graphs = GraphSet.from_edges([4], np.concatenate([ring, ring[::-1]], axis=1), attributes=np.ones((4, 1)), **both)
+    arrays = graphs.featured
+    np.testing.assert_array_equal(arrays.edge_features[arrays.edge_kind], graphs.edge_signals(slice(None)))
+    assert arrays.edge_features.tolist() == [
+        [1, 0, 0, 1, 0],
+        [1, 0, 0, 0, 1],
+        [0, 0, 1, 0, 1],
+    ]  # in order of the labels

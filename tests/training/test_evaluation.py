@@ -158,7 +158,8 @@ def test_a_large_layer_is_applied_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     layer, x = nn.Linear(20, 3), torch.randn(11, 20).numpy()
     expected = linear_by_row(x, layer)
     monkeypatch.setattr("bankgcn.training.evaluation.CHUNK", 100)
-    np.testing.assert_array_equal(linear_by_row(x, layer), expected)
+    with use_kernels(False):
+        np.testing.assert_array_equal(linear_by_row(x, layer), expected)
     assert linear_by_row(x[:0], layer).shape == (0, 3)
 
 

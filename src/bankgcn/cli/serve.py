@@ -29,6 +29,8 @@ LIMIT_OPTIONS = {
     "body": _limit("--max-bytes", "Bytes of a request."),
     "waiting": _limit("--max-waiting", "Requests that wait for an answer."),
     "waiting_body": _limit("--max-waiting-bytes", "Bytes of all requests that arrive or wait."),
+    "rows": _limit("--max-rows", "Rows of a table."),
+    "table": _limit("--max-table-bytes", "Bytes of a table."),
     "seconds": _limit("--timeout", "Seconds until a request without an answer fails.", float, 0.01),
 }
 

@@ -390,8 +390,8 @@ class GraphSet:
             key = np.unique(self.edge_attributes, axis=0, return_inverse=True)[1].reshape(-1)
         if self.edge_labels is not None:
             for column, width in enumerate(self.edge_label_widths):
-                key = np.unique(key * width + self.edge_labels[:, column], return_inverse=True)[1]
-        _, example, kind = np.unique(key, return_index=True, return_inverse=True)
+                key = _numbered(key * width + self.edge_labels[:, column])[1]
+        example, kind = _numbered(key)
         rows = self.edge_signals(example)
         return self.flat._replace(edge_kind=read_only(kind.astype(np.int32)), edge_features=read_only(rows))
 
@@ -590,6 +590,21 @@ def _merged(arrays: FlatArrays, colors: NodeColors) -> FlatArrays:
     from bankgcn.kernels.network.quotient import MIN_NODES, quotient
 
     return arrays if len(colors.color) < MIN_NODES else quotient(arrays, colors)
+
+
+FEW_VALUES = 1 << 16
+
+
+def _numbered(key: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each different value first occurs, smallest value first, and the number of each key's value among them."""
+    values = int(key.max(initial=-1)) + 1
+    if values > FEW_VALUES:
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        return first, number
+    places = np.full(values, -1)  # counting takes a tenth of the time of sorting
+    places[key[::-1]] = np.arange(len(key) - 1, -1, -1)
+    found = places >= 0
+    return places[found], (np.cumsum(found) - 1)[key]
 
 
 def _expand(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class Changes:
         return f"{self.molecules:,} of {total:,} molecules changed when they were standardised: {', '.join(done)}"
 
 
+UNCHANGED = Changes()
+
+
 def is_standardized(spec: Mapping[str, Any]) -> bool:
     """Whether graphs with this feature spec are standardised molecules."""
     return bool(spec.get(STANDARDIZE))
@@ -67,9 +71,8 @@ def standardized(molecule: Mol) -> tuple[Mol, Changes]:
     from rdkit.rdBase import BlockLogs
 
     several = len(Chem.GetMolFrags(molecule)) > 1
-    charges = _charges(molecule)
-    if not several and not any(charges):  # most molecules: they stay as RDKit read them
-        return molecule, Changes()
+    if not several and not molecule.HasSubstructMatch(_charged_atom()):  # most molecules: they stay as RDKit read them
+        return molecule, UNCHANGED
     with BlockLogs():
         largest = rdMolStandardize.LargestFragmentChooser().choose(molecule) if several else molecule
         charges = _charges(largest)
@@ -79,7 +82,7 @@ def standardized(molecule: Mol) -> tuple[Mol, Changes]:
         Chem.AssignStereochemistry(neutral, cleanIt=True, force=True)
     neutralised = _charges(neutral) != charges
     if not several and not neutralised:
-        return molecule, Changes()
+        return molecule, UNCHANGED
     return neutral, Changes(1, int(several), int(neutralised))
 
 
@@ -91,6 +94,14 @@ def molecule_of(smiles: str, standardize: bool) -> Mol | None:
     with BlockLogs():
         molecule: Mol | None = MolFromSmiles(smiles)  # RDKit's type hints omit None
         return standardized(molecule)[0] if molecule is not None and standardize else molecule
+
+
+@cache
+def _charged_atom() -> Mol:
+    """A query for an atom with a charge, which takes a tenth of the time of asking each atom."""
+    from rdkit.Chem import MolFromSmarts
+
+    return MolFromSmarts("[!+0]")
 
 
 def _charges(molecule: Mol) -> list[int]:

@@ -85,7 +85,9 @@ class Limits:
         body: Bytes of a request.
         waiting: Requests that wait for an answer.
         waiting_body: Bytes of all requests that arrive or wait; at least ``body``.
-        seconds: Time to send a request, and time to wait for its answer.
+        rows: Rows of a table, which is read and answered in blocks.
+        table: Bytes of a table.
+        seconds: Time to send a request, and time to wait for its answer; of a table, each part and each block.
     """
 
     nodes: int = 10_000
@@ -95,6 +97,8 @@ class Limits:
     body: int = 16 << 20
     waiting: int = 1_024
     waiting_body: int = 256 << 20
+    rows: int = 10_000_000
+    table: int = 1 << 30
     seconds: float = 30.0
 
     def __post_init__(self) -> None:

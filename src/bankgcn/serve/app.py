@@ -24,6 +24,7 @@ from bankgcn.serve.access import Access, ClientGone, Limits, RequestError
 from bankgcn.serve.batcher import Batcher
 from bankgcn.serve.engine import Engine
 from bankgcn.serve.page import HEADERS, errors, example_graph, form_page, json_answer, page, predict_operation, words_of
+from bankgcn.serve.tables import LONGEST_ROW, TABLES, Table, answer_table
 
 PREDICT = "/predict"
 CLIENT_GONE = 499  # in the metrics: there is nobody to send a status to
@@ -66,7 +67,8 @@ def make_app(engine: Engine, limits: Limits | None = None, token: str | None = N
     )
     app.state.tally = tally
     # Not one of FastAPI's own routes: they take a seventh more of a request's time, for what is checked here anyway.
-    app.router.routes.append(Route(PREDICT, Predict(access, limits, batcher, metrics, tally), methods=["POST"]))
+    predict = Predict(access, limits, batcher, metrics, tally, partial(_table, engine))
+    app.router.routes.append(Route(PREDICT, predict, methods=["POST"]))
 
     @app.get("/model", summary="What the model predicts, and what it needs.", openapi_extra=_guarded("The model."))
     async def model(request: Request) -> Response:
@@ -130,16 +132,28 @@ class Predict:
         batcher: Answers.
         metrics: Counts requests.
         tally: Counts what became of them.
+        table: From the media type of a table, and the column of its SMILES if the client names it, to how it is read.
     """
 
-    def __init__(self, access: Access, limits: Limits, batcher: Batcher, metrics: Metrics, tally: Tally):
+    def __init__(
+        self,
+        access: Access,
+        limits: Limits,
+        batcher: Batcher,
+        metrics: Metrics,
+        tally: Tally,
+        table: Callable[[str, str | None], Table],
+    ):
         self.access, self.limits, self.batcher = access, limits, batcher
-        self.metrics, self.tally = metrics, tally
+        self.metrics, self.tally, self.table = metrics, tally, table
         self.room = Room(max(limits.waiting_body, limits.body))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         request, reserved, started = Request(scope, receive), Reservation(self.room), None
+        if media_type(request) in TABLES:
+            await self._answer_table(request, reserved, send)
+            return
         outcome: Outcome = "answered"
         self.tally.begin()
         try:
@@ -165,6 +179,57 @@ class Predict:
             outcome = "cut off"
         finally:
             self.tally.end(outcome)
+
+    async def _answer_table(self, request: Request, reserved: Reservation, send: Send) -> None:
+        """Answer a table while it arrives.
+
+        An error before the first block is answered is an answer with its status. Afterwards the last line has the
+        reason, and the connection is closed before the end of the answer, so that no client takes it for complete.
+        """
+        kind, started, begun, status = media_type(request), time.perf_counter(), False, 200
+        outcome: Outcome = "answered"
+        table: Table | None = None
+        self.tally.begin()
+        try:
+            self.access.check(request.headers.get("authorization"))
+            reserved.add(min(LONGEST_ROW, self.limits.body))
+            table = self.table(kind, request.query_params.get("smiles"))
+            parts = _read_parts(request, self.limits)
+            async for part in answer_table(table, parts, self.batcher.submit, self.limits):
+                if not begun:
+                    own = [(b"content-type", f"{kind}; charset=utf-8".encode())]
+                    await send({"type": "http.response.start", "status": 200, "headers": own})
+                    begun = True
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except RequestError as error:
+            status = error.status
+            if begun and table is not None:
+                await send({"type": "http.response.body", "body": table.end(error.detail), "more_body": True})
+            else:
+                headers = {**error.headers, "connection": "close"}  # the rest of the table is not read
+                await _json(error.content, status, headers)(request.scope, request.receive, send)
+        except (ClientDisconnect, ClientGone):
+            status, outcome = CLIENT_GONE, "gone"
+        except asyncio.CancelledError:  # the service stops without waiting for the rest
+            status, outcome = 503, "cut off"
+            if not begun:
+                await _json({"detail": "the service is stopping"}, status)(request.scope, request.receive, send)
+        finally:
+            reserved.release()
+            self.metrics.count_request(status, time.perf_counter() - started)
+            self.tally.end(outcome)
+
+
+def media_type(request: Request) -> str:
+    """What the body of a request is declared as."""
+    declared: str = request.headers.get("content-type", "")
+    return declared.partition(";")[0].strip().lower()
+
+
+def _table(engine: Engine, kind: str, column: str | None) -> Table:
+    """How a table is read and written for the models."""
+    return TABLES[kind](engine.forms[-1], column, engine.columns, engine.ensemble.needed_features)
 
 
 class Room:
@@ -204,6 +269,28 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
+async def _read_parts(request: Request, limits: Limits) -> AsyncIterator[tuple[bytes, bool]]:
+    """The body of a table as it arrives, each part with whether it is the last one.
+
+    Raises:
+        RequestError: It is too large, or the next part too slow.
+    """
+    size, last = 0, False
+    while not last:
+        try:
+            async with asyncio.timeout(limits.seconds):
+                message = await request.receive()
+        except TimeoutError:
+            raise RequestError(408, f"the next rows did not arrive within {limits.seconds:g} seconds") from None
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        part, last = message.get("body", b""), not message.get("more_body", False)
+        size += len(part)
+        if size > limits.table:
+            raise RequestError(413, f"the table is larger than {limits.table:,} bytes")
+        yield part, last
+
+
 async def _read_body(request: Request, limits: Limits, reserved: Reservation) -> bytes:
     """The body of a request.
 
@@ -211,9 +298,10 @@ async def _read_body(request: Request, limits: Limits, reserved: Reservation) ->
         RequestError: It is of another kind, too large, or too slow.
     """
     headers = request.headers
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        # A page of another site cannot send this type without being asked for permission by the browser.
-        raise RequestError(415, "send the body with 'Content-Type: application/json'", headers={"connection": "close"})
+    if media_type(request) != "application/json":
+        # A page of another site cannot send this type, or that of a table, without permission from the browser.
+        kinds = f"'Content-Type: application/json', or a table as {', '.join(TABLES)}"
+        raise RequestError(415, f"send the body with {kinds}", headers={"connection": "close"})
     too_large = RequestError(413, f"the body is larger than {limits.body:,} bytes", headers={"connection": "close"})
     length = headers.get("content-length", "")
     if length.isdecimal() and int(length) > limits.body:

@@ -31,7 +31,7 @@ class Answering(Protocol):
 class Job:
     """A request that waits for its answer, until a time of the monotonic clock."""
 
-    body: bytes
+    body: bytes | PredictRequest
     answer: asyncio.Future[Answer]
     deadline: float
 
@@ -112,11 +112,11 @@ class Batcher:
         """Whether the thread runs."""
         return self._thread.is_alive()
 
-    async def submit(self, body: bytes, gone: Callable[[], Awaitable[None]] | None = None) -> Answer:
+    async def submit(self, body: bytes | PredictRequest, gone: Callable[[], Awaitable[None]] | None = None) -> Answer:
         """The answer to a request.
 
         Args:
-            body: The request.
+            body: The request, or what it asks for.
             gone: Returns when the client is gone.
 
         Raises:
@@ -175,7 +175,7 @@ class Batcher:
         if not job.wanted:
             return None
         try:
-            return Task(job, parse_request(body, self.limits))
+            return Task(job, body if isinstance(body, PredictRequest) else parse_request(body, self.limits))
         except RequestError as error:
             self._deliver([job], [error])
         except Exception:

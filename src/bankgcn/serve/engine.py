@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from bankgcn.data.combine import without_weights
 from bankgcn.data.convert import EDGE_COLUMNS
@@ -32,6 +33,7 @@ from bankgcn.serve.access import RequestError, of_graphs
 from bankgcn.serve.page import draw_smiles
 from bankgcn.serve.requests import PredictRequest
 from bankgcn.training.ensemble import Ensemble, Predictions
+from bankgcn.training.evaluation import prediction_columns
 
 CALL_NODES = 8_192  # of the graphs in one call of the network; larger sets would be merged, which changes the rounding
 PIECE = 512  # letters of the SMILES that are read between two looks at the clients
@@ -112,6 +114,15 @@ class Engine:
         self._look: Callable[[], bool] = lambda: True
         self._read = {"graphs": self._read_graphs, "smiles": self._read_smiles}
 
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns of predictions, as ``bankgcn predict`` writes them."""
+        nothing = torch.empty(0, len(self.task.names), dtype=torch.float64)
+        return [
+            name
+            for name, _ in prediction_columns(self.task, nothing, nothing if len(self.ensemble.members) > 1 else None)
+        ]
+
     def answer(
         self, requests: Sequence[PredictRequest], wanted: Callable[[int], bool] = lambda number: True
     ) -> list[Answer]:
@@ -171,16 +182,19 @@ class Engine:
         }
         if predictions is not None and parsed.graphs is not None:
             finite_rows = predictions.finite()
+            by_column = any(requests[item.request].by_column for item in items)
+            columns = prediction_columns(self.task, predictions.mean, predictions.spread) if by_column else []
             more = self._trust(parsed.graphs, predictions, [requests[items[place].request] for place in parsed.places])
             for row, (place, finite) in enumerate(zip(parsed.places, finite_rows, strict=True)):
                 number, index = items[place][:2]
-                results[number, index] = (
-                    self._show(predictions, row, requests[number].embeddings)
-                    | more[row]
-                    | self._picture(items[place], requests)
-                    if finite
-                    else f"{form}[{index}]: the network has no finite output for it: its numbers are too large"
-                )
+                if not finite:
+                    reason = f"{form}[{index}]: the network has no finite output for it: its numbers are too large"
+                    results[number, index] = reason
+                elif requests[number].by_column:
+                    results[number, index] = {name: cells[row] for name, cells in columns}
+                else:
+                    shown = self._show(predictions, row, requests[number].embeddings)
+                    results[number, index] = shown | more[row] | self._picture(items[place], requests)
         return results
 
     def _apply(self, graphs: GraphSet) -> Predictions:
@@ -385,8 +399,15 @@ def _assemble(
 ) -> dict[str, Any] | RequestError:
     """The answer to a request from the results of its graphs."""
     rows = [results[number, index] for index in range(len(request.items))]
+    if request.by_column:
+        return {"rows": [_unplaced(row, request.form, index) for index, row in enumerate(rows)]}
     reasons = {index: row for index, row in enumerate(rows) if isinstance(row, str)}
     return of_graphs(reasons, len(rows)) if reasons else {"predictions": rows}
+
+
+def _unplaced(row: dict[str, Any] | str, form: str, index: int) -> dict[str, Any] | str:
+    """A row of a table, whose reason does not name its place in a block."""
+    return row.removeprefix(f"{form}[{index}]: ") if isinstance(row, str) else row
 
 
 def _plain(message: str, item: Item, form: str) -> str:

@@ -65,11 +65,11 @@ ERROR: dict[str, Any] = {
     },
 }
 STATUSES = {
-    400: "The body is not JSON.",
+    400: "The body is not JSON, or a row of a table cannot be read.",
     401: "The token is missing or wrong.",
     408: "The request took too long to arrive.",
-    413: "The body, or a graph, is too large.",
-    415: "The body is not declared as application/json.",
+    413: "The body, a row or a graph is too large.",
+    415: "The body is not declared as application/json or as a table that the model takes.",
     422: "A graph cannot be predicted; the answer says which, and why.",
     503: "Too many requests are waiting: try again after the seconds in Retry-After. Or the service is stopping.",
     504: "The answer took too long.",
@@ -98,15 +98,27 @@ def predict_operation(signals: NodeSchema, forms: Sequence[str], limits: Limits)
     examples = {"graphs": example_graph(signals), "smiles": "CCO"}
     schema = {"oneOf": [_form(form, items[form], limits) for form in forms]}
     content = {"schema": schema, "example": {forms[-1]: [examples[forms[-1]]]}}
+    tables = _tables(forms[-1])
+    answer = _response("A prediction for each graph, in their order.", _object(predictions=_list(PREDICTION)))
+    answer["content"] |= tables
+    column = "The column, or key, of the SMILES in a table; by default the one with a usual name, or the key smiles."
     return {
-        "summary": "Predict graphs or molecules.",
+        "summary": "Predict graphs or molecules, in a list or in the rows of a table.",
         "operationId": "predict",
-        "requestBody": {"required": True, "content": {"application/json": content}},
-        "responses": {
-            "200": _response("A prediction for each graph, in their order.", _object(predictions=_list(PREDICTION))),
-            **errors(*STATUSES),
-        },
+        "parameters": [{"name": "smiles", "in": "query", "description": column, "schema": {"type": "string"}}],
+        "requestBody": {"required": True, "content": {"application/json": content, **tables}},
+        "responses": {"200": answer, **errors(*STATUSES)},
     }
+
+
+def _tables(form: str) -> dict[str, Any]:
+    """The forms of tables, in a request and in its answer."""
+    words = "with its predictions and the reason why it has none in the answer"
+    lines = f"An object on each line: a {'SMILES and anything else' if form == 'smiles' else 'graph'}, {words}."
+    kinds = {"application/x-ndjson": lines, "application/jsonl": lines}
+    if form == "smiles":
+        kinds = {"text/csv": f"A line of names, then a molecule in each row, {words}.", **kinds}
+    return {kind: {"schema": {"type": "string", "description": text}} for kind, text in kinds.items()}
 
 
 def graph_schema(signals: NodeSchema) -> dict[str, Any]:

@@ -30,6 +30,8 @@ class PredictRequest:
         features: Features of each molecule by name, such as a temperature; those of graphs are among their keys.
         interval: Level of the intervals or sets that the client wants.
         domain: Whether the client wants to know how near each graph is to the training graphs.
+        by_column: Whether the answer has the cells of each row by the names of their columns, and the reasons of rows
+            that cannot be predicted.
     """
 
     form: str
@@ -40,6 +42,7 @@ class PredictRequest:
     features: list[dict[str, Any]] | None = None
     interval: float | None = None
     domain: bool = False
+    by_column: bool = False
 
     @property
     def work(self) -> int:
@@ -74,7 +77,7 @@ def parse_request(body: bytes, limits: Limits) -> PredictRequest:
         raise RequestError(422, f"{forms[0]!r} is {_kind(items)}, expected a list with at least one entry")
     if len(items) > limits.graphs:
         raise RequestError(413, f"there are {len(items):,} graphs, and a request may have {limits.graphs:,}")
-    sizes = _SIZES[forms[0]](items, limits)
+    sizes = sizes_of(forms[0], items, limits)
     if sum(sizes) > limits.total:
         what = "nodes and edges" if forms[0] == "graphs" else "letters"
         raise RequestError(
@@ -128,6 +131,15 @@ def _check_containers(body: bytes, limit: int) -> None:
     """Raise if a body would take much more memory than it has bytes; brackets in texts count, too."""
     if len(body) > limit and (count := body.count(b"{") + body.count(b"[")) > limit:
         raise RequestError(413, f"there are {count:,} objects and lists, and a request may have {limit:,}")
+
+
+def sizes_of(form: str, items: list[Any], limits: Limits) -> list[int]:
+    """Number of nodes and edges of each graph, or of the letters of each SMILES.
+
+    Raises:
+        RequestError: One is none, or too large.
+    """
+    return _SIZES[form](items, limits)
 
 
 def _graph_sizes(graphs: list[Any], limits: Limits) -> list[int]:

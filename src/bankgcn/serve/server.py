@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import math
 import signal
 import socket
@@ -24,6 +25,8 @@ from bankgcn.serve.engine import Engine
 from bankgcn.serve.page import example_graph
 from bankgcn.serve.requests import PredictRequest
 
+UNFINISHED = "ASGI callable returned without completing response."
+"""What uvicorn logs of a table whose answer ends early, as a client's mistake makes it: that is no error of ours."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 KEEP_ALIVE = 75  # seconds until an idle connection is closed
 STOP_SECONDS = 10  # after the last answer, for clients that do not take it
@@ -106,6 +109,7 @@ def make_server(app: FastAPI, limits: Limits, on_start: Callable[[], None] = lam
         limits: Its limits; after a signal, the server waits for all answers that they allow.
         on_start: Called when clients can connect.
     """
+    logging.getLogger("uvicorn.error").addFilter(_is_ours)
     config = uvicorn.Config(
         app,
         http=LimitedProtocol,
@@ -121,6 +125,11 @@ def make_server(app: FastAPI, limits: Limits, on_start: Callable[[], None] = lam
         timeout_graceful_shutdown=math.ceil(2 * limits.seconds) + STOP_SECONDS,  # to send a request and to answer it
     )
     return Server(config, app.state.tally, on_start)
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether an entry of the log is about the service, and not about a client."""
+    return record.msg != UNFINISHED
 
 
 def warm_up(engine: Engine) -> None:

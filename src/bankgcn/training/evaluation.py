@@ -198,13 +198,23 @@ def linear_by_row(x: NDArray, layer: nn.Linear) -> NDArray:
         layer: The layer.
     """
     weight = layer.weight.detach().cpu().numpy()
+    out = _products(x, weight, fused_for(layer.weight) and x.dtype == weight.dtype)
+    return out if layer.bias is None else out + layer.bias.detach().cpu().numpy()
+
+
+def _products(x: NDArray, weight: NDArray, by_kernel: bool) -> NDArray:
+    """The products of all rows, each summed in the same order."""
+    if by_kernel:
+        from bankgcn.kernels.layer.linear_rows import linear_rows
+
+        return linear_rows(x, weight)
     out = np.empty((len(x), len(weight)), np.result_type(x, weight))
     step = max(1, CHUNK // max(weight.size, 1))
     for start in range(0, len(x), step):
         rows = slice(start, start + step)
         # In C order each sum is over neighbouring numbers. Another order of x would give another order of addition.
         np.sum(np.multiply(x[rows, None, :], weight, order="C"), axis=-1, out=out[rows])
-    return out if layer.bias is None else out + layer.bias.detach().cpu().numpy()
+    return out
 
 
 @contextmanager

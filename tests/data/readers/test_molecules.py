@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pytest
 import torch
 
 from bankgcn.data import GraphError
-from bankgcn.data.readers.molecules import from_smiles
+from bankgcn.data.features import atom_arrays
+from bankgcn.data.readers.molecules import Molecules, from_smiles, parse_smiles
+from bankgcn.kernels import use_kernels
+from molecule_examples import STRANGE
 from refusals import refused
 
-pytest.importorskip("rdkit")
+Chem = pytest.importorskip("rdkit.Chem")
 
 
 def test_atoms_are_nodes_and_bonds_are_edges_in_both_directions() -> None:
@@ -125,9 +129,41 @@ def test_whatever_rdkit_raises_is_an_unreadable_molecule(monkeypatch: pytest.Mon
     def fail(molecule: object) -> list:
         raise RuntimeError("Pre-condition Violation\n\tbad valence\n\tViolation occurred on line 1 in file x.cpp")
 
-    monkeypatch.setattr("bankgcn.data.readers.molecules.atom_features", fail)
+    for way in ("to_bytes", "AtomArrays.of"):
+        monkeypatch.setattr(f"bankgcn.data.readers.molecules.{way}", fail)
     with refused(GraphError, "molecule 0", "'CC'", "bad valence"):
         from_smiles(["CC"])
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("with_bonds", [False, True])
+def test_decoded_molecules_are_those_that_rdkit_describes_atom_by_atom(with_bonds: bool, standardize: bool) -> None:
+    given = [*BAD, *STRANGE, "[CH256]", "[U]" + "([H])" * 10, Chem.MolFromSmiles("CC(=O)[O-].[Na+]"), "CCO"]
+    decoded = parse_smiles(given, with_bonds, standardize)
+    with use_kernels(False):
+        plain = parse_smiles(given, with_bonds, standardize)
+    for field in fields(Molecules):
+        one, other = getattr(decoded, field.name), getattr(plain, field.name)
+        assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other, field.name
+
+
+def test_blocks_of_molecules_join_to_the_same_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = parse_smiles([*STRANGE, *BAD], with_bonds=True)
+    monkeypatch.setattr("bankgcn.data.readers.molecules.AT_ONCE", 3)
+    assert (parse_smiles([*STRANGE, *BAD], with_bonds=True).bonds == whole.bonds).all()
+    assert [one.place for one in whole.unreadable] == sorted(one.place for one in whole.unreadable)
+
+
+def test_a_version_of_rdkit_with_another_layout_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = from_smiles(STRANGE).fingerprint
+    real = atom_arrays.to_bytes
+    monkeypatch.setattr(atom_arrays, "to_bytes", lambda molecule: real(molecule)[:30] + b"\0" + real(molecule)[30:])
+    atom_arrays.bytes_are_known.cache_clear()
+    try:
+        assert not atom_arrays.bytes_are_known()
+        assert from_smiles(STRANGE).fingerprint == expected
+    finally:
+        atom_arrays.bytes_are_known.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,10 @@ class AtomFeature:
         """Number of values that the feature can have."""
         return len(self.values) + self.has_other
 
+    def place(self, value: object) -> int:
+        """The feature of an atom with this value: its place in the list, or the last one."""
+        return self.values.index(value) if value in self.values else len(self.values)
+
 
 HYBRIDIZATIONS = ("SP", "SP2", "SP3", "SP3D", "SP3D2")
 CHIRALITIES = ("CHI_UNSPECIFIED", "CHI_TETRAHEDRAL_CW", "CHI_TETRAHEDRAL_CCW", "CHI_OTHER")
@@ -69,8 +73,9 @@ def bonds(molecule: Mol) -> list[tuple[int, int]]:
     return [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
 
 
-_BOND_TYPES = {"SINGLE": 0, "DOUBLE": 1, "TRIPLE": 2, "AROMATIC": 3}
-_STEREO = {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": 2, "STEREOCIS": 2}  # any other value says nothing of the shape
+BOND_TYPES = {"SINGLE": 0, "DOUBLE": 1, "TRIPLE": 2, "AROMATIC": 3}
+OTHER_BOND = len(BOND_TYPES)
+BOND_STEREO = {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": 2, "STEREOCIS": 2}  # other values say nothing of the shape
 
 
 class BondFeature(NamedTuple):
@@ -85,11 +90,11 @@ BOND_FEATURES = (
     BondFeature(
         "type",
         ("single", "double", "triple", "aromatic", "other"),
-        lambda bond: _BOND_TYPES.get(bond.GetBondType().name, 4),
+        lambda bond: BOND_TYPES.get(bond.GetBondType().name, OTHER_BOND),
     ),
     BondFeature("conjugated", ("no", "yes"), lambda bond: int(bond.GetIsConjugated())),
     BondFeature("in ring", ("no", "yes"), lambda bond: int(bond.IsInRing())),
-    BondFeature("stereo", ("none", "E", "Z"), lambda bond: _STEREO.get(bond.GetStereo().name, 0)),
+    BondFeature("stereo", ("none", "E", "Z"), lambda bond: BOND_STEREO.get(bond.GetStereo().name, 0)),
 )
 BOND_FEATURE_WIDTHS = tuple(len(feature.values) for feature in BOND_FEATURES)
 BOND_SPEC = {"kind": "bonds"}

@@ -12,31 +12,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
 from bankgcn.data.edge_data import BONDS, edge_note
-from bankgcn.data.features.atoms import (
-    ATOM_FEATURES,
-    BOND_FEATURES,
-    atom_features,
-    atom_signals,
-    bond_features,
-    bond_signals,
-    bonds,
-)
+from bankgcn.data.features.atom_arrays import AtomArrays, bytes_are_known, decode_bytes, to_bytes
+from bankgcn.data.features.atoms import ATOM_FEATURES, atom_signals, bond_signals
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import left_out_note
-from bankgcn.data.standardize import STANDARDIZE, Changes, is_standardized, standardized
+from bankgcn.data.standardize import STANDARDIZE, UNCHANGED, Changes, is_standardized, standardized
 from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
+from bankgcn.kernels import fused_for
 from bankgcn.messages import Message, advise
 
 if TYPE_CHECKING:
@@ -48,13 +42,13 @@ Result = TypeVar("Result")
 
 SHOWN = 5  # molecules that a message lists
 SHOWN_CHARACTERS = 60  # of each name in a message
+AT_ONCE = 1_024  # molecules whose bytes are in memory together
 
 _CHARGE, _HYDROGENS = (
     next(place for place, feature in enumerate(ATOM_FEATURES) if feature.name == name)
     for name in ("formal charge", "hydrogens")
 )
 _OTHER_CHARGE, _OTHER_HYDROGENS = (len(ATOM_FEATURES[place].values) for place in (_CHARGE, _HYDROGENS))
-"""The values of two features that atoms seldom have: only such atoms are checked, which saves a sixth of the time."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +144,7 @@ def _name_of(molecule: object) -> str:
     """The SMILES of a molecule of RDKit; anything else as Python shows it."""
     from rdkit import Chem
 
-    written = attempted(lambda: Chem.MolToSmiles(molecule)) if isinstance(molecule, Chem.Mol) else str(molecule)
+    written = attempted(Chem.MolToSmiles, molecule) if isinstance(molecule, Chem.Mol) else str(molecule)
     return written
 
 
@@ -170,70 +164,116 @@ def parse_molecules(
     """
     from rdkit.rdBase import BlockLogs
 
-    places: list[int] = []
-    num_atoms: list[int] = []
-    atoms: list[list[int]] = []
-    ends: list[tuple[int, int]] = []
-    of_bonds: list[list[int]] = []
-    unreadable: list[Unreadable] = []
-    changes = Changes()
+    blocks = [range(start, min(start + AT_ONCE, len(names))) for start in range(0, len(names), AT_ONCE)]
     with BlockLogs():
-        for place, name in enumerate(names):
-            parts = attempted(partial(_parts, molecule_at, place, with_bonds, standardize))
-            if isinstance(parts, str):
-                unreadable.append(Unreadable(place, str(name), parts))
-                continue
-            own_atoms, own_bonds, own_features, changed = parts
-            of_bonds += own_features
-            changes += changed
-            ends += [(len(atoms) + begin, len(atoms) + end) for begin, end in own_bonds]
-            atoms += own_atoms
-            places.append(place)
-            num_atoms.append(len(own_atoms))
+        read = [_read_block(block, molecule_at, standardize) for block in blocks]
+    places = [place for block in read for place in block.places]
+    arrays = AtomArrays.join([block.arrays for block in read])
+    first_atom = np.cumsum(arrays.num_atoms) - arrays.num_atoms
     return Molecules(
         [names[place] for place in places],
         places,
-        num_atoms,
-        np.array(atoms, np.int64).reshape(-1, len(ATOM_FEATURES)),
-        np.array(ends, np.int64).reshape(-1, 2).T,
-        unreadable,
-        np.array(of_bonds, np.int64).reshape(-1, len(BOND_FEATURES)) if with_bonds else None,
+        arrays.num_atoms.tolist(),
+        arrays.features,
+        (arrays.ends + np.repeat(first_atom, arrays.num_bonds)[:, None]).T,
+        [Unreadable(place, str(names[place]), reason) for block in read for place, reason in block.reasons.items()],
+        arrays.bond_features if with_bonds else None,
         standardize,
-        changes,
+        sum((block.changes for block in read), UNCHANGED),
     )
 
 
-def attempted(read: Callable[[], Result]) -> Result | str:
-    """What RDKit reads, or what it says if it cannot.
+class _Block(NamedTuple):
+    """Some molecules of a list."""
 
-    Whatever RDKit raises means that the molecule cannot be read: its exceptions are of many kinds, and none of them
-    says which molecule of a file it is.
-    """
-    try:
-        return read()
-    except Exception as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        # The first line of a failed assertion is its kind; after the second, it names a line of RDKit's own code.
-        said = lines[1] if lines[1:] and lines[0].endswith("Violation") else next(iter(lines), type(error).__name__)
-        return f"RDKit cannot read it: {said}"
+    places: list[int]  # of those that can be read
+    arrays: AtomArrays
+    reasons: dict[int, str]  # why the others cannot, by place
+    changes: Changes
 
 
-def _parts(
-    molecule_at: Callable[[int], Mol | str], place: int, with_bonds: bool, standardize: bool
-) -> tuple[list[list[int]], list[tuple[int, int]], list[list[int]], Changes] | str:
-    """Features of the atoms of a molecule, its bonds, their features, and what standardising changed; or why not."""
+def _read_block(block: range, molecule_at: Callable[[int], Mol | str], standardize: bool) -> _Block:
+    """The molecules at some places: decoded from their bytes, or else as RDKit answers for each atom."""
+    by_bytes = fused_for() and bytes_are_known()
+    take = to_bytes if by_bytes else _plausible_arrays
+    results: dict[int, Any] = {place: attempted(_read, molecule_at, place, standardize, take) for place in block}
+    if by_bytes:
+        places = _readable(results)
+        arrays = decode_bytes([results[place][0] for place in places])
+        doubtful = _doubtful(arrays)
+        if not doubtful.any():
+            return _block_of(results, arrays)
+        for place, own, asks in zip(places, arrays.each(), doubtful, strict=True):
+            again = attempted(_read, molecule_at, place, standardize, _plausible_arrays) if asks else None
+            results[place] = again or (own, results[place][1])
+    return _block_of(results, AtomArrays.join([results[place][0] for place in _readable(results)]))
+
+
+def _read(
+    molecule_at: Callable[[int], Mol | str], place: int, standardize: bool, take: Callable[[Mol], Result | str]
+) -> tuple[Result, Changes] | str:
+    """What is taken from a molecule, and what standardising changed; or why there is none."""
     molecule = molecule_at(place)
     if isinstance(molecule, str):
         return molecule
     if not molecule.GetNumAtoms():
         return "has no atoms"
-    changes = Changes()
+    changes = UNCHANGED
     if standardize:
         molecule, changes = standardized(molecule)
-    features = atom_features(molecule)
-    unusual = any(row[_CHARGE] == _OTHER_CHARGE or row[_HYDROGENS] == _OTHER_HYDROGENS for row in features)
-    reason = implausible(molecule) if unusual else None
-    return reason or (features, bonds(molecule), bond_features(molecule) if with_bonds else [], changes)
+    taken = take(molecule)
+    return taken if isinstance(taken, str) else (taken, changes)
+
+
+def _plausible_arrays(molecule: Mol) -> AtomArrays | str:
+    """Atoms and bonds of a molecule as RDKit answers for each, or why there is no such molecule."""
+    arrays = AtomArrays.of(molecule)
+    reason = implausible(molecule) if _unusual(arrays.features).any() else None
+    return reason or arrays
+
+
+def _doubtful(decoded: AtomArrays) -> NDArray[np.bool_]:
+    """Which molecules RDKit has to be asked about: those that were not decoded, or have unusual atoms."""
+    doubtful = decoded.num_atoms < 0
+    unusual = np.flatnonzero(_unusual(decoded.features))
+    if len(unusual):
+        doubtful[np.repeat(np.arange(len(doubtful)), decoded.num_atoms.clip(0))[unusual]] = True
+    return doubtful
+
+
+def _unusual(features: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which atoms have a charge or a number of hydrogens that few have: only such atoms may be implausible."""
+    return (features[:, _CHARGE] == _OTHER_CHARGE) | (features[:, _HYDROGENS] == _OTHER_HYDROGENS)
+
+
+def _readable(results: Mapping[int, object]) -> list[int]:
+    return [place for place, result in results.items() if not isinstance(result, str)]
+
+
+def _block_of(results: Mapping[int, Any], arrays: AtomArrays) -> _Block:
+    places = _readable(results)
+    changed = (results[place][1] for place in places)
+    return _Block(
+        places,
+        arrays,
+        {place: result for place, result in results.items() if isinstance(result, str)},
+        sum((changes for changes in changed if changes is not UNCHANGED), UNCHANGED),
+    )
+
+
+def attempted(read: Callable[..., Result], *arguments: Any) -> Result | str:
+    """What RDKit reads, given these arguments, or what it says if it cannot.
+
+    Whatever RDKit raises means that the molecule cannot be read: its exceptions are of many kinds, and none of them
+    says which molecule of a file it is.
+    """
+    try:
+        return read(*arguments)
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        # The first line of a failed assertion is its kind; after the second, it names a line of RDKit's own code.
+        said = lines[1] if lines[1:] and lines[0].endswith("Violation") else next(iter(lines), type(error).__name__)
+        return f"RDKit cannot read it: {said}"
 
 
 def left_out(molecules: Molecules, skip_unreadable: bool, where: Callable[[int], str]) -> tuple[str, ...]:
@@ -309,10 +349,8 @@ def _shortened(name: str) -> str:
 
 def _molecule(smiles: object) -> Mol | str:
     """RDKit's molecule, or the reason why there is none."""
-    if is_molecule(smiles):
-        return _given_molecule(smiles)
     if not isinstance(smiles, str):  # a table read by pandas has NaN for an empty cell
-        return "is not text"
+        return _given_molecule(smiles) if is_molecule(smiles) else "is not text"
     if reason := wrong_text(smiles):
         return reason
     if len(smiles) > HARMLESS:
@@ -341,9 +379,14 @@ def _given_molecule(molecule: Any) -> Mol | str:
 
 def _rdkit_molecule(smiles: str, check: bool = True) -> Mol | None:
     """RDKit's molecule; ``None`` if RDKit cannot read the SMILES (its type hints omit that case)."""
+    return _smiles_parser()(smiles, sanitize=check)
+
+
+@cache
+def _smiles_parser() -> Callable[..., Any]:
     from rdkit.Chem import MolFromSmiles
 
-    return MolFromSmiles(smiles, sanitize=check)
+    return MolFromSmiles
 
 
 def _reason(smiles: str) -> str:

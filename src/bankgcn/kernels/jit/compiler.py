@@ -116,13 +116,18 @@ def jit_cached_parallel(function: Callable[..., Any]) -> Any:
     return _compile(function, parallel=True)
 
 
+def jit_cached_exact(function: Callable[..., Any]) -> Any:
+    """Like :func:`jit_cached`, and adds and multiplies in the order that is written, each result rounded."""
+    return _compile(function, fastmath=False)
+
+
 def jit_inner(function: Callable[..., Any]) -> Any:
     """JIT-compiles a helper of other compiled functions; it has no cache file of its own."""
     return numba.njit(**OPTIONS)(function)
 
 
-def _compile(function: Callable[..., Any], parallel: bool = False) -> Any:
-    dispatcher = numba.njit(**OPTIONS, parallel=parallel)(function)
+def _compile(function: Callable[..., Any], **changes: bool) -> Any:
+    dispatcher = numba.njit(**{**OPTIONS, **changes})(function)
     cached_on_disk(dispatcher, function)
     return dispatcher
 

@@ -1,0 +1,41 @@
+"""Molecules with what few molecules have, which every way to read them has to agree on."""
+
+from __future__ import annotations
+
+STRANGE = [
+    "*",
+    "*CC",
+    "C~C",  # a bond of any kind, which is a query
+    "[H][H]",
+    "[2H]O[2H]",
+    "[13CH3:7]C",
+    "[CH3:500]C",
+    "[NH4+].[O-]S(=O)(=O)[O-]",
+    "[W+6]",
+    "[C-9]",
+    "[Og]",
+    "[CH3]",
+    "[O][O]",
+    "[CH2]C |^1:0|",
+    "C[C@H](F)Cl",
+    "C[C@H](F)Cl |o1:1|",
+    "[Pt@SP1](F)(Cl)(Br)I",
+    "[Os@OH12](F)(Cl)(Br)(I)(N)O",
+    "F/C=C/F",
+    "F/C=C\\F",
+    "C/C=C/C=C\\C",
+    "CC=CC |w:1.0|",
+    "[NH3]->[Pt](Cl)Cl",
+    "c1ccccc1->[Fe]",
+    "FS(F)(F)(F)(F)F",
+    "C12C3C4C1C5C2C3C45",
+    "c1cc2ccc3cccc4ccc(c1)c2c34",
+    "C1CC12CC2",
+    "C1" + "C" * 300 + "1",
+    "C" * 255,
+    "C" * 256 + "/C=C/C",
+    "CC |(0,0,;1,1,)|",
+    "*C |$R1;$|",
+    "C%11CC%11",
+    ".".join("CNO"),
+]
