@@ -49,6 +49,8 @@ class Reader:
         official_split: From the path and the number of graphs to the split that the authors fixed.
         holds_molecules: Whether nodes are atoms, whose features a user can choose.
         table: From a path and options to a source that is a table with a row for each graph: its targets are columns.
+        blocks: From a path and options to the same in blocks of rows, each with the share of the file that was read, so
+            that a file of any length can be read; ``None`` where a file cannot be read so.
         known_targets: From a path, rows, options, the task, and whether there must be targets, to the rows whose
             targets are known and these targets: for sources whose ``read`` needs a target for every graph.
         reports_progress: Whether ``read`` calls ``progress``.
@@ -66,6 +68,7 @@ class Reader:
     set_name: Callable[[Path], str] = lambda path: ""
     official_split: Callable[[Path, int], Split] | None = None
     table: Callable[[Path, ReadOptions], GraphTable] | None = None
+    blocks: Callable[[Path, ReadOptions], Iterator[tuple[GraphTable, float]] | None] | None = None
     known_targets: KnownTargets | None = None
     holds_molecules: bool = False
     reports_progress: bool = False
