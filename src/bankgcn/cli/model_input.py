@@ -5,9 +5,12 @@ Commands that show single graphs get them with their predictions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,18 +20,21 @@ from numpy.typing import NDArray
 
 from bankgcn.cli.errors import print_note, with_flags
 from bankgcn.cli.output import check_not_input
-from bankgcn.cli.progress import load_graphs
+from bankgcn.cli.progress import Progress, load_graphs, percent
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.data.combine import concatenate
 from bankgcn.data.duplicates import merge_duplicates
 from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers import LEFT_OUT
+from bankgcn.data.readers import LEFT_OUT, RowBlock
 from bankgcn.data.sources import FOR_ALL, Source, find_source
 from bankgcn.data.target_values import Targets
-from bankgcn.data.targets import clean_targets
+from bankgcn.data.targets import GraphTable, clean_targets
+from bankgcn.data.workers import Job, Workers
+from bankgcn.files.checked import FileError
 from bankgcn.files.tables import Cell, Columns, TextTable
+from bankgcn.messages import Message, Option
 from bankgcn.report.page.graphs import PredictedGraphs
 from bankgcn.report.page.run_page import RunEvidence
 from bankgcn.settings import pick
@@ -55,6 +61,7 @@ class ModelInput:
             rows of these graphs, and their targets.
         kept_rows: Row of each graph in the whole source, where these are the graphs of a part of it.
         may_lack_graphs: Whether a row that cannot be read stays, without a graph.
+        first_row: Number of rows of the source before these.
         voters: Which models predict each graph, if the models were trained with different splits; see
             :meth:`~bankgcn.training.ensemble.Ensemble.part`.
     """
@@ -69,12 +76,13 @@ class ModelInput:
     read_targets: Callable[[], tuple[list[int], Targets]] | None = None
     kept_rows: NDArray[np.int64] | None = None
     may_lack_graphs: bool = False
+    first_row: int = 0
     voters: NDArray[np.bool_] | None = None
 
     @property
     def source_rows(self) -> NDArray[np.int64]:
         """Row of each graph in the whole source."""
-        return self.rows if self.kept_rows is None else self.kept_rows
+        return self.rows + self.first_row if self.kept_rows is None else self.kept_rows
 
     @property
     def num_rows(self) -> int:
@@ -198,44 +206,210 @@ def read_input(
             of the training graphs were left out before their split was drawn.
         notes: Whether to print notes.
     """
-    wanted = _Wanted(
-        {key: value for key, value in flags.items() if value is not None}, part, ignore_targets, need_targets
-    )
-    if name is None and part is None:
-        raise ValueError(
-            "name the graphs (bankgcn predict RUN SOURCE), or choose a part of those the run was trained with "
-            "(bankgcn predict RUN --part test)"
-        )
-    if part is not None and ignore_targets:
-        raise ValueError("--part needs the targets, by which the split was drawn: leave out --ignore-targets")
-    source = find_source(_training_source(ensemble) if name is None else name, folders)
-    plan = _plan(ensemble, source, wanted, keep_unreadable if part is None else None)
-    graphs, table = _read(ensemble, plan, folders, of_training=part is not None)
-    if notes:
-        _print_notes(ensemble, graphs, counted=bool(keep_unreadable) and part is None)
-    if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
-        print_note("these are the graphs of training; --part test selects those it did not learn from")
-    inputs = _line_up(ensemble, plan, graphs, table)
-    if part is None:
-        return inputs
-    numbers, voters = ensemble.part(graphs, part)
-    if notes and voters is not None:
-        print_note("the runs have different splits; each graph is predicted by those that were tested on it")
-    return replace(inputs.take(numbers), voters=voters)
+    wanted = Wanted(part, ignore_targets, need_targets)
+    return OpenedInput(ensemble, name, folders, flags, wanted, keep_unreadable, notes).whole()
 
 
-class _Wanted(NamedTuple):
+class InputBlock(NamedTuple):
+    """Graphs of some rows of a source.
+
+    Args:
+        inputs: The graphs.
+        rows: Number of the rows.
+        digest: A hash of these rows and all before them; empty for a source that is read as a whole.
+    """
+
+    inputs: ModelInput
+    rows: int
+    digest: str = ""
+
+
+class Wanted(NamedTuple):
     """What a command wants of the graphs; see :func:`read_input`."""
 
-    typed: dict[str, Any]  # the options that were typed
-    part: str | None
-    ignore_targets: bool
-    need_targets: bool
+    part: str | None = None
+    ignore_targets: bool = False
+    need_targets: bool = False
+
+
+class OpenedInput:
+    """A source whose graphs are read for trained models, as a whole or block by block.
+
+    Args:
+        ensemble: The models.
+        name: The source; by default that of the training.
+        folders: Where to look for datasets.
+        flags: Options of the reader; those that were not typed are ``None``, and are those of the training.
+        wanted: What the command wants.
+        keep_unreadable: See :func:`read_input`.
+        notes: Whether to print notes.
+    """
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        name: str | None,
+        folders: DataFolders,
+        flags: dict[str, Any],
+        wanted: Wanted,
+        keep_unreadable: bool | None = None,
+        notes: bool = True,
+    ):
+        if name is None and wanted.part is None:
+            raise ValueError(
+                "name the graphs (bankgcn predict RUN SOURCE), or choose a part of those the run was trained with "
+                "(bankgcn predict RUN --part test)"
+            )
+        if wanted.part is not None and wanted.ignore_targets:
+            raise ValueError("--part needs the targets, by which the split was drawn: leave out --ignore-targets")
+        self.ensemble, self.folders, self.wanted, self.notes = ensemble, folders, wanted, notes
+        self.source = find_source(_training_source(ensemble) if name is None else name, folders)
+        self.typed = {key: value for key, value in flags.items() if value is not None}
+        self.options = _options_for(self.source, _reader_of(ensemble), self.typed)
+        self.counted = bool(keep_unreadable) and wanted.part is None
+        if wanted.part is None and keep_unreadable is not None and "skip_unreadable" in self.source.options:
+            self.options = replace(self.options, skip_unreadable=keep_unreadable)
 
     @property
     def names_targets(self) -> bool:
         """Whether graphs of other files must have the targets: an option names them, or the command needs them."""
-        return self.need_targets or "target" in self.typed
+        return self.wanted.need_targets or "target" in self.typed
+
+    def whole(self) -> ModelInput:
+        """All graphs, or those of a part; prints the notes on them."""
+        ensemble, part = self.ensemble, self.wanted.part
+        plan = self._plan(self.source.table(self.options))
+        graphs, table = _read(ensemble, plan, self.folders, of_training=part is not None)
+        if self.notes:
+            self._print_notes(graphs.notes)
+        if part is None and (_is_training_source(ensemble, self.source) or ensemble.trained_on(graphs)):
+            print_note(OF_TRAINING)
+        inputs = _line_up(ensemble, plan, graphs, table)
+        if part is None:
+            return inputs
+        numbers, voters = ensemble.part(graphs, part)
+        if self.notes and voters is not None:
+            print_note("the runs have different splits; each graph is predicted by those that were tested on it")
+        return replace(inputs.take(numbers), voters=voters)
+
+    def blocks(self, workers: Workers, after: int = 0, digest: str = "") -> Iterator[InputBlock]:
+        """All graphs in blocks of rows, or in one block where the source cannot be read so or is small.
+
+        Args:
+            workers: What parses the rows, if there are several blocks.
+            after: How many rows to leave out: those of blocks of an earlier process.
+            digest: The hash of these rows.
+
+        Raises:
+            FileError: The rows to leave out are others, or the source changed meanwhile.
+        """
+        rows = None if self.wanted.part is not None else self.source.blocks(self.options)
+        first = [] if rows is None else list(islice(rows, 2))
+        if rows is None or len(first) < 2:
+            if after == 0:
+                inputs = self.whole()
+                yield InputBlock(inputs, inputs.num_rows)
+                return
+        plan = self._plan(first[0][0].graph_table)
+        if self.notes:
+            self._print_notes(())
+        if _is_training_source(self.ensemble, self.source):
+            print_note(OF_TRAINING)
+        known_notes: set[str] = set()
+        blocks = _numbered(chain(first, rows or ()), self.source, after, digest)
+        with Progress(f"reading {self.source.name}", 1.0, count=percent) as progress:
+            read = workers.results(blocks, lambda one: one.block.job(plan.options, plan.expected))
+            done, started = 0, time.monotonic()
+            for one, result in read:
+                inputs = self._block(plan, one, lambda job, result=result: result)  # type: ignore[misc]
+                self._print_new_notes(inputs.graphs.notes, known_notes)
+                yield InputBlock(inputs, one.block.num_rows, one.digest)
+                done += one.block.num_rows
+                rate = done / max(time.monotonic() - started, 1e-9)
+                progress.update(one.share, details=f"{one.first + one.block.num_rows:,} rows, {rate:,.0f} rows/s")
+
+    def _block(self, plan: _Plan, one: _NumberedBlock, run: Callable[[Job], Any]) -> ModelInput:
+        graphs = self.source.load_block(one.block, plan.options, plan.expected, run)
+        rows = one.block.graph_table
+        plan = plan._replace(table=None if rows is None else rows.table)
+        if rows is None and plan.read_targets is not None:
+            plan = plan._replace(
+                read_targets=lambda rows: one.block.known_targets(rows, plan.options, plan.expected, self.names_targets)
+            )
+        return _line_up(self.ensemble, plan, graphs, plan.table, one.first)
+
+    def _plan(self, rows: GraphTable | None) -> _Plan:
+        """The options of the training with those that were typed, and where the targets are, given the rows of a table."""
+        part, ignore_targets = self.wanted.part, self.wanted.ignore_targets
+        options = self.options
+        if rows is not None and options.id not in rows.table.header and "id" not in self.typed:
+            options = replace(options, id=None)  # other tables may have other ids, or none
+        targets, read_targets = [], None
+        expected = Expected(features=self.ensemble.feature_spec or {}, task=self.ensemble.task.kind)
+        if rows is not None and not ignore_targets:
+            targets = rows.targets(options, part is not None or self.names_targets)
+        if part is None and not ignore_targets:
+            read_targets = self.source.target_reader(options, expected, self.names_targets)
+        if ignore_targets or (part is None and (rows is not None or read_targets is not None)):
+            expected = replace(expected, has_target=False)  # targets are read apart: graphs without any stay
+        return _Plan(self.source, options, expected, None if rows is None else rows.table, targets, read_targets)
+
+    def _print_notes(self, notes: Sequence[str]) -> None:
+        """Print the notes on models and graphs, without those on unreadable rows if the command counts them itself."""
+        for run in self.ensemble.without_model:
+            print_note(f"{run} has no model, and so no vote")
+        for note in notes:
+            if not (is_edge_note(note) or (self.counted and LEFT_OUT in note)):  # the training said what edges carry
+                print_note(note)
+
+    def _print_new_notes(self, notes: Sequence[str], known: set[str]) -> None:
+        """Print notes on the graphs of a block that no block before had: apart from numbers, they are often the same."""
+        kinds = {re.sub(r"\d[\d,.]*", "#", note): note for note in notes}
+        for kind in [kind for kind in kinds if kind not in known]:
+            known.add(kind)
+            self._print_notes_of_block(kinds[kind])
+
+    def _print_notes_of_block(self, note: str) -> None:
+        if self.notes and not (is_edge_note(note) or (self.counted and LEFT_OUT in note)):
+            print_note(f"{note} (in one block of rows; others may have such graphs, too)")
+
+
+class _NumberedBlock(NamedTuple):
+    """A block with its place in the source."""
+
+    block: RowBlock
+    first: int  # the number of its first row
+    share: float  # of the source that was read with it
+    digest: str  # of its rows and all before it
+
+
+def _numbered(
+    blocks: Iterable[tuple[RowBlock, float]], source: Source, after: int, digest: str
+) -> Iterator[_NumberedBlock]:
+    """The blocks behind the first rows, which must have this hash; see :meth:`OpenedInput.blocks`."""
+    assert source.path is not None
+    before, first, so_far = _state(source.path), 0, ""
+    for block, share in blocks:
+        if _state(source.path) != before:
+            raise FileError("changed while it was read", source.path)
+        so_far, last = block.digest(so_far), first + block.num_rows
+        if first >= after:
+            yield _NumberedBlock(block, first, share, so_far)
+        elif last > after or (last == after and so_far != digest):
+            break
+        first = last
+    if first < after:
+        other = "its first {rows} rows are not those that were predicted before: start again by {overwrite}"
+        raise FileError(Message(other, rows=f"{after:,}", overwrite=Option("overwrite", True)), source.path)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """What changes when a file is written."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+OF_TRAINING = "these are the graphs of training; --part test selects those it did not learn from"
 
 
 class _Plan(NamedTuple):
@@ -247,25 +421,6 @@ class _Plan(NamedTuple):
     table: TextTable | None  # the source, if it is a table
     targets: list[str]  # its columns of targets
     read_targets: Callable[[Sequence[int]], tuple[list[int], Targets]] | None  # of sources that are no tables
-
-
-def _plan(ensemble: Ensemble, source: Source, wanted: _Wanted, keep_unreadable: bool | None) -> _Plan:
-    """The options of the training with those that were typed, and where the targets are."""
-    options = _options_for(source, _reader_of(ensemble), wanted.typed)
-    if keep_unreadable is not None and "skip_unreadable" in source.options:
-        options = replace(options, skip_unreadable=keep_unreadable)
-    rows = source.table(options)
-    if rows is not None and options.id not in rows.table.header and "id" not in wanted.typed:
-        options = replace(options, id=None)  # other tables may have other ids, or none
-    targets, read_targets = [], None
-    expected = Expected(features=ensemble.feature_spec or {}, task=ensemble.task.kind)
-    if rows is not None and not wanted.ignore_targets:
-        targets = rows.targets(options, wanted.part is not None or wanted.names_targets)
-    if wanted.part is None and not wanted.ignore_targets:
-        read_targets = source.target_reader(options, expected, wanted.names_targets)
-    if wanted.ignore_targets or (wanted.part is None and (rows is not None or read_targets is not None)):
-        expected = replace(expected, has_target=False)  # targets are read apart: graphs without any stay
-    return _Plan(source, options, expected, None if rows is None else rows.table, targets, read_targets)
 
 
 def _read(
@@ -282,18 +437,21 @@ def _read(
     return graphs, table
 
 
-def _line_up(ensemble: Ensemble, plan: _Plan, graphs: GraphSet, table: TextTable | None) -> ModelInput:
+def _line_up(
+    ensemble: Ensemble, plan: _Plan, graphs: GraphSet, table: TextTable | None, first_row: int = 0
+) -> ModelInput:
     """The graphs beside the rows of their source."""
     return ModelInput(
         graphs,
         graphs.rows,
-        _columns(graphs, table),
+        _columns(graphs, table, first_row),
         dict(graphs.skipped),
         None if table is None else clean_targets(table, plan.targets, ensemble.task.kind, plan.options),
         plan.targets,
         plan.options.fill_missing,
         None if plan.read_targets is None else partial(plan.read_targets, graphs.rows.tolist()),
         may_lack_graphs=plan.options.skip_unreadable and "skip_unreadable" in plan.source.options,
+        first_row=first_row,
     )
 
 
@@ -328,13 +486,13 @@ def _options_for(source: Source, options: ReadOptions, typed: dict[str, Any]) ->
     return replace(of_model, **typed)
 
 
-def _columns(graphs: GraphSet, table: TextTable | None) -> Columns:
+def _columns(graphs: GraphSet, table: TextTable | None, first_row: int) -> Columns:
     """The columns of a table, or the names of the graphs, or their numbers."""
     if table is not None:
         return [(name, table.column(name)) for name in table.header]
     total = len(graphs) + len(graphs.skipped)
     if graphs.names is None:
-        return [("graph", list(range(total)))]
+        return [("graph", list(range(first_row, first_row + total)))]
     names = dict(zip(graphs.rows.tolist(), graphs.names, strict=True))
     return [("name", [names.get(row) for row in range(total)])]
 
@@ -342,15 +500,6 @@ def _columns(graphs: GraphSet, table: TextTable | None) -> Columns:
 def _is_training_source(ensemble: Ensemble, source: Source) -> bool:
     """Whether this is the file of the training: without their targets, its graphs have another fingerprint."""
     return ensemble.spec is not None and source.path is not None and ensemble.spec.dataset == str(source.path.resolve())
-
-
-def _print_notes(ensemble: Ensemble, graphs: GraphSet, counted: bool) -> None:
-    """Print the notes on models and graphs, without those on unreadable rows if the command counts them itself."""
-    for run in ensemble.without_model:
-        print_note(f"{run} has no model, and so no vote")
-    for note in graphs.notes:
-        if not (is_edge_note(note) or (counted and LEFT_OUT in note)):  # the training said what edges carry
-            print_note(note)
 
 
 PARTS = {"test": "test graphs", "valid": "validation graphs", "train": "training graphs"}

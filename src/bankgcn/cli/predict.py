@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bankgcn.cli.errors import print_note, with_flags
+import bankgcn
+from bankgcn.cli.errors import print_note
 from bankgcn.cli.output import (
     FORMATS,
     OR_STANDARD_OUTPUT,
     SpreadsheetSafe,
+    TableOutput,
+    array_format,
     check_output,
     check_spreadsheet_safe,
     ending_of,
     is_standard_output,
     named,
-    open_output,
     say,
-    write_columns,
 )
 from bankgcn.cli.settings import (
     APPLYING,
@@ -42,8 +45,8 @@ from bankgcn.metrics import METRICS
 if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from torch import Tensor
 
-    from bankgcn.cli.model_input import ModelInput
-    from bankgcn.tasks import Task
+    from bankgcn.cli.model_input import ModelInput, OpenedInput
+    from bankgcn.cli.tally import Tally
     from bankgcn.training.ensemble import Ensemble
 
 Keep = Annotated[
@@ -54,6 +57,18 @@ Keep = Annotated[
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse a source with a graph that cannot be read.", rich_help_panel="Data")
+]
+
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start again, where rows of this command are kept.")]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes that read a large source; the result is the same with any number.",
+        show_default="all cores",
+        rich_help_panel="Run",
+    ),
 ]
 
 
@@ -78,6 +93,8 @@ def predict(
     folders: Folders = USUAL_FOLDERS,
     ignore_targets: IgnoreTargets = False,
     strict: Strict = False,
+    overwrite: Overwrite = False,
+    workers: WorkersOption = None,
     threads: Threads = 1,
     device: Device = "cpu",
     **flags: Any,
@@ -91,36 +108,84 @@ def predict(
     --interval 0.9 adds columns NAME_low and NAME_high, or "set"; --domain adds "similarity" (of molecules, to the
     nearest training molecule) or "distance_percentile", and "unseen".
     """
-    from bankgcn.cli.model_input import load_models, read_input
-    from bankgcn.training.evaluation import prediction_columns
+    from bankgcn.cli.model_input import OpenedInput, Wanted, load_models
+    from bankgcn.cli.tally import Tally
+    from bankgcn.data.workers import Workers
 
     check_output(out)
     check_spreadsheet_safe(out, spreadsheet_safe)
     ensemble = load_models(run, out, source, folders, threads, device)
     _check_wanted(ensemble, interval, domain, calibrate)
     keep_rows = _keeps_unreadable(flags, strict)
-    inputs = read_input(
-        ensemble, source, folders, flags, part=part, ignore_targets=ignore_targets, keep_unreadable=keep_rows
-    )
-    predictions = inputs.predictions(ensemble, calibrate)
+    opened = OpenedInput(ensemble, source, folders, flags, Wanted(part, ignore_targets), keep_rows)
+    chosen = _Chosen(keep, calibrate, interval, domain)
+    made_from = {**chosen._asdict(), "part": part, "ignore_targets": ignore_targets, "device": device, "safe": spreadsheet_safe}
     task = ensemble.deciding(calibrate)
+    output = TableOutput(out, FORMATS[ending_of(out)], _made_from(opened, made_from), overwrite, spreadsheet_safe)
+    with output, Workers(workers) as pool, _told_what_is_kept(output):
+        tally = Tally(task, output.kept)
+        for block in opened.blocks(pool, tally.rows, tally.digest):
+            columns, mean = _columns(ensemble, block.inputs, chosen, tally)
+            output.write(columns, tally.add(block, mean))
+        output.finish()
+    models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
+    to_stderr = is_standard_output(out)
+    say(f"{tally.graphs:,} predictions{models} are in {named(out)}", stderr=to_stderr)
+    _show_unreadable(tally)
+    _show_scores(tally, to_stderr)
+
+
+class _Chosen(NamedTuple):
+    """What the table shall have."""
+
+    keep: str | None
+    calibrate: bool
+    interval: float | None
+    domain: bool
+
+
+def _columns(ensemble: Ensemble, inputs: ModelInput, chosen: _Chosen, tally: Tally) -> tuple[Columns, Tensor]:
+    """The columns for some rows, and the mean predictions for their graphs."""
+    from bankgcn.training.evaluation import prediction_columns
+
+    task = ensemble.deciding(chosen.calibrate)
+    predictions = inputs.predictions(ensemble, chosen.calibrate)
     columns = [
         *inputs.truth_columns(task),
         *inputs.line_up(prediction_columns(task, predictions.mean, predictions.spread)),
     ]
-    if interval is not None:
-        found = ensemble.intervals(predictions, interval, inputs.voters)
+    if chosen.interval is not None:
+        found = ensemble.intervals(predictions, chosen.interval, inputs.voters)
         columns += inputs.line_up(found.columns(task))
         for note in found.notes:
-            print_note(note)
-    if domain:
+            tally.note(note)
+    if chosen.domain:
         columns += inputs.line_up(ensemble.nearness(inputs.graphs, inputs.voters).columns)
-    write_columns(out, [*_kept(inputs, keep), *columns, *_reasons(inputs)], spreadsheet_safe)
-    models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
-    to_stderr = is_standard_output(out)
-    say(f"{len(inputs.graphs):,} predictions{models} are in {named(out)}", stderr=to_stderr)
-    _show_unreadable(inputs)
-    _show_scores(inputs, task, predictions.mean, to_stderr)
+    return [*_kept(inputs, chosen.keep), *columns, *_reasons(inputs)], predictions.mean
+
+
+def _made_from(opened: OpenedInput, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides the rows of a table: whoever goes on with it must have the same."""
+    return {
+        "version": bankgcn.__version__,
+        "models": opened.ensemble.content_hash,
+        "source": opened.source.name,
+        **opened.options.given,
+        **{name: value for name, value in chosen.items() if value is not None},
+    }
+
+
+@contextmanager
+def _told_what_is_kept(output: TableOutput) -> Iterator[None]:
+    """Say, after an error, what is kept of a table and how it goes on."""
+    try:
+        yield
+    except BaseException:
+        if output.safe_blocks:
+            print_note(
+                f"{output.path}.partial keeps the rows so far: the same command goes on; --overwrite starts again"
+            )
+        raise
 
 
 @with_settings({name: place for name, place in APPLYING.items() if name != "target"}, hidden=("skip_unreadable",))
@@ -136,6 +201,8 @@ def embed(
     spreadsheet_safe: SpreadsheetSafe = False,
     folders: Folders = USUAL_FOLDERS,
     strict: Strict = False,
+    overwrite: Overwrite = False,
+    workers: WorkersOption = None,
     threads: Threads = 1,
     device: Device = "cpu",
     **flags: Any,
@@ -144,9 +211,9 @@ def embed(
 
     Rows are those of the input, as in predict.
     """
-    import numpy as np
-
-    from bankgcn.cli.model_input import load_models, read_input
+    from bankgcn.cli.model_input import OpenedInput, Wanted, load_models
+    from bankgcn.cli.tally import Tally
+    from bankgcn.data.workers import Workers
 
     check_output(out, (*FORMATS, ".npy"))
     check_spreadsheet_safe(out, spreadsheet_safe)
@@ -157,23 +224,25 @@ def embed(
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
     keep_rows = _keeps_unreadable(flags, strict)
-    inputs = read_input(ensemble, source, folders, flags, part=part, keep_unreadable=keep_rows)
-    kept = _kept(inputs, keep)
-    vectors = ensemble.embed(inputs.graphs)
-    if ending_of(out) == ".npy":
-        rows = np.full((inputs.num_rows, vectors.shape[1]), np.nan, vectors.dtype)
-        rows[inputs.rows] = vectors
-        with open_output(out) as file:
-            np.save(file, rows, allow_pickle=False)
-    else:
-        numbers: Columns = [(f"e{number}", number_cells(column)) for number, column in enumerate(vectors.T)]
-        write_columns(out, [*kept, *inputs.line_up(numbers), *_reasons(inputs)], spreadsheet_safe)
-    shown = f"{len(inputs.graphs):,} vectors of {vectors.shape[1]} numbers are in {named(out)}"
+    opened = OpenedInput(ensemble, source, folders, flags, Wanted(part), keep_rows)
+    as_array = ending_of(out) == ".npy"
+    made_from = _made_from(opened, {"keep": keep, "part": part, "device": device, "safe": spreadsheet_safe, "vectors": True})
+    width = ensemble.first.network.embedding_channels
+    format = array_format(width) if as_array else FORMATS[ending_of(out)]
+    output = TableOutput(out, format, made_from, overwrite, spreadsheet_safe)
+    with output, Workers(workers) as pool, _told_what_is_kept(output):
+        tally = Tally(ensemble.task, output.kept)
+        for block in opened.blocks(pool, tally.rows, tally.digest):
+            inputs = block.inputs
+            kept = _kept(inputs, keep)
+            vectors = ensemble.embed(inputs.graphs)
+            numbers: Columns = [(f"e{number}", number_cells(column)) for number, column in enumerate(vectors.T)]
+            columns = inputs.line_up(numbers)
+            output.write(columns if as_array else [*kept, *columns, *_reasons(inputs)], tally.add(block))
+        output.finish()
+    shown = f"{tally.graphs:,} vectors of {width} numbers are in {named(out)}"
     say(shown, stderr=is_standard_output(out))
-    if ending_of(out) == ".npy":
-        _show_unreadable(inputs, "the numbers of these rows are NaN")
-    else:
-        _show_unreadable(inputs)
+    _show_unreadable(tally, *(("the numbers of these rows are NaN",) if as_array else ()))
 
 
 def _check_wanted(ensemble: Ensemble, interval: float | None, domain: bool, calibrate: bool) -> None:
@@ -206,9 +275,9 @@ def _keeps_unreadable(flags: dict[str, Any], strict: bool) -> bool:
     return not strict and flags["skip_unreadable"] is not False
 
 
-def _show_unreadable(inputs: ModelInput, why: str = 'they are empty, and the column "unreadable" says why') -> None:
-    if inputs.reasons:
-        print_note(f"{len(inputs.reasons):,} of {inputs.num_rows:,} rows could not be read; {why}")
+def _show_unreadable(tally: Tally, why: str = 'they are empty, and the column "unreadable" says why') -> None:
+    if tally.unreadable:
+        print_note(f"{tally.unreadable:,} of {tally.rows:,} rows could not be read; {why}")
 
 
 def _reasons(inputs: ModelInput) -> Columns:
@@ -218,16 +287,16 @@ def _reasons(inputs: ModelInput) -> Columns:
     return [("unreadable", [inputs.reasons.get(row) for row in range(inputs.num_rows)])]
 
 
-def _show_scores(inputs: ModelInput, task: Task, mean: Tensor, to_stderr: bool) -> None:
+def _show_scores(tally: Tally, to_stderr: bool) -> None:
     """Every score of the task, for the graphs whose targets are known."""
-    try:
-        with_target, y = inputs.truth(task)
-    except ValueError as error:
-        print_note(f"no score: {with_flags(error)}")
+    task = tally.task
+    if tally.no_score is not None:
+        print_note(f"no score: {tally.no_score}")
         return
-    if len(with_target) and task.kind == "classes" and task.thresholds:
+    mean, y = tally.known()
+    if len(y) and task.kind == "classes" and task.thresholds:
         say(f"threshold of {task.names[1]!r}  {task.thresholds[0]:.4g}", stderr=to_stderr)
-    for name in dict.fromkeys((task.metric, *task.metrics)) if len(with_target) else ():  # the headline first
-        score = task.score_predictions(mean[with_target], y, name)
+    for name in dict.fromkeys((task.metric, *task.metrics)) if len(y) else ():  # the headline first
+        score = task.score_predictions(mean, y, name)
         metric = METRICS[name]
-        say(f"{metric.label}  {metric.text(score)}  ({len(with_target):,} graphs)", stderr=to_stderr)
+        say(f"{metric.label}  {metric.text(score)}  ({len(y):,} graphs)", stderr=to_stderr)

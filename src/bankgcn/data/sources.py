@@ -9,7 +9,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,7 @@ from bankgcn.data.readers import (
     SAVED,
     Progress,
     Reader,
+    RowBlock,
     benchmark_sets,
     graph_files,
     images,
@@ -56,6 +57,7 @@ from bankgcn.data.readers.molecules import atom_kind, from_smiles, is_molecule, 
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
 from bankgcn.data.targets import GraphTable
+from bankgcn.data.workers import Job
 from bankgcn.files.archives import UNSUPPORTED, Archive, check_archive, plain_stem, unpack
 from bankgcn.files.checked import SHARED_AGE, FileError, remove_unfinished
 from bankgcn.files.downloads import Progress as DownloadProgress
@@ -119,6 +121,23 @@ class Source:
         read = None if self.path is None else READERS[self.reader].table
         return None if read is None or self.path is None else read(self.path, options)
 
+    def blocks(self, options: ReadOptions) -> Iterator[tuple[RowBlock, float]] | None:
+        """The rows of a source in blocks of bounded size, each with the share of the source that was read by then.
+
+        ``None`` for sources that are read as a whole.
+        """
+        read = None if self.path is None else READERS[self.reader].blocks
+        if read is None or self.path is None:
+            return None
+        self._check_options(options)
+        return read(self.path, options)
+
+    def load_block(
+        self, block: RowBlock, options: ReadOptions, expected: Expected, run: Callable[[Job], Any] = Job.run
+    ) -> GraphSet:
+        """The graphs of a block; see :meth:`load`."""
+        return self._completed(block.graphs(options, expected, run), options, expected)
+
     def target_reader(
         self, options: ReadOptions, expected: Expected, required: bool
     ) -> Callable[[Sequence[int]], tuple[list[int], Targets]] | None:
@@ -165,6 +184,10 @@ class Source:
         options, expected = options or ReadOptions(), expected or Expected()
         self._check_options(options)
         graphs = BUILTIN[self.reader]() if self.path is None else self._read(self.path, options, expected, progress)
+        return self._completed(graphs, options, expected)
+
+    def _completed(self, graphs: GraphSet, options: ReadOptions, expected: Expected) -> GraphSet:
+        """The graphs of a reader with what follows from options and expectations alone."""
         if not expected.has_target and graphs.y is not None:
             graphs = replace(graphs, y=None, classes=(), targets=())
         if options.symmetrise and expected.edge_data != "none":

@@ -284,12 +284,13 @@ def open_plain(path: Path, largest: int = LARGEST) -> BinaryIO:
 
 
 class Stream(io.RawIOBase):
-    """The content of a file, unpacked while it is read, of any size; see :func:`open_stream`."""
+    """The content of a file, unpacked while it is read; see :func:`open_stream`."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, largest: int | None = None):
         super().__init__()
         check_regular(path)
         self.path = path
+        self._left = largest if path.suffix.lower() in (*_OPENERS, ".zip") else None
         self._file = path.open("rb")
         self.size = os.fstat(self._file.fileno()).st_size
         """Bytes of the file, as it is stored."""
@@ -324,6 +325,10 @@ class Stream(io.RawIOBase):
             piece = self._content.read(len(buffer))
         except _READ_ERRORS as error:
             raise self._damaged(error) from error
+        if self._left is not None:
+            self._left -= len(piece)
+            if self._left < 0:
+                raise FileError("unpacks to too many bytes to be read as a whole: unpack it first", self.path)
         buffer[: len(piece)] = piece
         return len(piece)
 
@@ -339,11 +344,15 @@ class Stream(io.RawIOBase):
         return FileError(f"cannot be unpacked: {_reason(error)}", self.path) if packed else error
 
 
-def open_stream(path: Path) -> Stream:
-    """The content of a file as :func:`open_plain` has it, which is never held as a whole.
+def open_stream(path: Path, largest: int | None = None) -> Stream:
+    """The content of a file as :func:`open_plain` has it, to be read in pieces.
+
+    Args:
+        path: The file.
+        largest: Most bytes that it may unpack to, if whoever reads it holds all of them.
 
     Raises:
         OSError: The file cannot be opened.
         FileError: It is damaged. What comes before the damage can be read.
     """
-    return Stream(path)
+    return Stream(path, largest)

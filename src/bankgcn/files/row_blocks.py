@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO, TypeVar
 
 from bankgcn.extras import require
-from bankgcn.files.archives import Stream, open_stream, plain_ending
+from bankgcn.files.archives import LARGEST, Stream, open_stream, plain_ending
 from bankgcn.files.checked import FileError
 from bankgcn.files.tables import (
     DELIMITERS,
@@ -130,14 +130,18 @@ def table_blocks(path: Path) -> Blocks | None:
     return None if read is None else read(path)
 
 
-def open_content(path: Path) -> Stream:
+def open_content(path: Path, whole: bool = False) -> Stream:
     """The content of a file to be read in pieces.
+
+    Args:
+        path: The file.
+        whole: Whether all of it will be held, so that it may not unpack to any number of bytes.
 
     Raises:
         FileError: It cannot be opened.
     """
     try:
-        return open_stream(path)
+        return open_stream(path, LARGEST if whole else None)
     except OSError as error:
         raise FileError(f"cannot be opened: {error.strerror}", path) from error
 

@@ -164,11 +164,15 @@ class _Lines:
         self.file.write(f"{row[:-2]}\n")
 
 
-def write_csv(file: BinaryIO, columns: Columns) -> None:
-    """Write columns as CSV in UTF-8. Real numbers have as many digits as it takes to read them back unchanged."""
+def write_csv(file: BinaryIO, columns: Columns, header: bool = True) -> None:
+    """Write columns as CSV in UTF-8, below their names unless these are written already.
+
+    Real numbers have as many digits as it takes to read them back unchanged.
+    """
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     table = csv.writer(_Lines(text))
-    table.writerow([name for name, _ in columns])
+    if header:
+        table.writerow([name for name, _ in columns])
     table.writerows(zip(*(cells for _, cells in columns), strict=True))
     text.flush()
     text.detach()

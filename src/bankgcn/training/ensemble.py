@@ -28,7 +28,7 @@ from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.sources import as_graph_set
 from bankgcn.data.splits import PARTS, Split
 from bankgcn.data.target_values import scalar
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, hash_of_parts
 from bankgcn.files.tables import Columns
 from bankgcn.messages import WITHOUT_ADVICE, Message, Option, message_of, spelled
 from bankgcn.rivals import Rival
@@ -174,6 +174,15 @@ class Ensemble:
         if self.spec is None:
             return ()
         return (self.spec.dataset,) if self.spec.split.test is None else (self.spec.dataset, self.spec.split.test)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """A hash of the files of the models and of what is kept beside them, and of their weights in the mean."""
+        folders = map(RunFolder, self.members)
+        files = [file for folder in folders for file in (folder.model, folder.validation, folder.domain)]
+        contents = [file.read_bytes() if file.exists() else b"" for file in files]
+        weights = [] if self.weights is None else self.weights.tolist()
+        return hash_of_parts([*contents, repr(weights).encode()])
 
     @property
     def reader(self) -> ReadOptions:

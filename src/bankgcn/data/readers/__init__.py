@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.splits import Split
 from bankgcn.data.target_values import Targets
+from bankgcn.data.workers import Job
 from bankgcn.files.archives import plain_ending
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import is_array_file
@@ -68,7 +69,7 @@ class Reader:
     set_name: Callable[[Path], str] = lambda path: ""
     official_split: Callable[[Path, int], Split] | None = None
     table: Callable[[Path, ReadOptions], GraphTable] | None = None
-    blocks: Callable[[Path, ReadOptions], Iterator[tuple[GraphTable, float]] | None] | None = None
+    blocks: Callable[[Path, ReadOptions], Iterator[tuple[RowBlock, float]] | None] | None = None
     known_targets: KnownTargets | None = None
     holds_molecules: bool = False
     reports_progress: bool = False
@@ -77,6 +78,32 @@ class Reader:
     def recognises(self, path: Path) -> bool:
         """Whether a path is of this kind."""
         return (path.is_file() and plain_ending(path) in self.suffixes) or self.sniff(path)
+
+
+class RowBlock(Protocol):
+    """Some rows of a source that follow one another, not parsed yet: a table, or lines with a graph each."""
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def graph_table(self) -> GraphTable | None:
+        """The rows of a source that is a table."""
+
+    def digest(self, before: str) -> str:
+        """A hash of the content of these rows and of what came before."""
+
+    def job(self, options: ReadOptions, expected: Expected) -> Job:
+        """The work on the rows that takes long, for any process."""
+
+    def graphs(self, options: ReadOptions, expected: Expected, run: Callable[[Job], Any]) -> GraphSet:
+        """The graphs of the rows, given what runs the job or has its result."""
+
+    def known_targets(
+        self, rows: Sequence[int], options: ReadOptions, expected: Expected, required: bool
+    ) -> tuple[list[int], Targets]:
+        """As the field of :class:`Reader`; not for tables, whose columns hold the targets."""
 
 
 class Skipped(dict[int, str]):

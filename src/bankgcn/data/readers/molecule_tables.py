@@ -54,7 +54,7 @@ from bankgcn.data.targets import (
 from bankgcn.data.workers import Job
 from bankgcn.extras import require
 from bankgcn.files.archives import Stream, plain_stem
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, hash_of_parts
 from bankgcn.files.row_blocks import (
     LONGEST_LINE,
     as_text,
@@ -109,6 +109,26 @@ class MoleculeTable(GraphTable):
     texts: Sequence[Any]
     parse: Callable[[Sequence[Any], bool, bool], Molecules]
     line_word: str = "line"
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return len(self.table.rows)
+
+    @property
+    def graph_table(self) -> GraphTable:
+        """The rows."""
+        return self
+
+    def digest(self, before: str) -> str:
+        """A hash of the cells, the molecules and what came before."""
+        cells = (cell for row in self.table.rows for cell in row)
+        texts = () if self.smiles else self.texts  # SMILES are cells
+        return hash_of_parts(map(str.encode, (before, *self.table.header, *cells, *texts)))
+
+    def known_targets(self, *arguments: Any) -> tuple[list[int], Targets]:
+        """Columns hold them."""
+        raise NotImplementedError
 
     def job(self, options: ReadOptions, expected: Expected, rows: Sequence[int] | None = None) -> Job:
         """The work on all rows, or on these, that takes long."""
@@ -287,7 +307,7 @@ def smiles_file_blocks(path: Path, options: ReadOptions) -> Blocks:
 
 def _smiles_file_blocks(path: Path, whole: bool = False) -> Blocks:
     separator, width = _layout(path)
-    with open_content(path) as content:
+    with open_content(path, whole) as content:
         numbered = _split_lines(content, path, separator)
         first = next(numbered, None)
         if first is None:
@@ -337,7 +357,7 @@ def _table_of_lines(path: Path, header: tuple[str, ...], numbered: Sequence[Numb
 def sd_file(path: Path, options: ReadOptions) -> MoleculeTable:
     """The names and data fields of the molecules of an SD file; a field that a molecule lacks is an empty cell."""
     encoding, names = _sd_layout(path)
-    with open_content(path) as content:
+    with open_content(path, whole=True) as content:
         return _sd_table(path, names, list(_molecules_of(as_text(content, encoding), path)))
 
 
