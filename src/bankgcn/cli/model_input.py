@@ -9,10 +9,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -27,7 +28,7 @@ from bankgcn.data.duplicates import merge_duplicates
 from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers import LEFT_OUT, RowBlock
+from bankgcn.data.readers import LEFT_OUT, RowBlock, TargetBlock
 from bankgcn.data.sources import FOR_ALL, Source, find_source
 from bankgcn.data.target_values import Targets
 from bankgcn.data.targets import GraphTable, clean_targets
@@ -62,6 +63,7 @@ class ModelInput:
         kept_rows: Row of each graph in the whole source, where these are the graphs of a part of it.
         may_lack_graphs: Whether a row that cannot be read stays, without a graph.
         first_row: Number of rows of the source before these.
+        true_names: The columns of the targets of all rows, if these are some of the rows of a source.
         voters: Which models predict each graph, if the models were trained with different splits; see
             :meth:`~bankgcn.training.ensemble.Ensemble.part`.
     """
@@ -77,6 +79,7 @@ class ModelInput:
     kept_rows: NDArray[np.int64] | None = None
     may_lack_graphs: bool = False
     first_row: int = 0
+    true_names: Sequence[str] | None = None
     voters: NDArray[np.bool_] | None = None
 
     @property
@@ -116,11 +119,14 @@ class ModelInput:
         """The columns of the targets, with a cell for each row; none for a table, whose own columns hold them."""
         if self.table is not None:
             return []
-        try:
+        columns: Columns = []
+        with suppress(ValueError):  # which truth raises again
             graphs, targets = self._own_targets
-        except ValueError:  # which truth raises again
-            return []
-        return self.line_up(true_columns(task, targets), graphs)
+            columns = self.line_up(true_columns(task, targets), graphs)
+        if self.true_names is None:
+            return columns
+        empty: list[Cell] = [None] * self.num_rows
+        return [(name, dict(columns).get(name, empty)) for name in self.true_names]
 
     @cached_property
     def _own_targets(self) -> tuple[NDArray[np.int64], GraphSet | Targets]:
@@ -331,12 +337,15 @@ class OpenedInput:
     def _block(self, plan: _Plan, one: _NumberedBlock, run: Callable[[Job], Any]) -> ModelInput:
         graphs = self.source.load_block(one.block, plan.options, plan.expected, run)
         rows = one.block.graph_table
-        plan = plan._replace(table=None if rows is None else rows.table)
-        if rows is None and plan.read_targets is not None:
-            plan = plan._replace(
-                read_targets=lambda rows: one.block.known_targets(rows, plan.options, plan.expected, self.names_targets)
-            )
-        return _line_up(self.ensemble, plan, graphs, plan.table, one.first)
+        if rows is not None:
+            return _line_up(self.ensemble, plan, graphs, rows.table, one.first)
+        block, true_names = cast("TargetBlock", one.block), list[str]()
+        if plan.read_targets is not None:
+            read = partial(block.known_targets, options=plan.options, expected=plan.expected)
+            plan = plan._replace(read_targets=partial(read, required=self.names_targets))
+            with suppress(ValueError):  # which the scores say
+                true_names = [name for name, _ in true_columns(self.ensemble.task, block.all_targets(*plan[1:3]))]
+        return replace(_line_up(self.ensemble, plan, graphs, None, one.first), true_names=true_names)
 
     def _plan(self, rows: GraphTable | None) -> _Plan:
         """The options of the training with those that were typed, and where the targets are, given the rows of a table."""

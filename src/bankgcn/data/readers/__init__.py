@@ -100,10 +100,17 @@ class RowBlock(Protocol):
     def graphs(self, options: ReadOptions, expected: Expected, run: Callable[[Job], Any]) -> GraphSet:
         """The graphs of the rows, given what runs the job or has its result."""
 
+
+class TargetBlock(RowBlock, Protocol):
+    """Rows of a source that is no table: their targets are in the graphs."""
+
     def known_targets(
         self, rows: Sequence[int], options: ReadOptions, expected: Expected, required: bool
     ) -> tuple[list[int], Targets]:
-        """As the field of :class:`Reader`; not for tables, whose columns hold the targets."""
+        """As the field of :class:`Reader`."""
+
+    def all_targets(self, options: ReadOptions, expected: Expected) -> Targets:
+        """Targets that have all the columns of those of the source."""
 
 
 class Skipped(dict[int, str]):

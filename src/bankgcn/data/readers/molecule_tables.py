@@ -126,10 +126,6 @@ class MoleculeTable(GraphTable):
         texts = () if self.smiles else self.texts  # SMILES are cells
         return hash_of_parts(map(str.encode, (before, *self.table.header, *cells, *texts)))
 
-    def known_targets(self, *arguments: Any) -> tuple[list[int], Targets]:
-        """Columns hold them."""
-        raise NotImplementedError
-
     def job(self, options: ReadOptions, expected: Expected, rows: Sequence[int] | None = None) -> Job:
         """The work on all rows, or on these, that takes long."""
         texts = self.texts if rows is None else [self.texts[row] for row in rows]
