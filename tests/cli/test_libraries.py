@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import os
+import signal
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from bankgcn.data.readers import molecule_tables
+from bankgcn.data.readers.molecules import Molecules, parse_smiles
 from bankgcn.files import row_blocks
+from bankgcn.training.ensemble import Ensemble
 from csv_rows import rows
 
 pytest.importorskip("rdkit")
@@ -134,3 +141,178 @@ def write_sd_file(table: list[dict[str, str]], path: Path) -> None:
             block = "nothing\n" if molecule is None else MolToMolBlock(molecule)
             late = "> <late>\né\n\n" if number > 30 else ""
             file.write(f"{row['id']}{block}> <size>\n{row['size']}\n\n{late}$$$$\n")
+
+
+def killed_before(number: int, work: Callable[[], object]) -> bool:
+    """Do the work in a process that kills itself before its file operation of this number; whether it was killed."""
+    child = os.fork()
+    if not child:
+        calls, real = [0], os.fsync
+
+        def counted(file: int) -> None:
+            calls[0] += 1
+            if calls[0] == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            real(file)
+
+        os.fsync = counted
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_killed_command_goes_on_and_ends_with_the_same_bytes_and_scores(
+    command: Command, library: Path, small_blocks: None, ending: str
+) -> None:
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow")
+    table = f"p{ending}"
+    words = ("predict", "r", library, "--target", "size", "--workers", 2)
+    bytes_, said, notes = written(command, *words, out=table)
+    assert "RMSE" in said
+    Path(table).unlink()
+    kills = [killed_before(6, lambda: command(*words, "--out", table)) for _ in range(2)]
+    assert kills == [True, True]
+    assert not Path(table).exists()
+    assert Path(f"{table}.journal").read_text().count('"noted"') >= 3
+    code, _, err = command(*words, "--out", table, "--no-calibrate")
+    assert (code, f"{table}.partial: holds the first rows of another command (calibrate: True, now False)" in err) == (
+        1,
+        True,
+    )
+    assert "start again by --overwrite" in err
+    assert written(command, *words, out=table) == (bytes_, said, notes)
+    assert not list(library.parent.glob("*.journal"))
+    assert killed_before(6, lambda: command(*words, "--out", table))
+    assert Path(table).read_bytes() == bytes_  # the finished one stays until the next is finished
+    assert written(command, *words, "--no-calibrate", "--overwrite", out=table)[0] == bytes_  # values have none
+
+
+def test_rows_of_another_model_or_another_file_are_not_mixed(
+    command: Command, library: Path, small_blocks: None
+) -> None:
+    words = ("predict", "r", library, "--out", "p.csv")
+    assert killed_before(6, lambda: command(*words))
+    assert command("train", "own.csv", *QUICK, "--seed", 1, "--out", "other")[0] == 0
+    code, _, err = command("predict", "other", library, "--out", "p.csv")
+    assert (code, "holds the first rows of another command (models: " in err) == (1, True)
+    library.write_text(library.read_text().replace("CCO", "CCS"))
+    code, _, err = command(*words)
+    assert (code, "new.csv: its first 12 rows are not those that were predicted before: start again" in err) == (1, True)
+    assert command(*words, "--overwrite")[0] == 0
+    assert len(rows(Path("p.csv"))) == 35
+
+
+def deadly(texts: Sequence[str], *arguments: bool) -> Molecules:
+    """Reads SMILES, but one of them kills the process."""
+    if "CCCCCCO" in texts:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return parse_smiles(texts, *arguments)
+
+
+def test_a_molecule_that_kills_its_process_is_an_unreadable_row(
+    command: Command, library: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(command, "predict", "r", library, out="p.csv")
+    expected = rows(Path("p.csv"))
+    monkeypatch.setattr(molecule_tables, "parse_smiles", deadly)
+    assert "3 of 35 rows could not be read" in written(command, "predict", "r", library, out="p.csv")[2]
+    found = rows(Path("p.csv"))
+    differing = [(one, other) for one, other in zip(found, expected, strict=True) if one != other]
+    assert [one["smiles"] for one, _ in differing] == ["CCCCCCO"]
+    assert differing[0][0]["predicted_size"] == ""
+    assert differing[0][0]["unreadable"] == "the process that read it was killed by SIGSEGV"
+
+
+def test_a_full_disk_keeps_what_is_there(
+    command: Command, library: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = written(command, "predict", "r", library, out="p.csv")
+    Path("p.csv").unlink()
+    with monkeypatch.context() as full:
+        left = [6]
+
+        def fsync(file: int, real: Callable[[int], None] = os.fsync) -> None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            real(file)
+
+        full.setattr(os, "fsync", fsync)
+        code, _, err = command("predict", "r", library, "--out", "p.csv")
+    assert (code, Path("p.csv").exists()) == (1, False)
+    assert "p.csv.partial: No space left on device" in err
+    assert "note: p.csv.partial keeps the rows so far: the same command goes on; --overwrite starts again" in err
+    assert written(command, "predict", "r", library, out="p.csv") == expected
+
+
+def test_a_quoted_cell_without_end_is_named_and_what_came_before_is_kept(
+    command: Command, library: Path, small_blocks: None
+) -> None:
+    whole = library.read_text()
+    library.write_text(whole + '"m35","CCO,1,x\n')
+    code, _, err = command("predict", "r", library, "--out", "p.csv")
+    assert code == 1
+    assert f"{library}:37: cannot be read as a table: unexpected end of data" in err
+    assert "p.csv.partial keeps the rows so far" in err
+    library.write_text(whole)  # the rows that were predicted are the same, so the command goes on
+    assert command("predict", "r", library, "--out", "p.csv")[0] == 0
+    assert len(rows(Path("p.csv"))) == 35
+
+
+def test_a_file_that_changes_while_it_is_read_is_an_error(
+    command: Command, library: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Ensemble.apply
+
+    def apply(*arguments: Any, **options: Any) -> Any:
+        with library.open("a") as file:
+            file.write("x,CC,1,y\n")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(row_blocks, "ROWS", 2)
+    monkeypatch.setattr(Ensemble, "apply", apply)
+    code, _, err = command("predict", "r", library, "--out", "p.csv", "--workers", 1)
+    assert (code, "new.csv: changed while it was read" in err) == (1, True)
+    assert not Path("p.csv").exists()
+
+
+def test_standard_output_gets_the_bytes_of_the_file(command: Command, library: Path, small_blocks: None) -> None:
+    expected = written(command, "predict", "r", library, out="p.csv")[0]
+    code, out, _ = command("predict", "r", library, "--out", "-")
+    assert (code, out.encode()) == (0, expected)
+
+
+def test_arrays_are_written_block_by_block_as_numpy_writes_them(
+    command: Command, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = written(command, "embed", "r", library, out="e.npy")
+    table = np.load("e.npy", allow_pickle=False)
+    assert np.isnan(table).all(axis=1).sum() == 2
+    np.save("same.npy", table)
+    assert Path("same.npy").read_bytes() == expected[0]
+    in_blocks(monkeypatch, 6)
+    assert written(command, "embed", "r", library, out="e.npy") == expected
+
+
+def test_evaluate_gives_the_same_figures_block_by_block(
+    command: Command, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = command("evaluate", "r", library, "--target", "size", "--skip-unreadable")
+    in_blocks(monkeypatch, 6)
+    code, out, err = command("evaluate", "r", library, "--target", "size", "--skip-unreadable", "--workers", 2)
+    assert (code, out) == expected[:2]
+    assert "rows have no graph or no target" in err
+
+
+def test_intervals_and_nearness_are_the_same_in_blocks(
+    command: Command, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command("train", "own.csv", *QUICK, "--ratios", "4,3,3", "--out", "i")[0] == 0
+    words = ("predict", "i", library, "--interval", 0.8, "--domain", "--keep", "id")
+    expected = written(command, *words, out="p.csv")
+    in_blocks(monkeypatch, 6)
+    assert written(command, *words, out="p.csv") == expected

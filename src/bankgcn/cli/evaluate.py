@@ -18,13 +18,14 @@ from bankgcn.cli.settings import (
     RunArgument,
     SourceArgument,
     Threads,
+    WorkersOption,
     with_settings,
 )
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.metrics import METRICS
 
 if TYPE_CHECKING:  # PyTorch is loaded when the command is run
-    from bankgcn.cli.model_input import ModelInput
+    from bankgcn.cli.model_input import Answered
     from bankgcn.training.ensemble import Ensemble
 
 Json = Annotated[Path | None, typer.Option("--json", help=f"File for the same figures as JSON; {OR_STANDARD_OUTPUT}")]
@@ -38,6 +39,7 @@ def evaluate(
     interval: Interval = None,
     json_file: Json = None,
     folders: Folders = USUAL_FOLDERS,
+    workers: WorkersOption = None,
     threads: Threads = 1,
     device: Device = "cpu",
     **flags: Any,
@@ -47,29 +49,33 @@ def evaluate(
     Graphs are read as for training, unless other options are given. Those without a target are left out. --interval 0.9
     says how often intervals or sets of this level hold the truth, and how wide they are.
     """
-    from bankgcn.cli.model_input import load_models, read_input
+    from bankgcn.cli.model_input import Answered, OpenedInput, Wanted, load_models
     from bankgcn.cli.run_report import show_assessment, show_coverage
+    from bankgcn.data.workers import Workers
 
     ensemble = load_models(run, json_file, source, folders, threads, device)
     if interval is not None:
         ensemble.check_intervals(interval)
-    inputs = read_input(ensemble, source, folders, flags, part=part, need_targets=True)
-    if not len(inputs.graphs):
+    opened = OpenedInput(ensemble, source, folders, flags, Wanted(part, need_targets=True))
+    with Workers(workers) as pool:
+        blocks = opened.blocks(pool)
+        answered = Answered.joined([block.inputs.answered(ensemble, seen=part is None) for block in blocks])
+    if not answered.num_graphs:
         where = source if part is None else f"the part {part!r} of {run}"
         raise ValueError(f"there are no graphs to score in {where}")
     to_stderr = is_standard_output(json_file)
-    assessment = show_assessment(ensemble, inputs, to_stderr=to_stderr)
+    assessment = show_assessment(ensemble, answered, to_stderr=to_stderr)
     figures = assessment.to_dict()
     if interval is not None:
-        figures["intervals"] = show_coverage(ensemble, inputs, interval, to_stderr)
+        figures["intervals"] = show_coverage(ensemble, answered, interval, to_stderr)
     if part is None:
-        figures["unseen"] = _show_unseen(ensemble, inputs, to_stderr)
+        figures["unseen"] = _show_unseen(ensemble, answered, to_stderr)
     if json_file is not None:
         write_json(json_file, figures, indent=2)
         say(f"the figures are in {named(json_file)}", stderr=True)
 
 
-def _show_unseen(ensemble: Ensemble, inputs: ModelInput, to_stderr: bool) -> dict[str, Any]:
+def _show_unseen(ensemble: Ensemble, answered: Answered, to_stderr: bool) -> dict[str, Any]:
     """Print the score without the graphs that are equal to training or validation graphs, if there are any.
 
     Returns:
@@ -77,8 +83,7 @@ def _show_unseen(ensemble: Ensemble, inputs: ModelInput, to_stderr: bool) -> dic
     """
     from bankgcn.training.assessment import assess
 
-    with_target, y = inputs.truth(ensemble.task)
-    seen = ensemble.seen(inputs.graphs[with_target])
+    seen = answered.seen
     count, total = int(seen.sum()), len(seen)
     if not count:
         return {"seen_graphs": 0, "without_them": None}
@@ -86,8 +91,7 @@ def _show_unseen(ensemble: Ensemble, inputs: ModelInput, to_stderr: bool) -> dic
     if count == total:
         print_warning(f"{learned}: this score says nothing about new graphs")
         return {"seen_graphs": count, "without_them": None}
-    mean = inputs.take(with_target[~seen]).predictions(ensemble).mean
-    without = assess(ensemble.task, mean, y[~seen], ensemble.first.constant)
+    without = assess(ensemble.task, answered.predictions.mean[~seen], answered.y[~seen], ensemble.first.constant)
     print_warning(f"{learned}, so the score above flatters")
     metric = METRICS[without.metric]
     say(f"without them: {metric.label}  {metric.text(without.score)}  ({total - count:,} graphs)", stderr=to_stderr)

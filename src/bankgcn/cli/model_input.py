@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from bankgcn.cli.errors import print_note, with_flags
 from bankgcn.cli.output import check_not_input
@@ -155,6 +156,62 @@ class ModelInput:
     def predictions(self, ensemble: Ensemble, calibrated: bool = True) -> Predictions:
         """What the models predict for the graphs."""
         return ensemble.apply(self.graphs, calibrated, self.voters)
+
+    def answered(self, ensemble: Ensemble, seen: bool = False) -> Answered:
+        """What the models predict for the graphs whose targets are known.
+
+        Args:
+            ensemble: The models.
+            seen: Whether to look for graphs that the models were trained or selected on.
+
+        Raises:
+            ValueError: The targets do not fit the models.
+        """
+        with_target, y = self.truth(ensemble.task)
+        known = self.take(with_target)
+        learned = ensemble.seen(known.graphs) if seen else np.zeros(len(y), np.bool_)
+        predictions = known.predictions(ensemble)._replace(embeddings=None)
+        return Answered(self.graphs.name, self.num_rows, len(self.graphs), predictions, y, learned, known.voters)
+
+
+class Answered(NamedTuple):
+    """Predictions for graphs whose targets are known, and these targets.
+
+    Args:
+        name: Name of the source.
+        num_rows: Number of its rows.
+        num_graphs: Number of its graphs, with those whose target is unknown.
+        predictions: For each graph whose target is known.
+        y: The targets, in the order of the outputs.
+        seen: Which of these graphs are equal to graphs that the models were trained or selected on, if that was asked.
+        voters: Which models predict each graph; see :class:`ModelInput`.
+    """
+
+    name: str
+    num_rows: int
+    num_graphs: int
+    predictions: Predictions
+    y: NDArray
+    seen: NDArray[np.bool_]
+    voters: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Answered]) -> Answered:
+        """The rows of several blocks together."""
+        first, answered = parts[0], [part for part in parts if len(part.y)]
+        if len(answered) < 2:
+            one = answered[0] if answered else first
+        else:
+            each = [part.predictions for part in answered]
+            spread = None if each[0].spread is None else torch.cat([cast("Tensor", one.spread) for one in each])
+            members = tuple(map(torch.cat, zip(*(one.members for one in each), strict=True)))
+            one = first._replace(
+                predictions=Predictions(torch.cat([one.mean for one in each]), spread, None, members),
+                y=np.concatenate([part.y for part in answered]),
+                seen=np.concatenate([part.seen for part in answered]),
+            )
+        num_rows, num_graphs = sum(part.num_rows for part in parts), sum(part.num_graphs for part in parts)
+        return one._replace(num_rows=num_rows, num_graphs=num_graphs)
 
 
 def load_models(

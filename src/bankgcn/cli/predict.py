@@ -36,6 +36,7 @@ from bankgcn.cli.settings import (
     RunArgument,
     SourceArgument,
     Threads,
+    WorkersOption,
     with_settings,
 )
 from bankgcn.data.catalog import USUAL_FOLDERS
@@ -60,16 +61,6 @@ Strict = Annotated[
 ]
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start again, where rows of this command are kept.")]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        help="Processes that read a large source; the result is the same with any number.",
-        show_default="all cores",
-        rich_help_panel="Run",
-    ),
-]
 
 
 @with_settings(APPLYING, hidden=("skip_unreadable",))

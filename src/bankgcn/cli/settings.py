@@ -315,7 +315,16 @@ Threads = Annotated[
         min=1, help="Threads that share each batch; the result is the same on any number.", rich_help_panel="Run"
     ),
 ]
-
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes that read a large source; the result is the same with any number.",
+        show_default="all cores",
+        rich_help_panel="Run",
+    ),
+]
 Source = Annotated[
     str | None,
     typer.Argument(

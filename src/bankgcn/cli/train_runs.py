@@ -422,10 +422,11 @@ def _show_ensemble(members: Members) -> Assessment | None:
     inputs = read_input(ensemble, None, DataFolders(str(root) if root else None), {}, part="test", notes=False)
     if len(inputs.graphs):
         together = "models together" if inputs.voters is None else "models, each on its test graphs"
-        assessment = show_assessment(ensemble, inputs, prefix=f"all {len(ensemble.members)} {together}: test ")
+        answered = inputs.answered(ensemble)
+        assessment = show_assessment(ensemble, answered, prefix=f"all {len(ensemble.members)} {together}: test ")
         with suppress(TooFewGraphs):  # whoever asks for intervals is told so
             if ensemble.has_intervals:
-                show_coverage(ensemble, inputs, LEVEL, notes=False)
+                show_coverage(ensemble, answered, LEVEL, notes=False)
         return assessment
     return None
 

@@ -44,12 +44,16 @@ class Journal:
         self._open: list[BinaryIO] = []
         self._bytes = 0
         self._claims = Claims(self.path.parent)
-        if self.journal.exists() or self.partial.exists():
+        if self.journal.exists():
             self._claim()
-            if overwrite:
-                self._remove()
-            elif self.journal.exists():
-                self._resume()
+            try:
+                if overwrite:
+                    self._remove()
+                else:
+                    self._resume()
+            except BaseException:
+                self._claims.close()
+                raise
 
     def __enter__(self) -> Self:
         return self

@@ -200,11 +200,16 @@ class Ensemble:
         Runs of earlier versions do not know the hashes of their graphs, nor do models without their folder.
         """
         seen = np.zeros(len(graphs), np.bool_)
-        for path, model in self.members.items():
-            file = RunFolder(path).split
-            if file.exists():
-                seen |= np.isin(graph_hashes(model.conform(graphs), model.edge_dim is not None), Split.load_seen(file))
+        for path, hashes in self._learned.items():
+            model = self.members[path]
+            seen |= np.isin(graph_hashes(model.conform(graphs), model.edge_dim is not None), hashes)
         return seen
+
+    @cached_property
+    def _learned(self) -> dict[Path, NDArray]:
+        """The hashes of the training and validation graphs of each model, as far as they are known."""
+        files = {path: RunFolder(path).split for path in self.members}
+        return {path: Split.load_seen(file) for path, file in files.items() if file.exists()}
 
     def part(self, graphs: GraphSet, part: str) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
         """The graphs of a part of the split that the models were trained with, and which models may predict them.
