@@ -201,7 +201,10 @@ def test_rows_of_another_model_or_another_file_are_not_mixed(
     assert (code, "holds the first rows of another command (models: " in err) == (1, True)
     library.write_text(library.read_text().replace("CCO", "CCS"))
     code, _, err = command(*words)
-    assert (code, "new.csv: its first 12 rows are not those that were predicted before: start again" in err) == (1, True)
+    assert (code, "new.csv: its first 12 rows are not those that were predicted before: start again" in err) == (
+        1,
+        True,
+    )
     assert command(*words, "--overwrite")[0] == 0
     assert len(rows(Path("p.csv"))) == 35
 

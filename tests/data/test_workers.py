@@ -27,7 +27,13 @@ def squares(numbers: Sequence[int], offset: int) -> list[int | str]:
 
 
 def job(numbers: Sequence[int]) -> Job:
-    return Job(squares, numbers, (5,), lost=lambda item, cause, offset: [f"{item} {cause}"], joined=lambda p: sum(p, []))
+    return Job(
+        squares,
+        numbers,
+        (5,),
+        lost=lambda item, cause, offset: [f"{item} {cause}"],
+        joined=lambda parts: [square for part in parts for square in part],
+    )
 
 
 def test_results_come_in_the_order_of_the_jobs() -> None:

@@ -110,7 +110,13 @@ def predict(
     keep_rows = _keeps_unreadable(flags, strict)
     opened = OpenedInput(ensemble, source, folders, flags, Wanted(part, ignore_targets), keep_rows)
     chosen = _Chosen(keep, calibrate, interval, domain)
-    made_from = {**chosen._asdict(), "part": part, "ignore_targets": ignore_targets, "device": device, "safe": spreadsheet_safe}
+    made_from = {
+        **chosen._asdict(),
+        "part": part,
+        "ignore_targets": ignore_targets,
+        "device": device,
+        "safe": spreadsheet_safe,
+    }
     task = ensemble.deciding(calibrate)
     output = TableOutput(out, FORMATS[ending_of(out)], _made_from(opened, made_from), overwrite, spreadsheet_safe)
     with output, Workers(workers) as pool, _told_what_is_kept(output):
@@ -217,7 +223,9 @@ def embed(
     keep_rows = _keeps_unreadable(flags, strict)
     opened = OpenedInput(ensemble, source, folders, flags, Wanted(part), keep_rows)
     as_array = ending_of(out) == ".npy"
-    made_from = _made_from(opened, {"keep": keep, "part": part, "device": device, "safe": spreadsheet_safe, "vectors": True})
+    made_from = _made_from(
+        opened, {"keep": keep, "part": part, "device": device, "safe": spreadsheet_safe, "vectors": True}
+    )
     width = ensemble.first.network.embedding_channels
     format = array_format(width) if as_array else FORMATS[ending_of(out)]
     output = TableOutput(out, format, made_from, overwrite, spreadsheet_safe)

@@ -95,15 +95,15 @@ class Workers:
         If no further block can be read, those before it come first.
         """
         waiting: deque[tuple[Block, Future[Any]]] = deque()
-        left, failure = iter(blocks), None
+        left, ended, failure = iter(blocks), False, None
         while True:
-            while left is not None and len(waiting) < AHEAD * self.count:
+            while not ended and len(waiting) < AHEAD * self.count:
                 try:
                     block = next(left)
                 except StopIteration:
-                    left = None
+                    ended = True
                 except Exception as error:
-                    left, failure = None, error
+                    ended, failure = True, error
                 else:
                     waiting.append((block, self._threads.submit(self._run, job_of(block))))
             if not waiting:

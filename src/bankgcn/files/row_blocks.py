@@ -175,4 +175,3 @@ def bounded_lines(text: TextIO, path: Path) -> Iterator[str]:
             raise FileError(f"has a line of more than {LONGEST_LINE:,} characters", path, number)
         yield line
         number += 1
-

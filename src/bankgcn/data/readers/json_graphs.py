@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -165,7 +166,7 @@ def parsing(
 ) -> Job:
     """The work on some entries that takes long; see :func:`~bankgcn.data.readers.node_link.parse_node_link`."""
     arguments = (target, null_is_missing, has_target, edge_data)
-    return Job(parsed_entries, entries, arguments, lost=lost_entry, joined=lambda parts: sum(parts, []))
+    return Job(parsed_entries, entries, arguments, lost=lost_entry, joined=lambda parts: list(chain(*parts)))
 
 
 def placed(

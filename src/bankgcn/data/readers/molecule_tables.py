@@ -215,9 +215,7 @@ def _lost_row(text: Any, cause: str, parse: Any, *arguments: Any) -> ParsedRows:
     return parse_rows([text], partial(_unread, parse, reason), *arguments)
 
 
-def _unread(
-    parse: Any, reason: str, texts: Sequence[Any], with_bonds: bool, standardize: bool
-) -> Molecules:
+def _unread(parse: Any, reason: str, texts: Sequence[Any], with_bonds: bool, standardize: bool) -> Molecules:
     name_of = _title if parse is _parse_blocks else str
     return parse_molecules([name_of(text) for text in texts], lambda place: reason, with_bonds, standardize)
 

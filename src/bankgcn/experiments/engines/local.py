@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from bankgcn.data.workers import WorkerDied, answers_of_this_process, available_cores, cause_of_death, start_process
 from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEpoch, OnEvent, make_runner, pass_on
@@ -195,4 +195,3 @@ def _listen(requests: BinaryIO, tasks: SimpleQueue[bytes]) -> None:
     for line in requests:
         tasks.put(line)
     os._exit(0)
-
