@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import gzip
+import io
+import json
 import os
 import signal
 import zipfile
@@ -201,7 +204,7 @@ def test_rows_of_another_model_or_another_file_are_not_mixed(
     assert (code, "holds the first rows of another command (models: " in err) == (1, True)
     library.write_text(library.read_text().replace("CCO", "CCS"))
     code, _, err = command(*words)
-    assert (code, "new.csv: its first 12 rows are not those that were predicted before: start again" in err) == (
+    assert (code, "new.csv: the first 12 rows are not those that were predicted before: start again" in err) == (
         1,
         True,
     )
@@ -319,3 +322,125 @@ def test_intervals_and_nearness_are_the_same_in_blocks(
     expected = written(command, *words, out="p.csv")
     in_blocks(monkeypatch, 6)
     assert written(command, *words, out="p.csv") == expected
+
+
+@pytest.fixture
+def parts(library: Path) -> Path:
+    """The same molecules in three files of a folder, with the columns in another order in the second."""
+    folder, table = library.with_name("parts"), rows(library)
+    folder.mkdir()
+    for number, part in enumerate((table[:13], table[13:14], table[14:])):
+        names = ["size", "note", "smiles", "id"] if number == 1 else list(part[0])
+        lines = [",".join(names), *(",".join(f'"{row[name]}"' for name in names) for row in part)]
+        (folder / f"{number}.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("source", ["parts", "parts/*.csv", "pa*/[0-9].csv"])
+def test_files_are_predicted_in_order_as_one_table_with_their_names(
+    command: Command, library: Path, parts: Path, small_blocks: None, source: str
+) -> None:
+    _, said, _ = written(command, "predict", "r", library, "--target", "size", out="p.csv")
+    assert written(command, "predict", "r", source, "--target", "size", out="q.csv")[1] == said.replace(
+        "p.csv", "q.csv"
+    )
+    one, several = rows(Path("p.csv")), rows(Path("q.csv"))
+    assert [row.pop("file") for row in several] == ["parts/0.csv"] * 13 + ["parts/1.csv"] + ["parts/2.csv"] * 21
+    assert several == one
+    assert list(several[0]) == list(one[0])
+    assert command("evaluate", "r", source, "--target", "size", "--skip-unreadable")[0] == 0
+    Path("q.csv").unlink()
+    words = ("predict", "r", source, "--target", "size", "--out", "q.csv")
+    assert killed_before(8, lambda: command(*words))
+    assert command(*words)[0] == 0
+    assert [{**row, "file": ""} for row in rows(Path("q.csv"))] == [{**row, "file": ""} for row in one]
+
+
+def test_a_file_without_a_column_is_named_before_any_work(
+    command: Command, library: Path, parts: Path, small_blocks: None
+) -> None:
+    (parts / "2.csv").write_text("smiles,id,more\nCC,x,1\n")
+    code, _, err = command("predict", "r", "parts")
+    assert (code, "parts/2.csv: has no column 'size', which parts/0.csv has: the files need the same" in err) == (
+        1,
+        True,
+    )
+    code, _, err = command("predict", "r", "parts", "--keep", "smiles,id", "--out", "p.csv")
+    assert code == 0, err
+    assert list(rows(Path("p.csv"))[0]) == ["file", "smiles", "id", "predicted_size", "unreadable"]
+    (parts / "2.csv").write_text("smiles,id,size,note,more\nCC,x,1,2,3\n")
+    code, _, err = command("predict", "r", "parts")
+    assert (code, "parts/2.csv: has a column 'more', which parts/0.csv has not" in err) == (1, True)
+    code, _, err = command("predict", "r", "*.nothing")
+    assert (code, "no file has a name like '*.nothing'" in err) == (1, True)
+    code, _, err = command("explain", "r", "parts/*.csv")
+    assert (code, "stands for 3 files, and this command reads one" in err) == (1, True)
+    code, _, err = command("predict", "r", "parts", "--out", "parts/1.csv")
+    assert (code, "parts/1.csv is an input" in err or "which this command reads" in err) == (1, True)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".csv.gz"])
+def test_the_best_rows_are_those_of_the_whole_table_sorted(
+    command: Command, library: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    written(command, "predict", "r", library, out="p.csv")
+    all_rows = [{"row": str(row), **one} for row, one in enumerate(rows(Path("p.csv"))) if one["predicted_size"]]
+    for one in all_rows:
+        del one["unreadable"]
+    for flags, sign in (((), -1), (("--lowest",), 1)):
+        key = [(sign * float(one["predicted_size"]), int(one["row"])) for one in all_rows]
+        expected = [one for _, one in sorted(zip(key, all_rows, strict=True), key=lambda pair: pair[0])][:9]
+        for size in (1000, 6, 11):
+            in_blocks(monkeypatch, size)
+            _, said, _ = written(command, "predict", "r", library, "--best", 9, *flags, out=f"b{ending}")
+            assert said == f"the best 9 of 33 predictions are in b{ending}\n"
+            text = Path(f"b{ending}").read_bytes()
+            text = gzip.decompress(text) if ending == ".csv.gz" else text
+            if ending == ".jsonl":
+                found = [{name: str(cell) for name, cell in json.loads(line).items()} for line in text.splitlines()]
+            else:
+                found = list(csv.DictReader(io.StringIO(text.decode())))
+            assert found == expected
+
+
+def test_equal_rows_keep_their_order_and_a_killed_ranking_goes_on(
+    command: Command, library: Path, small_blocks: None
+) -> None:
+    library.write_text("smiles\n" + "CCO\nCCN\nCCCCCCCCCO\n" * 8)
+    words = ("predict", "r", library, "--best", 10, "--out", "b.csv")
+    assert command(*words)[0] == 0
+    expected = Path("b.csv").read_bytes()
+    best = rows(Path("b.csv"))
+    assert len({row["predicted_size"] for row in best[:8]}) == 1
+    assert [int(row["row"]) for row in best] == sorted(int(row["row"]) for row in best[:8]) + [
+        int(row["row"]) for row in best[8:]
+    ]
+    Path("b.csv").unlink()
+    assert killed_before(8, lambda: command(*words))
+    assert command(*words)[0] == 0
+    assert Path("b.csv").read_bytes() == expected
+
+
+def test_a_ranking_needs_a_column_of_numbers(command: Command, library: Path) -> None:
+    for flags, message in (
+        (("--by", "size"), "unknown column of predictions 'size'"),
+        (("--by", "predicted_sise"), "did you mean 'predicted_size'"),
+    ):
+        code, _, err = command("predict", "r", library, "--best", 3, *flags)
+        assert (code, message in err) == (1, True), err
+    code, _, err = command("predict", "r", library, "--lowest")
+    assert (code, "--by and --lowest say which rows are the best: add --best K" in err) == (1, True)
+    lines = [f"{one},{'ab'[n % 2]},{n % 3}" for n, one in enumerate(SMILES)]
+    Path("three.csv").write_text("\n".join(["smiles,two,three", *lines]) + "\n")
+    for target, named in (("two", "p_b"), ("three", None)):
+        code, _, err = command("train", "three.csv", "--target", target, "--task", "classes", *QUICK, "--out", target)
+        assert code == 0, err
+        code, _, err = command("predict", target, library, "--best", 3, "--out", "b.csv")
+        assert code == (0 if named else 1), err
+        if named:
+            ranks = [float(row[named]) for row in rows(Path("b.csv"))]
+            assert ranks == sorted(ranks, reverse=True)
+        else:
+            assert "--best 3 needs --by COLUMN, because there are several predictions: p_0, p_1, p_2" in err
+    code, _, err = command("predict", "two", library, "--best", 3, "--by", "predicted")
+    assert (code, "the column 'predicted' holds words, which have no best" in err) == (1, True)

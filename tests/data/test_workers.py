@@ -36,15 +36,28 @@ def job(numbers: Sequence[int]) -> Job:
     )
 
 
+def results_of(workers: Workers, jobs: Sequence[Job]) -> list[list[int | str]]:
+    return [result for _, result in workers.results(jobs, lambda one: one)]
+
+
+def test_a_long_job_is_shared_and_a_short_one_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bankgcn.data.workers.SHORT", 3)
+    with Workers(2) as workers:
+        assert workers.run(job(range(20))) == job(range(20)).run()
+    monkeypatch.setattr("bankgcn.data.workers.START", "raise SystemExit")
+    with Workers(2) as workers:
+        assert workers.run(job([1, 2, 3])) == [6, 9, 14]
+
+
 def test_results_come_in_the_order_of_the_jobs() -> None:
     jobs = [job([n, n + 1]) for n in range(20)]
     with Workers(3) as workers:
-        assert workers.run(jobs) == [one.run() for one in jobs]
+        assert results_of(workers, jobs) == [one.run() for one in jobs]
 
 
 def test_an_item_that_ends_its_process_is_found_and_the_others_are_computed() -> None:
     with Workers(2) as workers:
-        found = workers.run([job([1, 2]), job([3, 4, KILLS, 6, 7]), job([8])])
+        found = results_of(workers, [job([1, 2]), job([3, 4, KILLS, 6, 7]), job([8])])
     assert found == [[6, 9], [14, 21, "-1 was killed by SIGSEGV", 41, 54], [69]]
 
 
@@ -85,7 +98,7 @@ def test_a_bounded_number_of_blocks_is_read_ahead() -> None:
 def test_processes_that_cannot_start_are_an_error_and_no_item_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bankgcn.data.workers.START", "raise SystemExit('no such module')")
     with Workers(1) as workers, refused(RuntimeError, "could not start", "no such module"):
-        workers.run([job([1])])
+        results_of(workers, [job([1])])
 
 
 def test_a_worker_that_reads_molecules_does_not_load_pytorch() -> None:

@@ -49,17 +49,19 @@ def evaluate(
     Graphs are read as for training, unless other options are given. Those without a target are left out. --interval 0.9
     says how often intervals or sets of this level hold the truth, and how wide they are.
     """
-    from bankgcn.cli.model_input import Answered, OpenedInput, Wanted, load_models
+    from bankgcn.cli.input_blocks import InputBlocks
+    from bankgcn.cli.model_input import Answered
+    from bankgcn.cli.open_input import Wanted, load_models
     from bankgcn.cli.run_report import show_assessment, show_coverage
     from bankgcn.data.workers import Workers
 
     ensemble = load_models(run, json_file, source, folders, threads, device)
     if interval is not None:
         ensemble.check_intervals(interval)
-    opened = OpenedInput(ensemble, source, folders, flags, Wanted(part, need_targets=True))
+    graphs = InputBlocks(ensemble, source, folders, flags, Wanted(part, need_targets=True))
     with Workers(workers) as pool:
-        blocks = opened.blocks(pool)
-        answered = Answered.joined([block.inputs.answered(ensemble, seen=part is None) for block in blocks])
+        blocks = (block.inputs for block in graphs.read(pool))
+        answered = Answered.joined([inputs.answered(ensemble, seen=part is None) for inputs in blocks])
     if not answered.num_graphs:
         where = source if part is None else f"the part {part!r} of {run}"
         raise ValueError(f"there are no graphs to score in {where}")

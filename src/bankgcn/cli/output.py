@@ -218,14 +218,14 @@ def _run_files(run: Path | None) -> list[Path]:
 
 def _source_files(sources: Iterable[str | Path], folders: DataFolders) -> list[Path]:
     """The files that the readers of sources read; a source that cannot be found is reported when it is read."""
-    from bankgcn.data.sources import READERS, find_source
+    from bankgcn.data.sources import READERS, find_sources
 
     files: list[Path] = []
     for name in sources:
         with suppress(ValueError, OSError):
-            source = find_source(name, folders)
-            if source.path is not None:
-                files += [source.path, *READERS[source.reader].files(source.path)]
+            for source in find_sources(name, folders):
+                if source.path is not None:
+                    files += [source.path, *READERS[source.reader].files(source.path)]
     return files
 
 

@@ -225,7 +225,7 @@ def _draw_run(run: Path, out: Path | None, picture: str, folders: DataFolders) -
         picture: The picture for an image file.
         folders: Where to look for datasets.
     """
-    from bankgcn.cli.model_input import examine_run  # loads PyTorch
+    from bankgcn.cli.open_input import examine_run  # loads PyTorch
     from bankgcn.report.page.page import paint_figure
     from bankgcn.report.page.run_page import run_figures
     from bankgcn.training.ensemble import Ensemble

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 import bankgcn
+from bankgcn.cli.best import BestRows, Ranking, best_format, ranking_of
 from bankgcn.cli.errors import print_note
 from bankgcn.cli.output import (
     FORMATS,
@@ -46,8 +47,10 @@ from bankgcn.metrics import METRICS
 if TYPE_CHECKING:  # PyTorch is loaded when a command is run
     from torch import Tensor
 
-    from bankgcn.cli.model_input import ModelInput, OpenedInput
+    from bankgcn.cli.input_blocks import InputBlock, InputBlocks
+    from bankgcn.cli.model_input import ModelInput
     from bankgcn.cli.tally import Tally
+    from bankgcn.tasks import Task
     from bankgcn.training.ensemble import Ensemble
 
 Keep = Annotated[
@@ -61,6 +64,28 @@ Strict = Annotated[
 ]
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start again, where rows of this command are kept.")]
+
+Best = Annotated[
+    int | None,
+    typer.Option(
+        "--best",
+        metavar="K",
+        min=1,
+        help="Write the K best rows alone, the best first, with their numbers in the source (column row).",
+        show_default=False,
+    ),
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="COLUMN",
+        help="The column of predictions that decides which rows are the best; by default the probability of the second "
+        "of two classes, or the only value or label.",
+        show_default=False,
+    ),
+]
+Lowest = Annotated[bool, typer.Option("--lowest", help="Small numbers are the best.")]
 
 
 @with_settings(APPLYING, hidden=("skip_unreadable",))
@@ -80,6 +105,9 @@ def predict(
             "--domain", help="How near each graph is to the training graphs, and what of it was never seen there."
         ),
     ] = False,
+    best: Best = None,
+    by: By = None,
+    lowest: Lowest = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     folders: Folders = USUAL_FOLDERS,
     ignore_targets: IgnoreTargets = False,
@@ -98,8 +126,12 @@ def predict(
 
     --interval 0.9 adds columns NAME_low and NAME_high, or "set"; --domain adds "similarity" (of molecules, to the
     nearest training molecule) or "distance_percentile", and "unseen".
+
+    A large table is predicted in blocks of rows. Whoever is interrupted goes on with the same command. SOURCE may also
+    be a folder of tables, or a pattern in quotes, such as 'parts/*.csv'; then the column "file" names the file.
     """
-    from bankgcn.cli.model_input import OpenedInput, Wanted, load_models
+    from bankgcn.cli.input_blocks import InputBlocks
+    from bankgcn.cli.open_input import Wanted, load_models
     from bankgcn.cli.tally import Tally
     from bankgcn.data.workers import Workers
 
@@ -108,41 +140,60 @@ def predict(
     ensemble = load_models(run, out, source, folders, threads, device)
     _check_wanted(ensemble, interval, domain, calibrate)
     keep_rows = _keeps_unreadable(flags, strict)
-    opened = OpenedInput(ensemble, source, folders, flags, Wanted(part, ignore_targets), keep_rows)
-    chosen = _Chosen(keep, calibrate, interval, domain)
-    made_from = {
-        **chosen._asdict(),
-        "part": part,
-        "ignore_targets": ignore_targets,
-        "device": device,
-        "safe": spreadsheet_safe,
-    }
     task = ensemble.deciding(calibrate)
-    output = TableOutput(out, FORMATS[ending_of(out)], _made_from(opened, made_from), overwrite, spreadsheet_safe)
+    ranking = _ranking(task, best, by, lowest)
+    wanted, kept = Wanted(part, ignore_targets), _kept_names(keep)
+    graphs = InputBlocks(ensemble, source, folders, flags, wanted, keep_rows, kept)
+    chosen = _Chosen(kept, calibrate, interval, domain, ranking)
+    others = {"part": part, "ignore_targets": ignore_targets, "device": device, "safe": spreadsheet_safe}
+    format = FORMATS[ending_of(out)]
+    made_from = _made_from(graphs, {**chosen._asdict(), **others})
+    output = TableOutput(
+        out, format if ranking is None else best_format(format, ranking), made_from, overwrite, spreadsheet_safe
+    )
     with output, Workers(workers) as pool, _told_what_is_kept(output):
         tally = Tally(task, output.kept)
-        for block in opened.blocks(pool, tally.rows, tally.digest):
-            columns, mean = _columns(ensemble, block.inputs, chosen, tally)
+        select = None if ranking is None else BestRows(ranking).candidates
+        for block in graphs.read(pool, tally.rows, tally.digest):
+            predicted, mean = _predicted_columns(ensemble, block.inputs, chosen, tally)
+            repeated = _kept(block, kept)
+            if select is None:
+                columns = [*repeated, *predicted, *_reasons(block.inputs)]
+            else:
+                columns = select(repeated, predicted, block.inputs.first_row, tally.rows)
             output.write(columns, tally.add(block, mean))
         output.finish()
     models = f" by {len(ensemble.members)} models" if len(ensemble.members) > 1 else ""
     to_stderr = is_standard_output(out)
-    say(f"{tally.graphs:,} predictions{models} are in {named(out)}", stderr=to_stderr)
-    _show_unreadable(tally)
+    if ranking is None:
+        say(f"{tally.graphs:,} predictions{models} are in {named(out)}", stderr=to_stderr)
+    else:
+        count = min(ranking.rows, tally.graphs)
+        say(f"the best {count:,} of {tally.graphs:,} predictions{models} are in {named(out)}", stderr=to_stderr)
+    _show_unreadable(tally, *(() if ranking is None else ("they have no rank",)))
     _show_scores(tally, to_stderr)
+
+
+def _ranking(task: Task, best: int | None, by: str | None, lowest: bool) -> Ranking | None:
+    if best is None:
+        if by is not None or lowest:
+            raise ValueError("--by and --lowest say which rows are the best: add --best K")
+        return None
+    return ranking_of(task, best, by, lowest)
 
 
 class _Chosen(NamedTuple):
     """What the table shall have."""
 
-    keep: str | None
+    keep: list[str] | None
     calibrate: bool
     interval: float | None
     domain: bool
+    best: Ranking | None
 
 
-def _columns(ensemble: Ensemble, inputs: ModelInput, chosen: _Chosen, tally: Tally) -> tuple[Columns, Tensor]:
-    """The columns for some rows, and the mean predictions for their graphs."""
+def _predicted_columns(ensemble: Ensemble, inputs: ModelInput, chosen: _Chosen, tally: Tally) -> tuple[Columns, Tensor]:
+    """The columns of predictions for some rows, and the mean predictions for their graphs."""
     from bankgcn.training.evaluation import prediction_columns
 
     task = ensemble.deciding(chosen.calibrate)
@@ -158,16 +209,14 @@ def _columns(ensemble: Ensemble, inputs: ModelInput, chosen: _Chosen, tally: Tal
             tally.note(note)
     if chosen.domain:
         columns += inputs.line_up(ensemble.nearness(inputs.graphs, inputs.voters).columns)
-    return [*_kept(inputs, chosen.keep), *columns, *_reasons(inputs)], predictions.mean
+    return columns, predictions.mean
 
 
-def _made_from(opened: OpenedInput, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def _made_from(graphs: InputBlocks, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What decides the rows of a table: whoever goes on with it must have the same."""
     return {
         "version": bankgcn.__version__,
-        "models": opened.ensemble.content_hash,
-        "source": opened.source.name,
-        **opened.options.given,
+        **graphs.made_from,
         **{name: value for name, value in chosen.items() if value is not None},
     }
 
@@ -208,7 +257,8 @@ def embed(
 
     Rows are those of the input, as in predict.
     """
-    from bankgcn.cli.model_input import OpenedInput, Wanted, load_models
+    from bankgcn.cli.input_blocks import InputBlocks
+    from bankgcn.cli.open_input import Wanted, load_models
     from bankgcn.cli.tally import Tally
     from bankgcn.data.workers import Workers
 
@@ -221,23 +271,23 @@ def embed(
             f"name one of them, such as {next(iter(ensemble.members))}"
         )
     keep_rows = _keeps_unreadable(flags, strict)
-    opened = OpenedInput(ensemble, source, folders, flags, Wanted(part), keep_rows)
+    kept = _kept_names(keep)
+    graphs = InputBlocks(ensemble, source, folders, flags, Wanted(part), keep_rows, kept)
     as_array = ending_of(out) == ".npy"
-    made_from = _made_from(
-        opened, {"keep": keep, "part": part, "device": device, "safe": spreadsheet_safe, "vectors": True}
-    )
+    chosen = {"keep": kept, "part": part, "device": device, "safe": spreadsheet_safe, "vectors": True}
+    made_from = _made_from(graphs, chosen)
     width = ensemble.first.network.embedding_channels
     format = array_format(width) if as_array else FORMATS[ending_of(out)]
     output = TableOutput(out, format, made_from, overwrite, spreadsheet_safe)
     with output, Workers(workers) as pool, _told_what_is_kept(output):
         tally = Tally(ensemble.task, output.kept)
-        for block in opened.blocks(pool, tally.rows, tally.digest):
+        for block in graphs.read(pool, tally.rows, tally.digest):
             inputs = block.inputs
-            kept = _kept(inputs, keep)
+            repeated = _kept(block, kept)
             vectors = ensemble.embed(inputs.graphs)
             numbers: Columns = [(f"e{number}", number_cells(column)) for number, column in enumerate(vectors.T)]
             columns = inputs.line_up(numbers)
-            output.write(columns if as_array else [*kept, *columns, *_reasons(inputs)], tally.add(block))
+            output.write(columns if as_array else [*repeated, *columns, *_reasons(inputs)], tally.add(block))
         output.finish()
     shown = f"{tally.graphs:,} vectors of {width} numbers are in {named(out)}"
     say(shown, stderr=is_standard_output(out))
@@ -254,17 +304,20 @@ def _check_wanted(ensemble: Ensemble, interval: float | None, domain: bool, cali
         ensemble.check_domain()
 
 
-def _kept(inputs: ModelInput, keep: str | None) -> Columns:
-    """The columns of the input that the output repeats."""
-    if keep is None:
-        return inputs.columns
-    names = [name.strip() for name in keep.split(",") if name.strip()]
-    columns = dict(inputs.columns)
-    for name in names:
+def _kept_names(keep: str | None) -> list[str] | None:
+    """The columns of the input to keep; ``None``: all."""
+    return None if keep is None else list(dict.fromkeys(name.strip() for name in keep.split(",") if name.strip()))
+
+
+def _kept(block: InputBlock, names: Sequence[str] | None) -> Columns:
+    """The columns of the input that the output repeats, and the file if there are several."""
+    columns = dict(block.inputs.columns)
+    for name in names or ():
         if name not in columns:
             listed = ", ".join(map(repr, columns))
             raise ValueError(f"the input has no column {name!r} to keep; its columns are {listed}")
-    return [(name, columns[name]) for name in dict.fromkeys(names)]
+    file: Columns = [] if block.file is None else [("file", [str(block.file)] * block.rows)]
+    return [*file, *((name, columns[name]) for name in (columns if names is None else names))]
 
 
 def _keeps_unreadable(flags: dict[str, Any], strict: bool) -> bool:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,8 +26,7 @@ import typer
 from bankgcn.cli.commands import PATH, HelpAll
 from bankgcn.cli.errors import print_error
 from bankgcn.data.catalog import CATALOG, DataFolders, cache_folder, catalog_name
-from bankgcn.files.archives import LARGEST
-from bankgcn.files.checked import TomlSettings, atomic_write, check_name, read_toml
+from bankgcn.files.checked import TomlSettings, check_name, read_toml
 from bankgcn.messages import Message, Option, Spelling, message_of
 from bankgcn.nn.convs import CONVS
 from bankgcn.settings import Plain
@@ -215,6 +216,8 @@ def _canonical_source(source: str) -> str:
 STANDARD_INPUT = "-"
 FROM_STANDARD_INPUT = "'-' is standard input."
 """A sentence for the help of such arguments."""
+PIECE = 1 << 20  # bytes that are read at once
+BEGINNING = 16 << 20  # bytes by which a format is recognised
 _SIGNATURES = {
     b"PAR1": ".parquet",
     b"PK\x03\x04": ".zip",
@@ -234,21 +237,40 @@ def source_argument(source: str | None) -> str | None:
     The file is in the folder ``stdin`` of the cache folder; its name depends on its content alone.
 
     Raises:
-        ValueError: Standard input is closed or empty, or has more bytes than are held in memory.
+        ValueError: Standard input is closed or empty.
     """
+    return source if source != STANDARD_INPUT else str(_keep_standard_input()[0])
+
+
+def applied_source_argument(context: typer.Context, source: str | None) -> str | None:
+    """The same for commands that need the content of standard input until they end, and no longer."""
     if source != STANDARD_INPUT:
         return source
-    content = sys.stdin.buffer.read(LARGEST + 1) if sys.stdin else b""  # None: the shell has closed it
-    if not content.strip():
-        raise ValueError("standard input is empty: expected graphs or a table of molecules")
-    if len(content) > LARGEST:
-        raise ValueError(f"standard input has more than {LARGEST:,} bytes: write it to a file")
-    path = cache_folder() / "stdin" / f"stdin-{hashlib.sha256(content).hexdigest()[:16]}{guess_ending(content)}"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as file:
-            file.write(content)
+    path, is_new = _keep_standard_input()
+    if is_new:
+        context.call_on_close(lambda: path.unlink(missing_ok=True))
     return str(path)
+
+
+def _keep_standard_input() -> tuple[Path, bool]:
+    """The file with the content of standard input, and whether it is new. The content is never held as a whole."""
+    folder = cache_folder() / "stdin"
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as unfinished:
+        path, digest, beginning = Path(unfinished) / "content", hashlib.sha256(), b""
+        with path.open("wb") as file:
+            while sys.stdin and (piece := sys.stdin.buffer.read(PIECE)):  # None: the shell has closed it
+                file.write(piece)
+                digest.update(piece)
+                if len(beginning) < BEGINNING:
+                    beginning = (beginning if beginning.strip() else b"") + piece
+        if not beginning.strip():
+            raise ValueError("standard input is empty: expected graphs or a table of molecules")
+        kept = folder / f"stdin-{digest.hexdigest()[:16]}{guess_ending(beginning)}"
+        is_new = not kept.exists()
+        if is_new:
+            os.replace(path, kept)
+    return kept, is_new
 
 
 def guess_ending(content: bytes) -> str:
@@ -356,7 +378,7 @@ SourceArgument = Annotated[
         metavar="SOURCE",
         help=f"The graphs: whatever bankgcn train takes. Not needed with --part. {FROM_STANDARD_INPUT}",
         show_default=False,
-        callback=source_argument,
+        callback=applied_source_argument,
     ),
 ]
 Part = Annotated[

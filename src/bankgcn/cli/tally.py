@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bankgcn.cli.errors import print_note, with_flags
-from bankgcn.cli.model_input import InputBlock
+from bankgcn.cli.input_blocks import InputBlock
 from bankgcn.tasks import Task
 
 

@@ -13,7 +13,7 @@ from statistics import mean, stdev
 import typer
 
 from bankgcn.cli.errors import INTERRUPTED, print_note, print_warning, with_flags
-from bankgcn.cli.model_input import read_input
+from bankgcn.cli.open_input import read_input
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress, load_graphs
 from bankgcn.cli.run_report import (

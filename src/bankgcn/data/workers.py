@@ -23,6 +23,7 @@ from typing import IO, Any, Self, TypeVar
 Block = TypeVar("Block")
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+SHORT = 2000  # items of a job that is not worth a process
 AHEAD = 2  # jobs for each worker that are under way or done and not yet taken
 TRIES = 2  # with a single row: a process may also be killed for something that it did not do
 
@@ -52,10 +53,14 @@ class Job:
         """The result, computed in this process."""
         return self.function(self.items, *self.arguments)
 
+    def part(self, start: int, stop: int) -> Job:
+        """The work on some of the items."""
+        return replace(self, items=self.items[start:stop])
+
     def halves(self) -> tuple[Job, Job]:
         """The first half of the items, and the rest."""
         middle = len(self.items) // 2
-        return replace(self, items=self.items[:middle]), replace(self, items=self.items[middle:])
+        return self.part(0, middle), self.part(middle, len(self.items))
 
 
 class WorkerDied(Exception):
@@ -113,9 +118,12 @@ class Workers:
         if failure is not None:
             raise failure
 
-    def run(self, jobs: Iterable[Job]) -> list[Any]:
-        """The results of some jobs."""
-        return [result for _, result in self.results(jobs, lambda job: job)]
+    def run(self, job: Job) -> Any:
+        """The result of a job, which the workers share. One that is not long is done in this process."""
+        if len(job.items) <= SHORT:
+            return job.run()
+        pieces = (job.part(start, start + SHORT) for start in range(0, len(job.items), SHORT))
+        return job.joined([result for _, result in self.results(pieces, lambda piece: piece)])
 
     def _run(self, job: Job) -> Any:
         for left in reversed(range(1 if len(job.items) > 1 else TRIES)):

@@ -1,7 +1,7 @@
 """Tables of any length in blocks of rows: what is held of a file does not grow with it.
 
-A block is a :class:`TextTable` with the columns of the whole file. Its rows are bounded in number and in characters, and
-depend on the file alone.
+A block is a :class:`TextTable` with the columns of the whole file. Its rows are bounded in number and in characters,
+and depend on the file alone.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ class Reader:
         holds_molecules: Whether nodes are atoms, whose features a user can choose.
         table: From a path and options to a source that is a table with a row for each graph: its targets are columns.
         blocks: From a path and options to the same in blocks of rows, each with the share of the file that was read, so
-            that a file of any length can be read; ``None`` where a file cannot be read so.
+            that a file of any length can be read; ``None`` where a file cannot be read so. ``read`` of such a reader
+            takes ``run``, see :meth:`RowBlock.graphs`.
         known_targets: From a path, rows, options, the task, and whether there must be targets, to the rows whose
             targets are known and these targets: for sources whose ``read`` needs a target for every graph.
         reports_progress: Whether ``read`` calls ``progress``.
@@ -103,6 +104,10 @@ class RowBlock(Protocol):
 
 class TargetBlock(RowBlock, Protocol):
     """Rows of a source that is no table: their targets are in the graphs."""
+
+    @property
+    def named(self) -> bool:
+        """Whether any graph of the source has a name."""
 
     def known_targets(
         self, rows: Sequence[int], options: ReadOptions, expected: Expected, required: bool

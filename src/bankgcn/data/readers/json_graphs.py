@@ -370,6 +370,7 @@ def read_entries(
     path: str | PathLike[str],
     options: ReadOptions | None = None,
     expected: Expected | None = None,
+    run: Callable[[Job], Any] = Job.run,
 ) -> GraphSet:
     """The graphs of a file or folder.
 
@@ -378,12 +379,14 @@ def read_entries(
         path: The file, in UTF-8, or the folder.
         options: How they are read. Without a target, it is ``y`` of ``graph``, or ``target`` of the document.
         expected: What a trained model fixes: graphs to predict need the signals of its training graphs.
+        run: What returns the result of a job: in this process, or in others.
 
     Raises:
         FileError: A graph cannot be read; the message names its place.
     """
     path = Path(path)
-    return graph_set(entries(path), plain_stem(path.resolve()), options or ReadOptions(), expected or Expected())
+    name = plain_stem(path.resolve())
+    return graph_set(entries(path), name, options or ReadOptions(), expected or Expected(), run=run)
 
 
 def entries_of_path(path: Path) -> list[Entry]:
@@ -427,6 +430,11 @@ class EntryBlock:
         """It is no table."""
         return
 
+    @property
+    def named(self) -> bool:
+        """Whether any graph of the file has a name."""
+        return self.source.named
+
     def digest(self, before: str) -> str:
         """A hash of the lines and what came before."""
         return hash_of_parts([before.encode(), *(entry.content for entry in self.entries)])
@@ -439,7 +447,7 @@ class EntryBlock:
     def graphs(self, options: ReadOptions, expected: Expected, run: Callable[[Job], Any] = Job.run) -> GraphSet:
         """The graphs; they have names if any graph of the file has one."""
         graphs = graph_set(self.entries, plain_stem(self.entries[0].path.resolve()), options, expected, run=run)
-        return replace(graphs, names=("",) * len(graphs)) if self.source.named and graphs.names is None else graphs
+        return replace(graphs, names=("",) * len(graphs)) if self.named and graphs.names is None else graphs
 
     def known_targets(
         self, rows: Sequence[int], options: ReadOptions, expected: Expected, required: bool

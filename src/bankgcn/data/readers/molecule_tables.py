@@ -464,6 +464,7 @@ def read_molecules(
     path: str | PathLike[str],
     options: ReadOptions | None = None,
     expected: Expected | None = None,
+    run: Callable[[Job], Any] = Job.run,
 ) -> GraphSet:
     """The molecules of a file as graphs.
 
@@ -473,13 +474,14 @@ def read_molecules(
         options: How it is read. Without a target, the column called "target", "label", "class" or "y" holds it, in
             upper or lower case, else the only other column; a table without another column has no targets.
         expected: What a trained model fixes.
+        run: What returns the result of a job: in this process, or in others.
 
     Raises:
         FileError: The file is not such a table; the message names the line.
         ImportError: RDKit is not installed.
     """
     options = options or ReadOptions()
-    return table(Path(path), options).graphs(options, expected or Expected())
+    return table(Path(path), options).graphs(options, expected or Expected(), run)
 
 
 read_smiles_table = partial(read_molecules, smiles_table)
