@@ -19,7 +19,7 @@ OPTIONS = ReadOptions(target="y", skip_unreadable=True, skip_missing=True, descr
 
 
 @pytest.mark.parametrize("ending", [".csv", ".smi"])
-@pytest.mark.parametrize("expected", [Expected(edges="any"), Expected(task="values")])
+@pytest.mark.parametrize("expected", [Expected(edges="any", task="values"), Expected(task="values")])
 def test_molecules_that_several_processes_read_are_the_same_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, expected: Expected
 ) -> None:
