@@ -444,3 +444,25 @@ def test_a_ranking_needs_a_column_of_numbers(command: Command, library: Path) ->
             assert "--best 3 needs --by COLUMN, because there are several predictions: p_0, p_1, p_2" in err
     code, _, err = command("predict", "two", library, "--best", 3, "--by", "predicted")
     assert (code, "the column 'predicted' holds words, which have no best" in err) == (1, True)
+
+
+def test_ctrl_c_keeps_the_blocks_that_are_written(
+    command: Command, library: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = written(command, "predict", "r", library, out="p.csv")
+    Path("p.csv").unlink()
+    real, calls = Ensemble.apply, [0]
+
+    def apply(*arguments: Any, **options: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 4:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(Ensemble, "apply", apply)
+        code, _, err = command("predict", "r", library, "--out", "p.csv")
+    assert code == 130
+    assert err.splitlines()[-2].startswith("note: p.csv.partial keeps the rows so far")
+    assert err.splitlines()[-1] == "interrupted"
+    assert written(command, "predict", "r", library, out="p.csv") == expected

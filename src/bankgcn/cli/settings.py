@@ -342,8 +342,8 @@ WorkersOption = Annotated[
     typer.Option(
         "--workers",
         min=1,
-        help="Processes that read a large source; the result is the same with any number.",
-        show_default="all cores",
+        help="Processes that read a large source; by default one for each core. The result is the same with any number.",
+        show_default=False,
         rich_help_panel="Run",
     ),
 ]
