@@ -11,14 +11,16 @@ from bankgcn.cli.errors import print_warning
 from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, say, write_json
 from bankgcn.cli.settings import (
     APPLYING,
+    ROW_OPTIONS,
     Device,
     Folders,
     Interval,
     Part,
+    RowReading,
     RunArgument,
     SourceArgument,
     Threads,
-    WorkersOption,
+    takes,
     with_settings,
 )
 from bankgcn.data.catalog import USUAL_FOLDERS
@@ -32,6 +34,7 @@ Json = Annotated[Path | None, typer.Option("--json", help=f"File for the same fi
 
 
 @with_settings(APPLYING)
+@takes("reading", RowReading, ROW_OPTIONS)
 def evaluate(
     run: RunArgument,
     source: SourceArgument = None,
@@ -39,9 +42,9 @@ def evaluate(
     interval: Interval = None,
     json_file: Json = None,
     folders: Folders = USUAL_FOLDERS,
-    workers: WorkersOption = None,
     threads: Threads = 1,
     device: Device = "cpu",
+    reading: RowReading = RowReading(),  # noqa: B008  it is frozen
     **flags: Any,
 ) -> None:
     """Score a model on graphs whose targets are known, beside a prediction that does not look at the graphs.
@@ -53,13 +56,12 @@ def evaluate(
     from bankgcn.cli.model_input import Answered
     from bankgcn.cli.open_input import Wanted, load_models
     from bankgcn.cli.run_report import show_assessment, show_coverage
-    from bankgcn.data.workers import Workers
 
     ensemble = load_models(run, json_file, source, folders, threads, device)
     if interval is not None:
         ensemble.check_intervals(interval)
     graphs = InputBlocks(ensemble, source, folders, flags, Wanted(part, need_targets=True))
-    with Workers(workers) as pool:
+    with reading.start() as pool:
         blocks = (block.inputs for block in graphs.read(pool))
         answered = Answered.joined([inputs.answered(ensemble, seen=part is None) for inputs in blocks])
     if not answered.num_graphs:

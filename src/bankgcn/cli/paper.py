@@ -25,8 +25,8 @@ from bankgcn.cli.designs import (
     takes_selection,
 )
 from bankgcn.cli.output import check_not_input, print_text, say, say_block
-from bankgcn.cli.settings import READING, Folders, names_in
-from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
+from bankgcn.cli.settings import READING, Address, Folders, names_in
+from bankgcn.cli.sweep import EngineName, Workers, check_failed, run_missing
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders, find_in_catalog
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import COMPARISON, Design, Figure

@@ -27,6 +27,7 @@ from bankgcn.cli.output import (
 )
 from bankgcn.cli.settings import (
     APPLYING,
+    ROW_OPTIONS,
     Calibrate,
     Device,
     Folders,
@@ -34,10 +35,11 @@ from bankgcn.cli.settings import (
     Interval,
     OneRun,
     Part,
+    RowReading,
     RunArgument,
     SourceArgument,
     Threads,
-    WorkersOption,
+    takes,
     with_settings,
 )
 from bankgcn.data.catalog import USUAL_FOLDERS
@@ -89,6 +91,7 @@ Lowest = Annotated[bool, typer.Option("--lowest", help="Small numbers are the be
 
 
 @with_settings(APPLYING, hidden=("skip_unreadable",))
+@takes("reading", RowReading, ROW_OPTIONS)
 def predict(
     run: RunArgument,
     source: SourceArgument = None,
@@ -113,9 +116,9 @@ def predict(
     ignore_targets: IgnoreTargets = False,
     strict: Strict = False,
     overwrite: Overwrite = False,
-    workers: WorkersOption = None,
     threads: Threads = 1,
     device: Device = "cpu",
+    reading: RowReading = RowReading(),  # noqa: B008  it is frozen
     **flags: Any,
 ) -> None:
     """Predict the classes, values or labels of graphs: one row for each row of the input, in its order.
@@ -133,7 +136,6 @@ def predict(
     from bankgcn.cli.input_blocks import InputBlocks
     from bankgcn.cli.open_input import Wanted, load_models
     from bankgcn.cli.tally import Tally
-    from bankgcn.data.workers import Workers
 
     check_output(out)
     check_spreadsheet_safe(out, spreadsheet_safe)
@@ -151,7 +153,7 @@ def predict(
     output = TableOutput(
         out, format if ranking is None else best_format(format, ranking), made_from, overwrite, spreadsheet_safe
     )
-    with output, Workers(workers) as pool, _told_what_is_kept(output):
+    with output, reading.start() as pool, _told_what_is_kept(output):
         tally = Tally(task, output.kept)
         select = None if ranking is None else BestRows(ranking).candidates
         for block in graphs.read(pool, tally.rows, tally.digest):
@@ -235,6 +237,7 @@ def _told_what_is_kept(output: TableOutput) -> Iterator[None]:
 
 
 @with_settings({name: place for name, place in APPLYING.items() if name != "target"}, hidden=("skip_unreadable",))
+@takes("reading", RowReading, ROW_OPTIONS)
 def embed(
     run: OneRun,
     source: SourceArgument = None,
@@ -248,9 +251,9 @@ def embed(
     folders: Folders = USUAL_FOLDERS,
     strict: Strict = False,
     overwrite: Overwrite = False,
-    workers: WorkersOption = None,
     threads: Threads = 1,
     device: Device = "cpu",
+    reading: RowReading = RowReading(),  # noqa: B008  it is frozen
     **flags: Any,
 ) -> None:
     """Write the vector by which the network represents each graph, before its last layer.
@@ -260,7 +263,6 @@ def embed(
     from bankgcn.cli.input_blocks import InputBlocks
     from bankgcn.cli.open_input import Wanted, load_models
     from bankgcn.cli.tally import Tally
-    from bankgcn.data.workers import Workers
 
     check_output(out, (*FORMATS, ".npy"))
     check_spreadsheet_safe(out, spreadsheet_safe)
@@ -279,7 +281,7 @@ def embed(
     width = ensemble.first.network.embedding_channels
     format = array_format(width) if as_array else FORMATS[ending_of(out)]
     output = TableOutput(out, format, made_from, overwrite, spreadsheet_safe)
-    with output, Workers(workers) as pool, _told_what_is_kept(output):
+    with output, reading.start() as pool, _told_what_is_kept(output):
         tally = Tally(ensemble.task, output.kept)
         for block in graphs.read(pool, tally.rows, tally.digest):
             inputs = block.inputs

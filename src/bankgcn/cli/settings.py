@@ -19,17 +19,18 @@ from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bankgcn.cli.commands import PATH, HelpAll
 from bankgcn.cli.errors import print_error
 from bankgcn.data.catalog import CATALOG, DataFolders, cache_folder, catalog_name
+from bankgcn.extras import require
 from bankgcn.files.checked import TomlSettings, check_name, read_toml
 from bankgcn.messages import Message, Option, Spelling, message_of
 from bankgcn.nn.convs import CONVS
-from bankgcn.settings import Plain
+from bankgcn.settings import Plain, pick
 from bankgcn.training.presets import PAPER, PRESETS
 from bankgcn.training.spec import (
     DATA_ROOT,
@@ -44,6 +45,9 @@ from bankgcn.training.spec import (
     spec_of,
     unused_settings,
 )
+
+if TYPE_CHECKING:
+    from bankgcn.data.workers import Workers
 
 MAX_NAME = 200  # bytes; file systems end at 255
 READING = {
@@ -337,16 +341,30 @@ Threads = Annotated[
         min=1, help="Threads that share each batch; the result is the same on any number.", rich_help_panel="Run"
     ),
 ]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        help="Processes that read a large source; by default one for each core. The result is the same with any number.",
-        show_default=False,
-        rich_help_panel="Run",
-    ),
-]
+Address = Annotated[str | None, typer.Option(help="Address of the Ray cluster, for --engine ray.")]
+ROW_OPTIONS = {
+    "workers": Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes that read a large source; by default one for each core. Any number gives the same result.",
+            show_default=False,
+            rich_help_panel="Run",
+        ),
+    ],
+    "engine": Annotated[
+        str,
+        typer.Option(
+            metavar="local|ray",
+            help="Where the rows of a large source are parsed: by processes of this machine, or of a Ray cluster.",
+            rich_help_panel="Run",
+        ),
+    ],
+    "address": Address,
+}
+"""The options of :class:`RowReading`."""
+
+
 Source = Annotated[
     str | None,
     typer.Argument(
@@ -394,6 +412,34 @@ LabelOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class RowReading:
+    """Who parses the rows of a large source."""
+
+    workers: int | None = None
+    engine: str = "local"
+    address: str | None = None
+
+    def start(self) -> Workers:
+        """The workers.
+
+        Raises:
+            ValueError: There is no such engine or cluster.
+        """
+        from bankgcn.data.workers import Workers
+
+        def on_cluster() -> Workers:
+            require("ray", "--engine ray")
+            from bankgcn.experiments.engines.cluster import RayWorkers
+
+            return RayWorkers(self.address, self.workers)
+
+        make = pick({"local": lambda: Workers(self.workers), "ray": on_cluster}, self.engine, "engine")
+        if self.address is not None and self.engine != "ray":
+            raise ValueError(f"--address {self.address}: only --engine ray has an address")
+        return make()
 
 
 def names_in(typed: str | None, option: str) -> list[str] | None:

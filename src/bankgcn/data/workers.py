@@ -128,7 +128,7 @@ class Workers:
     def _run(self, job: Job) -> Any:
         for left in reversed(range(1 if len(job.items) > 1 else TRIES)):
             try:
-                return self._worker().run(job)
+                return self.answer(job)
             except WorkerDied as error:
                 if self._closed:
                     raise
@@ -136,13 +136,16 @@ class Workers:
                     return job.lost(job.items[0], str(error), *job.arguments)
         return job.joined([self._run(half) for half in job.halves()])
 
-    def _worker(self) -> _Worker:
-        """The worker of this thread."""
+    def answer(self, job: Job) -> Any:
+        """The result of a job from another process; called by several threads at once.
+
+        Raises:
+            WorkerDied: The process ended during the job.
+        """
         if not hasattr(self._of_thread, "worker"):
             self._of_thread.worker = _Worker()
             self._workers.append(self._of_thread.worker)
-        worker: _Worker = self._of_thread.worker
-        return worker
+        return self._of_thread.worker.run(job)
 
 
 class _Worker:
