@@ -55,6 +55,7 @@ soak: export PYTHONPATH := src:soak
 soak: $(INSTALLED)
 	$(BIN)/python soak/damage.py --trials 3000
 	$(BIN)/python soak/kills.py --kills 200
+	$(BIN)/python soak/stream_kills.py --kills 50
 	$(BIN)/python soak/two_sweeps.py --rounds 20
 	$(BIN)/python soak/strange.py
 	$(BIN)/python soak/smiles.py --molecules 200000

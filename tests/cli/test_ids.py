@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.model_input import examine, read_input
+from bankgcn.cli.model_input import examine
+from bankgcn.cli.open_input import read_input
 from bankgcn.data.combine import join
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions

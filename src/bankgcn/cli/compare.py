@@ -25,8 +25,8 @@ from bankgcn.cli.designs import (
 )
 from bankgcn.cli.output import check_not_input, print_text, say
 from bankgcn.cli.progress import load_graphs
-from bankgcn.cli.settings import Folders, Source, with_settings
-from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
+from bankgcn.cli.settings import Address, Folders, Source, with_settings
+from bankgcn.cli.sweep import EngineName, Workers, check_failed, run_missing
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.experiments.engines import make_engine
 from bankgcn.experiments.store import Store

@@ -88,7 +88,8 @@ def explain(
     form = ending_of(out)
     if form == ".html":
         check_available("the page of bankgcn explain")
-    from bankgcn.cli.model_input import examine, load_models, output_number, read_input
+    from bankgcn.cli.model_input import examine, output_number
+    from bankgcn.cli.open_input import load_models, read_input
     from bankgcn.training.ensemble import Ensemble
 
     ensemble = load_models(run, out, source, folders, threads)

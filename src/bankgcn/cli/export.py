@@ -34,7 +34,7 @@ def export(
     The file takes any number of graphs, nodes and edges. Its predictions are compared with those of the model, on
     generated graphs and on test graphs of the run, before the file is written.
     """
-    from bankgcn.cli.model_input import load_models
+    from bankgcn.cli.open_input import load_models
     from bankgcn.export import export_onnx
 
     check_ending(onnx, ".onnx")
@@ -55,7 +55,7 @@ def export(
 
 def _own_graphs(ensemble: Ensemble, folders: DataFolders) -> GraphSet | None:
     """Some test graphs of the run; ``None`` if its data is not there."""
-    from bankgcn.cli.model_input import read_input
+    from bankgcn.cli.open_input import read_input
 
     try:
         inputs = read_input(ensemble, None, folders, {}, part="test", notes=False)

@@ -1,42 +1,27 @@
-"""Graphs for a trained model: read as its training graphs were, and lined up with the rows of their source.
-
-Commands that show single graphs get them with their predictions.
-"""
+"""Graphs for a trained model, lined up with the rows of their source, and what the models predict for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from bankgcn.cli.errors import print_note, with_flags
-from bankgcn.cli.output import check_not_input
-from bankgcn.cli.progress import load_graphs
-from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
-from bankgcn.data.combine import concatenate
-from bankgcn.data.duplicates import merge_duplicates
-from bankgcn.data.edge_data import is_edge_note
 from bankgcn.data.graphs import GraphSet
-from bankgcn.data.options import Expected, ReadOptions
-from bankgcn.data.readers import LEFT_OUT
-from bankgcn.data.sources import FOR_ALL, Source, find_source
 from bankgcn.data.target_values import Targets
-from bankgcn.data.targets import clean_targets
 from bankgcn.files.tables import Cell, Columns, TextTable
 from bankgcn.report.page.graphs import PredictedGraphs
-from bankgcn.report.page.run_page import RunEvidence
 from bankgcn.settings import pick
 from bankgcn.tasks import Task
 from bankgcn.training.ensemble import Ensemble, Predictions
 from bankgcn.training.evaluation import table_targets, true_columns, true_targets
-from bankgcn.training.spec import IN_PYTHON
-from bankgcn.training.stepper import usable_device
 
 
 @dataclass(frozen=True)
@@ -55,6 +40,8 @@ class ModelInput:
             rows of these graphs, and their targets.
         kept_rows: Row of each graph in the whole source, where these are the graphs of a part of it.
         may_lack_graphs: Whether a row that cannot be read stays, without a graph.
+        first_row: Number of rows of the source before these.
+        true_names: The columns of the targets of all rows, if these are some of the rows of a source.
         voters: Which models predict each graph, if the models were trained with different splits; see
             :meth:`~bankgcn.training.ensemble.Ensemble.part`.
     """
@@ -69,12 +56,14 @@ class ModelInput:
     read_targets: Callable[[], tuple[list[int], Targets]] | None = None
     kept_rows: NDArray[np.int64] | None = None
     may_lack_graphs: bool = False
+    first_row: int = 0
+    true_names: Sequence[str] | None = None
     voters: NDArray[np.bool_] | None = None
 
     @property
     def source_rows(self) -> NDArray[np.int64]:
         """Row of each graph in the whole source."""
-        return self.rows if self.kept_rows is None else self.kept_rows
+        return self.rows + self.first_row if self.kept_rows is None else self.kept_rows
 
     @property
     def num_rows(self) -> int:
@@ -108,11 +97,14 @@ class ModelInput:
         """The columns of the targets, with a cell for each row; none for a table, whose own columns hold them."""
         if self.table is not None:
             return []
-        try:
+        columns: Columns = []
+        with suppress(ValueError):  # which truth raises again
             graphs, targets = self._own_targets
-        except ValueError:  # which truth raises again
-            return []
-        return self.line_up(true_columns(task, targets), graphs)
+            columns = self.line_up(true_columns(task, targets), graphs)
+        if self.true_names is None:
+            return columns
+        empty: list[Cell] = [None] * self.num_rows
+        return [(name, dict(columns).get(name, empty)) for name in self.true_names]
 
     @cached_property
     def _own_targets(self) -> tuple[NDArray[np.int64], GraphSet | Targets]:
@@ -142,215 +134,61 @@ class ModelInput:
         """What the models predict for the graphs."""
         return ensemble.apply(self.graphs, calibrated, self.voters)
 
+    def answered(self, ensemble: Ensemble, seen: bool = False) -> Answered:
+        """What the models predict for the graphs whose targets are known.
 
-def load_models(
-    run: Path,
-    out: Path | None,
-    source: str | None = None,
-    folders: DataFolders = USUAL_FOLDERS,
-    threads: int | None = None,
-    device: str = "cpu",
-) -> Ensemble:
-    """The models that a command applies.
+        Args:
+            ensemble: The models.
+            seen: Whether to look for graphs that the models were trained or selected on.
 
-    Args:
-        run: Folder of a run, or of several.
-        out: What the command writes; it must not be a file of the run or of its sources.
-        source: Graphs that the command reads beside those of the training.
-        folders: Where to look for datasets.
-        threads: Number of threads from now on; unchanged by default.
-        device: Where the models compute.
-
-    Raises:
-        ValueError: There is no model, no such device, or the output is an input.
-    """
-    usable_device(device)  # before files are read
-    if threads is not None:
-        torch.set_num_threads(threads)
-    ensemble = Ensemble.load(run)
-    check_not_input(out, run=run, sources=(source, *ensemble.sources), folders=folders)
-    return ensemble.to(device)
+        Raises:
+            ValueError: The targets do not fit the models.
+        """
+        with_target, y = self.truth(ensemble.task)
+        known = self.take(with_target)
+        learned = ensemble.seen(known.graphs) if seen else np.zeros(len(y), np.bool_)
+        predictions = known.predictions(ensemble)._replace(embeddings=None)
+        return Answered(self.graphs.name, self.num_rows, len(self.graphs), predictions, y, learned, known.voters)
 
 
-def read_input(
-    ensemble: Ensemble,
-    name: str | None,
-    folders: DataFolders,
-    flags: dict[str, Any],
-    *,
-    part: str | None = None,
-    ignore_targets: bool = False,
-    need_targets: bool = False,
-    keep_unreadable: bool | None = None,
-    notes: bool = True,
-) -> ModelInput:
-    """Read graphs for trained models, and print the notes on them.
+class Answered(NamedTuple):
+    """Predictions for graphs whose targets are known, and these targets.
 
     Args:
-        ensemble: The models.
-        name: The source; by default that of the training.
-        folders: Where to look for datasets.
-        flags: Options of the reader that were typed; the others are those of the training.
-        part: The part of the training graphs to take, if these are the training graphs.
-        ignore_targets: Whether to read no targets.
-        need_targets: Whether to look for the targets as for training, if no option names them.
-        keep_unreadable: Whether rows that cannot be read stay, without a graph; by default as in the training. Those
-            of the training graphs were left out before their split was drawn.
-        notes: Whether to print notes.
+        name: Name of the source.
+        num_rows: Number of its rows.
+        num_graphs: Number of its graphs, with those whose target is unknown.
+        predictions: For each graph whose target is known.
+        y: The targets, in the order of the outputs.
+        seen: Which of these graphs are equal to graphs that the models were trained or selected on, if that was asked.
+        voters: Which models predict each graph; see :class:`ModelInput`.
     """
-    wanted = _Wanted(
-        {key: value for key, value in flags.items() if value is not None}, part, ignore_targets, need_targets
-    )
-    if name is None and part is None:
-        raise ValueError(
-            "name the graphs (bankgcn predict RUN SOURCE), or choose a part of those the run was trained with "
-            "(bankgcn predict RUN --part test)"
-        )
-    if part is not None and ignore_targets:
-        raise ValueError("--part needs the targets, by which the split was drawn: leave out --ignore-targets")
-    source = find_source(_training_source(ensemble) if name is None else name, folders)
-    plan = _plan(ensemble, source, wanted, keep_unreadable if part is None else None)
-    graphs, table = _read(ensemble, plan, folders, of_training=part is not None)
-    if notes:
-        _print_notes(ensemble, graphs, counted=bool(keep_unreadable) and part is None)
-    if part is None and (_is_training_source(ensemble, source) or ensemble.trained_on(graphs)):
-        print_note("these are the graphs of training; --part test selects those it did not learn from")
-    inputs = _line_up(ensemble, plan, graphs, table)
-    if part is None:
-        return inputs
-    numbers, voters = ensemble.part(graphs, part)
-    if notes and voters is not None:
-        print_note("the runs have different splits; each graph is predicted by those that were tested on it")
-    return replace(inputs.take(numbers), voters=voters)
 
+    name: str
+    num_rows: int
+    num_graphs: int
+    predictions: Predictions
+    y: NDArray
+    seen: NDArray[np.bool_]
+    voters: NDArray[np.bool_] | None = None
 
-class _Wanted(NamedTuple):
-    """What a command wants of the graphs; see :func:`read_input`."""
-
-    typed: dict[str, Any]  # the options that were typed
-    part: str | None
-    ignore_targets: bool
-    need_targets: bool
-
-    @property
-    def names_targets(self) -> bool:
-        """Whether graphs of other files must have the targets: an option names them, or the command needs them."""
-        return self.need_targets or "target" in self.typed
-
-
-class _Plan(NamedTuple):
-    """How a source is read for a model."""
-
-    source: Source
-    options: ReadOptions
-    expected: Expected
-    table: TextTable | None  # the source, if it is a table
-    targets: list[str]  # its columns of targets
-    read_targets: Callable[[Sequence[int]], tuple[list[int], Targets]] | None  # of sources that are no tables
-
-
-def _plan(ensemble: Ensemble, source: Source, wanted: _Wanted, keep_unreadable: bool | None) -> _Plan:
-    """The options of the training with those that were typed, and where the targets are."""
-    options = _options_for(source, _reader_of(ensemble), wanted.typed)
-    if keep_unreadable is not None and "skip_unreadable" in source.options:
-        options = replace(options, skip_unreadable=keep_unreadable)
-    rows = source.table(options)
-    if rows is not None and options.id not in rows.table.header and "id" not in wanted.typed:
-        options = replace(options, id=None)  # other tables may have other ids, or none
-    targets, read_targets = [], None
-    expected = Expected(features=ensemble.feature_spec or {}, task=ensemble.task.kind)
-    if rows is not None and not wanted.ignore_targets:
-        targets = rows.targets(options, wanted.part is not None or wanted.names_targets)
-    if wanted.part is None and not wanted.ignore_targets:
-        read_targets = source.target_reader(options, expected, wanted.names_targets)
-    if wanted.ignore_targets or (wanted.part is None and (rows is not None or read_targets is not None)):
-        expected = replace(expected, has_target=False)  # targets are read apart: graphs without any stay
-    return _Plan(source, options, expected, None if rows is None else rows.table, targets, read_targets)
-
-
-def _read(
-    ensemble: Ensemble, plan: _Plan, folders: DataFolders, of_training: bool
-) -> tuple[GraphSet, TextTable | None]:
-    """The graphs and their table; those of a training as it had them, with test graphs of another source behind."""
-    graphs, table = load_graphs(plan.source, plan.options, plan.expected), plan.table
-    split = None if ensemble.spec is None or not of_training else ensemble.spec.split
-    if split is not None and split.duplicates == "merge":
-        graphs = merge_duplicates(graphs, bool(plan.expected.edge_features))
-    if split is not None and split.test is not None:
-        test = find_source(split.test, folders)
-        graphs, table = _with_test_graphs(test, plan.options, plan.expected, graphs, table)
-    return graphs, table
-
-
-def _line_up(ensemble: Ensemble, plan: _Plan, graphs: GraphSet, table: TextTable | None) -> ModelInput:
-    """The graphs beside the rows of their source."""
-    return ModelInput(
-        graphs,
-        graphs.rows,
-        _columns(graphs, table),
-        dict(graphs.skipped),
-        None if table is None else clean_targets(table, plan.targets, ensemble.task.kind, plan.options),
-        plan.targets,
-        plan.options.fill_missing,
-        None if plan.read_targets is None else partial(plan.read_targets, graphs.rows.tolist()),
-        may_lack_graphs=plan.options.skip_unreadable and "skip_unreadable" in plan.source.options,
-    )
-
-
-def _with_test_graphs(
-    source: Source, options: ReadOptions, expected: Expected, graphs: GraphSet, table: TextTable | None
-) -> tuple[GraphSet, TextTable | None]:
-    """Graphs and their rows, and after them those of the source of the test graphs."""
-    options = _options_for(source, options, {})
-    test, more = load_graphs(source, options, expected), source.table(options)
-    return concatenate(graphs, test), None if table is None or more is None else table.followed_by(more.table)
-
-
-def _training_source(ensemble: Ensemble) -> str:
-    if ensemble.spec is None:
-        raise ValueError("the model does not know its training graphs: name them (bankgcn predict RUN SOURCE)")
-    if ensemble.spec.dataset == IN_PYTHON:
-        raise ValueError(
-            "the model was trained on graphs in Python, which no file holds: name graphs after the run, such as a file "
-            "that GraphSet.save wrote"
-        )
-    return ensemble.spec.dataset
-
-
-def _reader_of(ensemble: Ensemble) -> ReadOptions:
-    """How the training graphs were read, with the features of graphs that the models use: others may be missing."""
-    return replace(ensemble.reader, feature_columns=",".join(ensemble.needed_features) or None)
-
-
-def _options_for(source: Source, options: ReadOptions, typed: dict[str, Any]) -> ReadOptions:
-    """What was typed, and the options of the training that mean something to this source."""
-    of_model = options.only({*source.options, *FOR_ALL} - {"features"})  # the model knows the features of atoms
-    return replace(of_model, **typed)
-
-
-def _columns(graphs: GraphSet, table: TextTable | None) -> Columns:
-    """The columns of a table, or the names of the graphs, or their numbers."""
-    if table is not None:
-        return [(name, table.column(name)) for name in table.header]
-    total = len(graphs) + len(graphs.skipped)
-    if graphs.names is None:
-        return [("graph", list(range(total)))]
-    names = dict(zip(graphs.rows.tolist(), graphs.names, strict=True))
-    return [("name", [names.get(row) for row in range(total)])]
-
-
-def _is_training_source(ensemble: Ensemble, source: Source) -> bool:
-    """Whether this is the file of the training: without their targets, its graphs have another fingerprint."""
-    return ensemble.spec is not None and source.path is not None and ensemble.spec.dataset == str(source.path.resolve())
-
-
-def _print_notes(ensemble: Ensemble, graphs: GraphSet, counted: bool) -> None:
-    """Print the notes on models and graphs, without those on unreadable rows if the command counts them itself."""
-    for run in ensemble.without_model:
-        print_note(f"{run} has no model, and so no vote")
-    for note in graphs.notes:
-        if not (is_edge_note(note) or (counted and LEFT_OUT in note)):  # the training said what edges carry
-            print_note(note)
+    @classmethod
+    def joined(cls, parts: Sequence[Answered]) -> Answered:
+        """The rows of several blocks together."""
+        first, answered = parts[0], [part for part in parts if len(part.y)]
+        if len(answered) < 2:
+            one = answered[0] if answered else first
+        else:
+            each = [part.predictions for part in answered]
+            spread = None if each[0].spread is None else torch.cat([cast("Tensor", one.spread) for one in each])
+            members = tuple(map(torch.cat, zip(*(one.members for one in each), strict=True)))
+            one = first._replace(
+                predictions=Predictions(torch.cat([one.mean for one in each]), spread, None, members),
+                y=np.concatenate([part.y for part in answered]),
+                seen=np.concatenate([part.seen for part in answered]),
+            )
+        num_rows, num_graphs = sum(part.num_rows for part in parts), sum(part.num_graphs for part in parts)
+        return one._replace(num_rows=num_rows, num_graphs=num_graphs)
 
 
 PARTS = {"test": "test graphs", "valid": "validation graphs", "train": "training graphs"}
@@ -400,26 +238,3 @@ def output_number(task: Task, label: str | None) -> int | None:
 def numbered(row: int) -> str:
     """What a graph without an id is called."""
     return f"graph {row}"
-
-
-def examine_run(
-    run: Path, source: str | None, part: str | None, folders: DataFolders, flags: dict[str, Any]
-) -> RunEvidence:
-    """The models of a run, and the graphs to show with their predictions.
-
-    Args:
-        run: Folder of a run, or of several.
-        source: Other graphs than those of the training.
-        part: Part of the training graphs; by default the test graphs, or the next part that is not empty.
-        folders: Where to look for datasets.
-        flags: Options of the reader that were typed.
-    """
-    ensemble = Ensemble.load(run)
-    if source is not None or part is not None:
-        inputs = read_input(ensemble, source, folders, flags, part=part)
-        return RunEvidence.of(ensemble, examine(ensemble, inputs, skip_unknown=True), PARTS[part] if part else "graphs")
-    for part, title in PARTS.items():
-        inputs = read_input(ensemble, None, folders, flags, part=part)
-        if len(inputs.graphs):
-            return RunEvidence.of(ensemble, examine(ensemble, inputs), title)
-    raise ValueError(f"{run}: the run has no graphs to show")

@@ -7,16 +7,21 @@ clipboard of whoever reads the output.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, NamedTuple, Self
 
+import numpy as np
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -24,6 +29,7 @@ from rich.text import Text
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders
 from bankgcn.extras import require
 from bankgcn.files.checked import atomic_write
+from bankgcn.files.journal import Finish, Journal
 from bankgcn.files.tables import Cell, Columns, write_csv
 
 if TYPE_CHECKING:
@@ -212,14 +218,14 @@ def _run_files(run: Path | None) -> list[Path]:
 
 def _source_files(sources: Iterable[str | Path], folders: DataFolders) -> list[Path]:
     """The files that the readers of sources read; a source that cannot be found is reported when it is read."""
-    from bankgcn.data.sources import READERS, find_source
+    from bankgcn.data.sources import READERS, find_sources
 
     files: list[Path] = []
     for name in sources:
         with suppress(ValueError, OSError):
-            source = find_source(name, folders)
-            if source.path is not None:
-                files += [source.path, *READERS[source.reader].files(source.path)]
+            for source in find_sources(name, folders):
+                if source.path is not None:
+                    files += [source.path, *READERS[source.reader].files(source.path)]
     return files
 
 
@@ -282,32 +288,112 @@ SpreadsheetSafe = Annotated[
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
-def write_json_lines(file: BinaryIO, columns: Columns) -> None:
-    """One object a row; an empty cell is ``null``."""
+GROUP = 65_536  # rows of a group in a Parquet file, whatever the blocks in which they come
+
+
+def write_json_lines(file: BinaryIO, columns: Columns, header: bool = True) -> None:
+    """One object a row; an empty cell is ``null``. The names of the columns are in each."""
     names = [name for name, _ in columns]
     for row in zip(*(cells for _, cells in columns), strict=True):
         values = dict(zip(names, row, strict=True))
         file.write(json.dumps(values, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
-def write_parquet(file: BinaryIO, columns: Columns) -> None:
-    """Write columns as a Parquet file; needs pyarrow. A column has the same type if all its cells are empty."""
+def keep_rows(file: BinaryIO, columns: Columns, header: bool = True) -> None:
+    """Rows as JSON, below the names of the columns, for formats that are written when all rows are there."""
+    if header:
+        file.write(json.dumps([name for name, _ in columns]).encode() + b"\n")
+    for row in zip(*(cells for _, cells in columns), strict=True):
+        file.write(json.dumps(row).encode() + b"\n")
+
+
+def kept_rows(file: BinaryIO) -> tuple[list[str], Iterator[list[Cell]]]:
+    """The names of the columns and the rows that :func:`keep_rows` wrote."""
+    file.seek(0)
+    return json.loads(file.readline()), map(json.loads, file)
+
+
+def parquet_of_rows(rows: BinaryIO, file: BinaryIO) -> None:
+    """Write rows that were kept as a Parquet file; needs pyarrow. All rows decide on the type of a column."""
     import pyarrow
     from pyarrow import parquet
 
-    arrays = {name: pyarrow.array(list(cells)) for name, cells in columns}
-    for name, array in arrays.items():
-        if pyarrow.types.is_null(array.type):
-            arrays[name] = array.cast(pyarrow.string() if name in WORDS else pyarrow.float64())
-    parquet.write_table(pyarrow.table(arrays), file)
+    schema = _schema_of(rows)
+    names, table = kept_rows(rows)
+    with parquet.ParquetWriter(file, schema) as writer:
+        while True:
+            group = list(islice(table, GROUP))
+            cells = zip(*group, strict=True) if group else ([] for _ in names)
+            arrays = [pyarrow.array(list(column), one.type) for one, column in zip(schema, cells, strict=True)]
+            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
+            if len(group) < GROUP:
+                return
 
 
-FORMATS: dict[str, Callable[[BinaryIO, Columns], None]] = {
-    ".csv": write_csv,
-    ".parquet": write_parquet,
-    ".jsonl": write_json_lines,
+def _schema_of(rows: BinaryIO) -> Any:
+    """The columns of kept rows, each of the type of its cells; without a cell, of words or of numbers."""
+    import pyarrow
+
+    names, table = kept_rows(rows)
+    found: list[set[type]] = [set() for _ in names]
+    for row in table:
+        for kinds, cell in zip(found, row, strict=True):
+            kinds.add(type(cell))
+    fields = []
+    for name, kinds in zip(names, found, strict=True):
+        kinds -= {type(None)}
+        kind = pyarrow.float64()
+        if str in kinds or (not kinds and name in WORDS):
+            kind = pyarrow.string()
+        elif kinds and kinds <= {int, bool}:
+            kind = pyarrow.int64() if int in kinds else pyarrow.bool_()
+        fields.append(pyarrow.field(name, kind))
+    return pyarrow.schema(fields)
+
+
+def gzip_of_rows(rows: BinaryIO, file: BinaryIO) -> None:
+    """Compress rows; equal rows become equal files."""
+    rows.seek(0)
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+        shutil.copyfileobj(rows, packed, 1 << 20)
+
+
+class Format(NamedTuple):
+    """How rows are written.
+
+    Args:
+        write: Writes columns to a file, with their names if no rows are there yet.
+        finish: From what was written and the file to a file of the format, if that needs all rows.
+    """
+
+    write: Callable[[BinaryIO, Columns, bool], None]
+    finish: Finish | None = None
+
+
+FORMATS: dict[str, Format] = {
+    ".csv": Format(write_csv),
+    ".parquet": Format(keep_rows, parquet_of_rows),
+    ".jsonl": Format(write_json_lines),
+    ".csv.gz": Format(write_csv, gzip_of_rows),
 }
 """How a table is written, by the ending of its file."""
+
+
+def array_format(width: int) -> Format:
+    """Columns of numbers alone, as an array of NumPy in single precision with as many columns as the width."""
+
+    def write(file: BinaryIO, columns: Columns, header: bool) -> None:
+        rows = np.array([cells for _, cells in columns], np.float32).reshape(width, -1)
+        file.write(np.ascontiguousarray(rows.T).tobytes())
+
+    def finish(rows: BinaryIO, file: BinaryIO) -> None:
+        count = rows.seek(0, io.SEEK_END) // (4 * width)
+        rows.seek(0)
+        layout = {"descr": np.lib.format.dtype_to_descr(np.dtype(np.float32)), "fortran_order": False}
+        np.lib.format.write_array_header_1_0(file, {**layout, "shape": (count, width)})
+        shutil.copyfileobj(rows, file, 1 << 20)
+
+    return Format(write, finish)
 
 
 def check_output(path: Path, formats: tuple[str, ...] = tuple(FORMATS)) -> None:
@@ -328,7 +414,7 @@ def check_output(path: Path, formats: tuple[str, ...] = tuple(FORMATS)) -> None:
 
 def check_spreadsheet_safe(path: Path, wanted: bool) -> None:
     """Raise if text shall be made safe for spreadsheets in a format that has no formulas."""
-    if wanted and ending_of(path) != ".csv":
+    if wanted and not ending_of(path).startswith(".csv"):
         raise ValueError(f"--spreadsheet-safe is for CSV; in {path}, text is text and cannot be a formula")
 
 
@@ -347,6 +433,8 @@ def safe_cell(cell: Cell) -> Cell:
 def ending_of(path: Path) -> str:
     """The ending in lower case; standard output, pipes and devices without an ending get CSV."""
     nameless = not path.suffix and (is_standard_output(path) or is_stream(path))
+    if path.name.lower().endswith(".csv.gz"):
+        return ".csv.gz"
     return ".csv" if nameless else path.suffix.lower()
 
 
@@ -361,6 +449,14 @@ def write_columns(path: Path, columns: Columns, spreadsheet_safe: bool = False) 
     Raises:
         ValueError: Two columns have one name.
     """
+    rows = io.BytesIO()
+    format = FORMATS[ending_of(path)]
+    format.write(rows, checked_columns(columns, spreadsheet_safe), True)
+    write_rows(path, rows, format.finish)
+
+
+def checked_columns(columns: Columns, spreadsheet_safe: bool = False) -> Columns:
+    """The columns, if no two have one name; see :func:`write_columns`."""
     names = [name for name, _ in columns]
     for name in names:
         if names.count(name) > 1:
@@ -369,6 +465,104 @@ def write_columns(path: Path, columns: Columns, spreadsheet_safe: bool = False) 
                 'separated by commas (--keep "" keeps none)'
             )
     if spreadsheet_safe:
-        columns = [(str(safe_cell(name)), list(map(safe_cell, cells))) for name, cells in columns]
+        return [(str(safe_cell(name)), list(map(safe_cell, cells))) for name, cells in columns]
+    return columns
+
+
+def write_rows(path: Path, rows: BinaryIO, finish: Finish | None) -> None:
+    """Write rows to the output, which appears complete or not at all."""
     with open_output(path) as file:
-        FORMATS[ending_of(path)](file, columns)
+        if finish is not None:
+            finish(rows, file)
+        else:
+            rows.seek(0)
+            shutil.copyfileobj(rows, file, 1 << 20)
+
+
+COLUMNS = "columns"  # what is noted of the first block: the names of its columns
+
+
+class TableOutput:
+    """A table that is written in blocks of rows.
+
+    A file appears when it is complete. If there are several blocks, they are kept beside it, so that whoever is killed
+    goes on with the same command; see :class:`~bankgcn.files.journal.Journal`. Standard output, pipes and devices get
+    each block at once, unless the format needs all of them.
+
+    Args:
+        path: The file.
+        format: How rows are written.
+        made_from: What decides the content.
+        overwrite: Whether to drop rows that are kept.
+        spreadsheet_safe: See :func:`write_columns`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        format: Format,
+        made_from: Mapping[str, Any],
+        overwrite: bool = False,
+        spreadsheet_safe: bool = False,
+    ):
+        self.path, self.format, self._safe = path, format, spreadsheet_safe
+        self._open = ExitStack()
+        self._journal: Journal | None = None
+        self._first: tuple[bytes, Mapping[str, Any]] | None = None
+        if not (is_standard_output(path) or is_stream(path)):
+            self._journal = self._open.enter_context(Journal(path, made_from, overwrite))
+        elif format.finish is not None:
+            self._kept: BinaryIO = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        elif is_standard_output(path):
+            self._kept = self._open.enter_context(open_output(path))
+        else:
+            self._kept = self._open.enter_context(path.open("wb"))
+        self.kept = [] if self._journal is None else self._journal.blocks.copy()
+        """What was noted of the blocks that an earlier process wrote."""
+        self._names: list[str] | None = self.kept[0][COLUMNS] if self.kept else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._open.__exit__(kind, error, trace)
+
+    @property
+    def safe_blocks(self) -> int:
+        """Number of blocks that no kill can take away."""
+        return 0 if self._journal is None else len(self._journal.blocks)
+
+    def write(self, columns: Columns, noted: Mapping[str, Any]) -> None:
+        """Add rows.
+
+        Args:
+            columns: The columns; those of all blocks are the same.
+            noted: What to know of the block when the command goes on.
+        """
+        columns = checked_columns(columns, self._safe)
+        names, begun = [name for name, _ in columns], self._names is not None
+        if begun and names != self._names:
+            raise ValueError(f"the columns of {self.path} would change from {self._names} to {names}")
+        self._names, noted = names, noted if begun else {**noted, COLUMNS: names}
+        if self._journal is None:
+            self.format.write(self._kept, columns, not begun)
+            self._kept.flush()
+            return
+        content = io.BytesIO()
+        self.format.write(content, columns, not begun)
+        if not begun:
+            self._first = content.getvalue(), noted
+            return
+        if self._first is not None:
+            self._journal.append(*self._first)
+            self._first = None
+        self._journal.append(content.getvalue(), noted)
+
+    def finish(self) -> None:
+        """Let the file appear."""
+        if self._journal is not None and self._first is None:
+            self._journal.finish(self.format.finish)
+        elif self._first is not None:
+            write_rows(self.path, io.BytesIO(self._first[0]), self.format.finish)
+        elif self.format.finish is not None:
+            write_rows(self.path, self._kept, self.format.finish)

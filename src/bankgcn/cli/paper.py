@@ -25,8 +25,8 @@ from bankgcn.cli.designs import (
     takes_selection,
 )
 from bankgcn.cli.output import check_not_input, print_text, say, say_block
-from bankgcn.cli.settings import READING, Folders, names_in
-from bankgcn.cli.sweep import Address, EngineName, Workers, check_failed, run_missing
+from bankgcn.cli.settings import READING, Address, Folders, names_in
+from bankgcn.cli.sweep import EngineName, Workers, check_failed, run_missing
 from bankgcn.data.catalog import USUAL_FOLDERS, DataFolders, find_in_catalog
 from bankgcn.experiments import RunRecord
 from bankgcn.experiments.design import COMPARISON, Design, Figure
@@ -225,7 +225,7 @@ def _draw_run(run: Path, out: Path | None, picture: str, folders: DataFolders) -
         picture: The picture for an image file.
         folders: Where to look for datasets.
     """
-    from bankgcn.cli.model_input import examine_run  # loads PyTorch
+    from bankgcn.cli.open_input import examine_run  # loads PyTorch
     from bankgcn.report.page.page import paint_figure
     from bankgcn.report.page.run_page import run_figures
     from bankgcn.training.ensemble import Ensemble

@@ -16,6 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from bankgcn.cli.output import Display, terminal_text
+from bankgcn.data.workers import Workers
 from bankgcn.metrics import METRICS, significant
 from bankgcn.training.callbacks import Callback
 
@@ -155,9 +156,9 @@ class Progress(Display):
 
 
 def load_graphs(source: Source, options: ReadOptions, expected: Expected) -> GraphSet:
-    """:meth:`Source.load`, with the progress of readers that report it."""
-    with Progress(f"reading {source.name}") as progress:
-        return source.load(options, expected, progress=progress.update)
+    """:meth:`Source.load`, with the progress of readers that report it, and on all cores where there are many rows."""
+    with Workers() as workers, Progress(f"reading {source.name}") as progress:
+        return source.load(options, expected, progress=progress.update, run=workers.run)
 
 
 class TrainingProgress(Progress, Callback):

@@ -102,7 +102,8 @@ def _page_of_run(
     flags: dict[str, Any],
 ) -> Page:
     """The page of a run, or of several in a folder; the arguments are those of the command."""
-    from bankgcn.cli.model_input import examine_run, output_number
+    from bankgcn.cli.model_input import output_number
+    from bankgcn.cli.open_input import examine_run
     from bankgcn.cli.progress import Progress
     from bankgcn.report.page.run_page import run_page
 

@@ -26,7 +26,7 @@ from bankgcn.training.rival import forest_beside
 from bankgcn.training.run_folder import SMALLER_STEPS, RunFolder
 
 if TYPE_CHECKING:
-    from bankgcn.cli.model_input import ModelInput
+    from bankgcn.cli.model_input import Answered
     from bankgcn.training.ensemble import Ensemble
     from bankgcn.training.mixture import Mixture
 
@@ -38,26 +38,24 @@ NAME_WIDTH = 24  # characters of the name of a class
 LINE_WIDTH = 80
 
 
-def show_assessment(ensemble: Ensemble, inputs: ModelInput, prefix: str = "", to_stderr: bool = False) -> Assessment:
+def show_assessment(ensemble: Ensemble, answered: Answered, prefix: str = "", to_stderr: bool = False) -> Assessment:
     """Print how good models are on graphs whose targets are known.
 
     Args:
         ensemble: The models.
-        inputs: The graphs.
+        answered: What they predict, and the targets.
         prefix: What stands before the first score.
         to_stderr: Whether standard output is needed for something else.
 
     Raises:
-        ValueError: No target is known, or targets do not fit the models.
+        ValueError: No target is known.
     """
-    with_target, y = inputs.truth(ensemble.task)
-    if not len(with_target):
-        raise ValueError(f"{inputs.graphs.name} has no targets to compare with (--target NAME names their column)")
-    mean = inputs.take(with_target).predictions(ensemble).mean
-    assessment = assess(ensemble.task, mean, y, ensemble.first.constant)
-    if len(with_target) < inputs.num_rows:
-        without = inputs.num_rows - len(with_target)
-        print_note(f"{without:,} of {inputs.num_rows:,} rows have no graph or no target")
+    if not len(answered.y):
+        raise ValueError(f"{answered.name} has no targets to compare with (--target NAME names their column)")
+    assessment = assess(ensemble.task, answered.predictions.mean, answered.y, ensemble.first.constant)
+    if len(answered.y) < answered.num_rows:
+        without = answered.num_rows - len(answered.y)
+        print_note(f"{without:,} of {answered.num_rows:,} rows have no graph or no target")
     metric = METRICS[assessment.metric]
     score = metric.text(assessment.score)
     if not prefix and ensemble.mixture is not None:  # train has just said so
@@ -73,13 +71,11 @@ def show_assessment(ensemble: Ensemble, inputs: ModelInput, prefix: str = "", to
 
 
 def show_coverage(
-    ensemble: Ensemble, inputs: ModelInput, level: float, to_stderr: bool = False, notes: bool = True
+    ensemble: Ensemble, answered: Answered, level: float, to_stderr: bool = False, notes: bool = True
 ) -> dict[str, Any]:
     """Print how often intervals or sets hold the known targets; see :func:`~bankgcn.training.intervals.coverage`."""
-    with_target, y = inputs.truth(ensemble.task)
-    known = inputs.take(with_target)
-    found = ensemble.intervals(known.predictions(ensemble), level, known.voters)
-    figures = coverage(ensemble.task, found, y)
+    found = ensemble.intervals(answered.predictions, level, answered.voters)
+    figures = coverage(ensemble.task, found, answered.y)
     for line in coverage_lines(ensemble.task, figures):
         say(line, stderr=to_stderr)
     for note in found.notes if notes else ():

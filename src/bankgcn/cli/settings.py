@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,18 +19,18 @@ from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bankgcn.cli.commands import PATH, HelpAll
 from bankgcn.cli.errors import print_error
 from bankgcn.data.catalog import CATALOG, DataFolders, cache_folder, catalog_name
-from bankgcn.files.archives import LARGEST
-from bankgcn.files.checked import TomlSettings, atomic_write, check_name, read_toml
+from bankgcn.extras import require
+from bankgcn.files.checked import TomlSettings, check_name, read_toml
 from bankgcn.messages import Message, Option, Spelling, message_of
 from bankgcn.nn.convs import CONVS
-from bankgcn.settings import Plain
+from bankgcn.settings import Plain, pick
 from bankgcn.training.presets import PAPER, PRESETS
 from bankgcn.training.spec import (
     DATA_ROOT,
@@ -43,6 +45,9 @@ from bankgcn.training.spec import (
     spec_of,
     unused_settings,
 )
+
+if TYPE_CHECKING:
+    from bankgcn.data.workers import Workers
 
 MAX_NAME = 200  # bytes; file systems end at 255
 READING = {
@@ -215,6 +220,8 @@ def _canonical_source(source: str) -> str:
 STANDARD_INPUT = "-"
 FROM_STANDARD_INPUT = "'-' is standard input."
 """A sentence for the help of such arguments."""
+PIECE = 1 << 20  # bytes that are read at once
+BEGINNING = 16 << 20  # bytes by which a format is recognised
 _SIGNATURES = {
     b"PAR1": ".parquet",
     b"PK\x03\x04": ".zip",
@@ -234,21 +241,40 @@ def source_argument(source: str | None) -> str | None:
     The file is in the folder ``stdin`` of the cache folder; its name depends on its content alone.
 
     Raises:
-        ValueError: Standard input is closed or empty, or has more bytes than are held in memory.
+        ValueError: Standard input is closed or empty.
     """
+    return source if source != STANDARD_INPUT else str(_keep_standard_input()[0])
+
+
+def applied_source_argument(context: typer.Context, source: str | None) -> str | None:
+    """The same for commands that need the content of standard input until they end, and no longer."""
     if source != STANDARD_INPUT:
         return source
-    content = sys.stdin.buffer.read(LARGEST + 1) if sys.stdin else b""  # None: the shell has closed it
-    if not content.strip():
-        raise ValueError("standard input is empty: expected graphs or a table of molecules")
-    if len(content) > LARGEST:
-        raise ValueError(f"standard input has more than {LARGEST:,} bytes: write it to a file")
-    path = cache_folder() / "stdin" / f"stdin-{hashlib.sha256(content).hexdigest()[:16]}{guess_ending(content)}"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as file:
-            file.write(content)
+    path, is_new = _keep_standard_input()
+    if is_new:
+        context.call_on_close(lambda: path.unlink(missing_ok=True))
     return str(path)
+
+
+def _keep_standard_input() -> tuple[Path, bool]:
+    """The file with the content of standard input, and whether it is new. The content is never held as a whole."""
+    folder = cache_folder() / "stdin"
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as unfinished:
+        path, digest, beginning = Path(unfinished) / "content", hashlib.sha256(), b""
+        with path.open("wb") as file:
+            while sys.stdin and (piece := sys.stdin.buffer.read(PIECE)):  # None: the shell has closed it
+                file.write(piece)
+                digest.update(piece)
+                if len(beginning) < BEGINNING:
+                    beginning = (beginning if beginning.strip() else b"") + piece
+        if not beginning.strip():
+            raise ValueError("standard input is empty: expected graphs or a table of molecules")
+        kept = folder / f"stdin-{digest.hexdigest()[:16]}{guess_ending(beginning)}"
+        is_new = not kept.exists()
+        if is_new:
+            os.replace(path, kept)
+    return kept, is_new
 
 
 def guess_ending(content: bytes) -> str:
@@ -315,6 +341,29 @@ Threads = Annotated[
         min=1, help="Threads that share each batch; the result is the same on any number.", rich_help_panel="Run"
     ),
 ]
+Address = Annotated[str | None, typer.Option(help="Address of the Ray cluster, for --engine ray.")]
+ROW_OPTIONS = {
+    "workers": Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes that read a large source; by default one for each core. Any number gives the same result.",
+            show_default=False,
+            rich_help_panel="Run",
+        ),
+    ],
+    "engine": Annotated[
+        str,
+        typer.Option(
+            metavar="local|ray",
+            help="Where the rows of a large source are parsed: by processes of this machine, or of a Ray cluster.",
+            rich_help_panel="Run",
+        ),
+    ],
+    "address": Address,
+}
+"""The options of :class:`RowReading`."""
+
 
 Source = Annotated[
     str | None,
@@ -347,7 +396,7 @@ SourceArgument = Annotated[
         metavar="SOURCE",
         help=f"The graphs: whatever bankgcn train takes. Not needed with --part. {FROM_STANDARD_INPUT}",
         show_default=False,
-        callback=source_argument,
+        callback=applied_source_argument,
     ),
 ]
 Part = Annotated[
@@ -363,6 +412,34 @@ LabelOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class RowReading:
+    """Who parses the rows of a large source."""
+
+    workers: int | None = None
+    engine: str = "local"
+    address: str | None = None
+
+    def start(self) -> Workers:
+        """The workers.
+
+        Raises:
+            ValueError: There is no such engine or cluster.
+        """
+        from bankgcn.data.workers import Workers
+
+        def on_cluster() -> Workers:
+            require("ray", "--engine ray")
+            from bankgcn.experiments.engines.cluster import RayWorkers
+
+            return RayWorkers(self.address, self.workers)
+
+        make = pick({"local": lambda: Workers(self.workers), "ray": on_cluster}, self.engine, "engine")
+        if self.address is not None and self.engine != "ray":
+            raise ValueError(f"--address {self.address}: only --engine ray has an address")
+        return make()
 
 
 def names_in(typed: str | None, option: str) -> list[str] | None:

@@ -27,7 +27,6 @@ EngineName = Annotated[
     str, typer.Option(help="Where to run: 'local' processes, a 'ray' cluster, or 'serial' in this process.")
 ]
 Workers = Annotated[int | None, typer.Option(help="Number of parallel runs; all cores by default.", min=1)]
-Address = Annotated[str | None, typer.Option(help="Address of the Ray cluster, for --engine ray.")]
 
 ENDED = ("kept", "finished", "diverged")
 REFRESHES = 2.0  # of the grid, each second

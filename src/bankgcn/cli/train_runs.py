@@ -13,7 +13,7 @@ from statistics import mean, stdev
 import typer
 
 from bankgcn.cli.errors import INTERRUPTED, print_note, print_warning, with_flags
-from bankgcn.cli.model_input import read_input
+from bankgcn.cli.open_input import read_input
 from bankgcn.cli.output import say
 from bankgcn.cli.progress import TrainingProgress, load_graphs
 from bankgcn.cli.run_report import (
@@ -422,10 +422,11 @@ def _show_ensemble(members: Members) -> Assessment | None:
     inputs = read_input(ensemble, None, DataFolders(str(root) if root else None), {}, part="test", notes=False)
     if len(inputs.graphs):
         together = "models together" if inputs.voters is None else "models, each on its test graphs"
-        assessment = show_assessment(ensemble, inputs, prefix=f"all {len(ensemble.members)} {together}: test ")
+        answered = inputs.answered(ensemble)
+        assessment = show_assessment(ensemble, answered, prefix=f"all {len(ensemble.members)} {together}: test ")
         with suppress(TooFewGraphs):  # whoever asks for intervals is told so
             if ensemble.has_intervals:
-                show_coverage(ensemble, inputs, LEVEL, notes=False)
+                show_coverage(ensemble, answered, LEVEL, notes=False)
         return assessment
     return None
 

@@ -7,17 +7,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from bankgcn.spectral.featured_edges import FeaturedEdges
-from bankgcn.spectral.shift import GraphShift
+if TYPE_CHECKING:  # processes that only read graphs do without PyTorch
+    import torch
+    from torch import Tensor
 
-if TYPE_CHECKING:
     from bankgcn.data.graphs import GraphSet
     from bankgcn.kernels.network.collate import CollatedGraphs
     from bankgcn.kernels.network.program import Operator
+    from bankgcn.spectral.featured_edges import FeaturedEdges
+    from bankgcn.spectral.shift import GraphShift
 
 
 def pointers(counts: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -56,12 +56,16 @@ class GraphBatch:
     def __init__(self, source: GraphSet, indices: NDArray[np.integer], device: torch.device | str = "cpu"):
         if indices.ndim != 1 or indices.dtype.kind not in "iu" or ((indices < 0) | (indices >= len(source))).any():
             raise IndexError(f"indices={indices}: expected numbers of graphs from 0 to {len(source) - 1}")
+        import torch
+
         self.source = source
         self.indices = indices
         self.device = torch.device(device)
 
     def to(self, device: torch.device | str) -> GraphBatch:
         """The same batch on another device."""
+        import torch
+
         return self if torch.device(device) == self.device else GraphBatch(self.source, self.indices, device)
 
     @property
@@ -82,6 +86,8 @@ class GraphBatch:
     @cached_property
     def shift(self) -> GraphShift:
         r"""The shift :math:`\tilde L` of all graphs, block diagonal."""
+        from bankgcn.spectral.shift import GraphShift
+
         rowptr, weight = pointers(self._degree), self.source.shift[self._edges]
         return GraphShift(self._tensor(rowptr), self._tensor(self._col), self._tensor(weight))
 
@@ -129,6 +135,8 @@ class GraphBatch:
     @cached_property
     def adjacency(self) -> Tensor:
         """The edges without their weights as a ``torch.sparse`` matrix in CSR form: 1 for each directed edge."""
+        import torch
+
         rowptr, ones = pointers(self._degree), np.ones(len(self._col), np.float32)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
@@ -155,6 +163,10 @@ class GraphBatch:
     @cached_property
     def featured_edges(self) -> FeaturedEdges:
         """The edges with their weights and features, in the form that networks prepare; the set has checked them."""
+        import torch
+
+        from bankgcn.spectral.featured_edges import FeaturedEdges
+
         row, col = self.edge_index.unbind()
         features = self._tensor(self.source.edge_signals(self._edges))
         weight = torch.ones(len(row), device=self.device) if self.edge_weight is None else self.edge_weight
@@ -215,4 +227,6 @@ class GraphBatch:
         return col
 
     def _tensor(self, array: NDArray) -> Tensor:
+        import torch
+
         return torch.from_numpy(array).to(self.device)

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
 from bankgcn.data.batch import pointers
 from bankgcn.messages import Message, advise
-from bankgcn.spectral.shift import normalize
 
 EDGES_AT_ONCE = 1 << 18  # one piece is sorted in the cache, with little additional memory
 TOLERANCE = 3e-4  # between the two directions of an edge: sums of duplicates are rounded; as in GraphShift
@@ -118,6 +116,10 @@ def normalized_shift(
     row: NDArray[np.int64], col: NDArray[np.int64], weight: NDArray[np.float32], num_nodes: int
 ) -> NDArray[np.float32]:
     """The entries of the shift for edges that are symmetric, without self-loops and duplicates."""
+    import torch  # here, because processes that only read graphs do without it
+
+    from bankgcn.spectral.shift import normalize
+
     rows, weights = torch.from_numpy(row), torch.from_numpy(weight)
     degree = weights.new_zeros(num_nodes).index_add(0, rows, weights)
     return normalize(rows, torch.from_numpy(col), weights, degree).numpy()
@@ -206,6 +208,8 @@ def _merge(edges: _Edges, num_nodes: int, counts: _Counts) -> _Edges:
     for features, kept in ((edges.labels, merged.labels), (edges.attributes, merged.attributes)):
         if features is not None and kept is not None:
             counts.other_features += int(np.count_nonzero((features != kept[number]).any(1)))
+    import torch
+
     place = torch.from_numpy(number)
     merged.weight = (
         torch.zeros(len(merged.row), dtype=torch.float32).index_add(0, place, torch.from_numpy(edges.weight)).numpy()

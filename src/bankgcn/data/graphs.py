@@ -8,12 +8,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
 
 from bankgcn.data import GraphError
 from bankgcn.data.batch import GraphBatch, pointers, spans
@@ -43,7 +41,10 @@ from bankgcn.data.invariants import (
 )
 from bankgcn.files.checked import FileError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # processes that only read graphs do without PyTorch
+    import torch
+    from torch import Tensor
+
     from bankgcn.data.edge_data import UnequalEdge
     from bankgcn.data.features.encodings import EncodingSpec
     from bankgcn.data.features.graph_features import GraphSpec
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 KIND = "set of graphs"
 """What a file of one says it holds."""
-Indices = int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | Tensor
+Indices: TypeAlias = "int | slice | Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_] | Tensor"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -529,7 +530,11 @@ class GraphSet:
         """
         if not hasattr(batch_size, "__index__") or batch_size < 1:
             raise ValueError(f"batch_size={batch_size!r}: expected a whole number, at least 1")
-        order = torch.randperm(len(self), generator=generator).numpy() if shuffle else np.arange(len(self))
+        order = np.arange(len(self))
+        if shuffle:
+            import torch
+
+            order = torch.randperm(len(self), generator=generator).numpy()
         starts = range(0, len(self), batch_size)
         return (GraphBatch(self, order[start : start + batch_size]) for start in starts)
 
@@ -566,6 +571,8 @@ class GraphSet:
         return np.concatenate([encodings.scaled(self.encodings, self.encoding_spec), own], axis=1)
 
     def _numbers(self, indices: Indices) -> NDArray[np.int64]:
+        from torch import Tensor
+
         index = indices.numpy() if isinstance(indices, Tensor) else indices
         return np.atleast_1d(np.arange(len(self))[index])
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import glob
 import hashlib
 import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,7 @@ from bankgcn.data.readers import (
     SAVED,
     Progress,
     Reader,
+    RowBlock,
     benchmark_sets,
     graph_files,
     images,
@@ -56,8 +58,9 @@ from bankgcn.data.readers.molecules import atom_kind, from_smiles, is_molecule, 
 from bankgcn.data.splits import Split, split_targets
 from bankgcn.data.target_values import Targets, class_name_notes
 from bankgcn.data.targets import GraphTable
-from bankgcn.files.archives import UNSUPPORTED, Archive, check_archive, plain_stem, unpack
-from bankgcn.files.checked import SHARED_AGE, FileError, remove_unfinished
+from bankgcn.data.workers import Job
+from bankgcn.files.archives import UNSUPPORTED, Archive, check_archive, plain_ending, plain_stem, unpack
+from bankgcn.files.checked import SHARED_AGE, FileError, remove_unfinished, visible
 from bankgcn.files.downloads import Progress as DownloadProgress
 from bankgcn.files.downloads import fetch
 from bankgcn.messages import Message, Option
@@ -119,6 +122,23 @@ class Source:
         read = None if self.path is None else READERS[self.reader].table
         return None if read is None or self.path is None else read(self.path, options)
 
+    def blocks(self, options: ReadOptions) -> Iterator[tuple[RowBlock, float]] | None:
+        """The rows of a source in blocks of bounded size, each with the share of the source that was read by then.
+
+        ``None`` for sources that are read as a whole.
+        """
+        read = None if self.path is None else READERS[self.reader].blocks
+        if read is None or self.path is None:
+            return None
+        self._check_options(options)
+        return read(self.path, options)
+
+    def load_block(
+        self, block: RowBlock, options: ReadOptions, expected: Expected, run: Callable[[Job], Any] = Job.run
+    ) -> GraphSet:
+        """The graphs of a block; see :meth:`load`."""
+        return self._completed(block.graphs(options, expected, run), options, expected)
+
     def target_reader(
         self, options: ReadOptions, expected: Expected, required: bool
     ) -> Callable[[Sequence[int]], tuple[list[int], Targets]] | None:
@@ -148,6 +168,7 @@ class Source:
         expected: Expected | None = None,
         *,
         progress: Progress | None = None,
+        run: Callable[[Job], Any] = Job.run,
     ) -> GraphSet:
         """The graphs, from the cache if they were read before.
 
@@ -157,6 +178,7 @@ class Source:
                 be applied, and whether there are targets. Without targets, readers of files for which they may be
                 wrong do not read them.
             progress: Called with the numbers of graphs so far and in all, by readers that take long.
+            run: What returns the result of the work on many rows: in this process, or in others.
 
         Raises:
             ValueError: The files cannot be read, the reader has no such option, or the signals cannot be made in that
@@ -164,7 +186,13 @@ class Source:
         """
         options, expected = options or ReadOptions(), expected or Expected()
         self._check_options(options)
-        graphs = BUILTIN[self.reader]() if self.path is None else self._read(self.path, options, expected, progress)
+        graphs = (
+            BUILTIN[self.reader]() if self.path is None else self._read(self.path, options, expected, progress, run)
+        )
+        return self._completed(graphs, options, expected)
+
+    def _completed(self, graphs: GraphSet, options: ReadOptions, expected: Expected) -> GraphSet:
+        """The graphs of a reader with what follows from options and expectations alone."""
         if not expected.has_target and graphs.y is not None:
             graphs = replace(graphs, y=None, classes=(), targets=())
         if options.symmetrise and expected.edge_data != "none":
@@ -185,7 +213,14 @@ class Source:
                 given = Option(name, value)
                 raise ValueError(Message("{given} has no meaning for {what}: leave it out", given=given, what=what))
 
-    def _read(self, path: Path, options: ReadOptions, expected: Expected, progress: Progress | None) -> GraphSet:
+    def _read(
+        self,
+        path: Path,
+        options: ReadOptions,
+        expected: Expected,
+        progress: Progress | None,
+        run: Callable[[Job], Any],
+    ) -> GraphSet:
         reader = READERS[self.reader]
         notes = self._notes(reader, path)
         if self.entry is not None and not isinstance(self.entry.features, str):  # a sentence is for people only
@@ -193,6 +228,8 @@ class Source:
         read = partial(reader.read, path, options, expected)
         if reader.reports_progress:
             read = partial(read, progress=progress)
+        if reader.blocks is not None:
+            read = partial(read, run=run)
         key = {name: getattr(options, name) for name in reader.options}
         key |= {f"expected.{name}": getattr(expected, name) for name in reader.heeds}
         graphs = (
@@ -306,6 +343,36 @@ def find_source(source: str | Path, folders: DataFolders = USUAL_FOLDERS) -> Sou
             f"{str(source)!r} is neither a dataset nor a file or folder: expected a dataset's name, {_accepted()}{hint}"
         )
     return Source(plain_stem(path.resolve()), _reader_of(path), path)
+
+
+def find_sources(name: str | Path, folders: DataFolders = USUAL_FOLDERS) -> list[Source]:
+    """The source of a name or path, see :func:`find_source`; or the files of a folder or a pattern such as ``*.csv``.
+
+    The files of a folder are those that can be read in blocks of rows: tables of molecules, and JSON lines. They come
+    in the order of their names.
+
+    Raises:
+        ValueError: There is no such source or file.
+    """
+    path = Path(name).expanduser()
+    if not path.exists() and glob.has_magic(str(name)) and catalog_name(str(name)) is None:
+        files = sorted(Path(file) for file in glob.glob(str(path), recursive=True) if Path(file).is_file())
+        if not files:
+            raise ValueError(f"no file has a name like {str(name)!r}")
+        return [find_source(file, folders) for file in files]
+    try:
+        return [find_source(name, folders)]
+    except FileError:
+        files = _tables_in(path) if path.is_dir() else []
+        if not files:
+            raise
+        return [find_source(file, folders) for file in files]
+
+
+def _tables_in(folder: Path) -> list[Path]:
+    """The files of a folder that can be read in blocks of rows."""
+    endings = [ending for reader in READERS.values() if reader.blocks is not None for ending in reader.suffixes]
+    return sorted(path for path in visible(folder) if path.is_file() and plain_ending(path) in endings)
 
 
 def find_dataset(name: str, folders: DataFolders = USUAL_FOLDERS) -> Source:

@@ -205,7 +205,7 @@ def _reason(error: Exception) -> str:
 LARGEST = 1 << 30  # bytes of the content: it is held in memory, and a few kilobytes can unpack to any number
 UNSUPPORTED = (".zst", ".tar", ".tgz", ".7z", ".rar", ".lz4", ".br")
 _PIECE = 1 << 20
-_OPENERS: dict[str, Callable[[Path], Any]] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
+_OPENERS: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ERRORS = (EOFError, zlib.error, lzma.LZMAError, OSError)  # of damaged content; a damaged gzip or bz2 is an OSError
 
 
@@ -281,3 +281,78 @@ def open_plain(path: Path, largest: int = LARGEST) -> BinaryIO:
         raise FileError(f"unpacks to more than {largest:,} bytes: unpack it first", path)
     content.seek(0)
     return content
+
+
+class Stream(io.RawIOBase):
+    """The content of a file, unpacked while it is read; see :func:`open_stream`."""
+
+    def __init__(self, path: Path, largest: int | None = None):
+        super().__init__()
+        check_regular(path)
+        self.path = path
+        self._left = largest if path.suffix.lower() in (*_OPENERS, ".zip") else None
+        self._file = path.open("rb")
+        self.size = os.fstat(self._file.fileno()).st_size
+        """Bytes of the file, as it is stored."""
+        try:
+            self._content = self._unpacked()
+        except FileError:
+            self._file.close()
+            raise
+        except _READ_ERRORS as error:
+            self._file.close()
+            raise self._damaged(error) from error
+
+    def _unpacked(self) -> Any:
+        ending = self.path.suffix.lower()
+        if ending == ".zip" and (member := only_member(self.path)) is not None:
+            return zipfile.ZipFile(self._file).open(member)
+        opener = _OPENERS.get(ending)
+        return self._file if opener is None else opener(self._file)
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file that were read so far."""
+        return 0 if self._file.closed else self._file.tell()
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes; see :class:`io.RawIOBase`."""
+        try:
+            piece = self._content.read(len(buffer))
+        except _READ_ERRORS as error:
+            raise self._damaged(error) from error
+        if self._left is not None:
+            self._left -= len(piece)
+            if self._left < 0:
+                raise FileError("unpacks to too many bytes to be read as a whole: unpack it first", self.path)
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            self._content.close()
+            self._file.close()
+        super().close()
+
+    def _damaged(self, error: Exception) -> Exception:
+        packed = self.path.suffix.lower() in (*_OPENERS, ".zip")
+        return FileError(f"cannot be unpacked: {_reason(error)}", self.path) if packed else error
+
+
+def open_stream(path: Path, largest: int | None = None) -> Stream:
+    """The content of a file as :func:`open_plain` has it, to be read in pieces.
+
+    Args:
+        path: The file.
+        largest: Most bytes that it may unpack to, if whoever reads it holds all of them.
+
+    Raises:
+        OSError: The file cannot be opened.
+        FileError: It is damaged. What comes before the damage can be read.
+    """
+    return Stream(path, largest)

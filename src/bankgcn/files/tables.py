@@ -10,7 +10,8 @@ import io
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from functools import cached_property
@@ -30,6 +31,8 @@ SHOWN = 40  # names of columns in a message
 Cell = str | int | float | None
 Columns = list[tuple[str, Sequence[Cell]]]
 """The columns of a table to write, with their names; ``None`` is an empty cell."""
+NumberedRow = tuple[int, list[str]]
+"""The cells of a row, and the line of the file on which it ends."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def read_table(path: Path) -> TextTable:
         with io.TextIOWrapper(open_plain(path), encoding="utf-8-sig", newline="") as file:
             delimiter = max(DELIMITERS, key=file.readline().count)
             file.seek(0)
-            numbered = _numbered_rows(file, path, delimiter)
+            numbered = list(numbered_rows(csv.reader(file, delimiter=delimiter, strict=True), path))
     except OSError as error:
         raise FileError(f"cannot be opened: {error.strerror}", path) from error
     except UnicodeDecodeError as error:
@@ -108,7 +111,7 @@ def read_table(path: Path) -> TextTable:
 
 
 def table_of_rows(
-    path: Path, numbered: Sequence[tuple[int, list[str]]], delimiter: str = ",", notes: tuple[str, ...] = ()
+    path: Path, numbered: Sequence[NumberedRow], delimiter: str = ",", notes: tuple[str, ...] = ()
 ) -> TextTable:
     """A table from rows of cells, each with its line; the first one names the columns.
 
@@ -117,25 +120,36 @@ def table_of_rows(
     """
     if not numbered:
         raise FileError("is empty: the first line must name the columns", path)
-    (_, names), *rest = numbered
-    header = tuple(name.strip() for name in names)
-    for line, row in rest:
-        if len(row) != len(header):
-            raise FileError(f"has {len(row)} cell(s) where the header has {len(header)}", path, line)
-    rows = [row for _, row in rest]
-    if not header[-1]:
-        columns = max(_filled_columns(row) for row in (header, *rows))
-        header, rows = header[:columns], [row[:columns] for row in rows]
-    if not header:
+    if not numbered[0][1][-1].strip():
+        check_lengths(path, numbered[0][1], numbered[1:])
+        width = max(trimmed_width(row) for _, row in numbered)
+        numbered = [(line, row[:width]) for line, row in numbered]
+    return table_below(path, numbered[0][1], numbered[1:], delimiter, notes)
+
+
+def table_below(
+    path: Path, names: Sequence[str], rows: Sequence[NumberedRow], delimiter: str = ",", notes: tuple[str, ...] = ()
+) -> TextTable:
+    """A table from the names of its columns and its rows; see :func:`table_of_rows`."""
+    if not names:
         raise FileError("is empty: the first line must name the columns", path)
+    check_lengths(path, names, rows)
+    header = tuple(name.strip() for name in names)
     for name, count in Counter(header).items():
         if count > 1:
             shown = f"column {name!r}" if name else "column without a name"
             raise FileError(f"has more than one {shown}: rename or remove one of them", path)
-    return TextTable(path, header, rows, [line for line, _ in rest], delimiter, notes)
+    return TextTable(path, header, [row for _, row in rows], [line for line, _ in rows], delimiter, notes)
 
 
-def _filled_columns(row: Sequence[str]) -> int:
+def check_lengths(path: Path, names: Sequence[str], rows: Sequence[NumberedRow]) -> None:
+    """Raise unless each row has a cell for each name."""
+    for line, row in rows:
+        if len(row) != len(names):
+            raise FileError(f"has {len(row)} cell(s) where the header has {len(names)}", path, line)
+
+
+def trimmed_width(row: Sequence[str]) -> int:
     """Number of cells up to the last that is not empty."""
     return max((place for place, cell in enumerate(row, start=1) if cell.strip()), default=0)
 
@@ -150,11 +164,15 @@ class _Lines:
         self.file.write(f"{row[:-2]}\n")
 
 
-def write_csv(file: BinaryIO, columns: Columns) -> None:
-    """Write columns as CSV in UTF-8. Real numbers have as many digits as it takes to read them back unchanged."""
+def write_csv(file: BinaryIO, columns: Columns, header: bool = True) -> None:
+    """Write columns as CSV in UTF-8, below their names unless these are written already.
+
+    Real numbers have as many digits as it takes to read them back unchanged.
+    """
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     table = csv.writer(_Lines(text))
-    table.writerow([name for name, _ in columns])
+    if header:
+        table.writerow([name for name, _ in columns])
     table.writerows(zip(*(cells for _, cells in columns), strict=True))
     text.flush()
     text.detach()
@@ -171,13 +189,21 @@ def number_cells(numbers: NDArray[np.floating]) -> list[float | None]:
     return [None if number != number else float(str(number)) for number in numbers]
 
 
-def _numbered_rows(file: TextIO, path: Path, delimiter: str) -> list[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the line on which it ends."""
-    reader = csv.reader(file, delimiter=delimiter, strict=True)
+def numbered_rows(reader: Any, path: Path) -> Iterator[NumberedRow]:
+    """The rows of a reader of :mod:`csv` that are not blank, each with the line on which it ends.
+
+    Raises:
+        FileError: A row cannot be read; the message names the line on which it starts, too, if it is another.
+    """
+    start = 1
     try:
-        return [(reader.line_num, row) for row in reader if row]
+        for row in reader:
+            start = reader.line_num + 1
+            if row:
+                yield reader.line_num, row
     except csv.Error as error:
-        raise FileError(f"cannot be read as a table: {error}", path, reader.line_num) from error
+        began = f"; the row starts on line {start}" if start < reader.line_num else ""
+        raise FileError(f"cannot be read as a table: {error}{began}", path, reader.line_num) from error
 
 
 Number = TypeVar("Number", np.int64, np.float32)
@@ -273,21 +299,31 @@ def read_parquet(path: Path) -> TextTable:
         ImportError: pyarrow is not installed.
     """
     require("pyarrow", "reading Parquet")
+    with opened_parquet(path) as parquet:
+        groups = range(parquet.metadata.num_row_groups)
+        _check_size(sum(parquet.metadata.row_group(group).total_byte_size for group in groups), path)
+        table = parquet.read()
+    columns = [[cell_text(value) for value in column.to_pylist()] for column in table.columns]
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    return table_of_rows(path, [(0, list(table.column_names)), *enumerate(rows, start=1)], delimiter="")
+
+
+@contextmanager
+def opened_parquet(path: Path) -> Iterator[Any]:
+    """A Parquet file of pyarrow.
+
+    Raises:
+        FileError: It is no Parquet file, or what is read of it is damaged.
+    """
     import pyarrow.parquet
     from pyarrow import ArrowException
 
     with _opened(path) as file:
         try:
-            parquet = pyarrow.parquet.ParquetFile(file)
-            groups = range(parquet.metadata.num_row_groups)
-            _check_size(sum(parquet.metadata.row_group(group).total_byte_size for group in groups), path)
-            table = parquet.read()
+            yield pyarrow.parquet.ParquetFile(file)
         except (ArrowException, OSError) as error:
             reason = str(error).splitlines()[0]
             raise FileError(f"cannot be read as Parquet: {reason}", path) from error
-    columns = [[cell_text(value) for value in column.to_pylist()] for column in table.columns]
-    rows = [list(row) for row in zip(*columns, strict=True)]
-    return table_of_rows(path, [(0, list(table.column_names)), *enumerate(rows, start=1)], delimiter="")
 
 
 def read_workbook(path: Path) -> TextTable:

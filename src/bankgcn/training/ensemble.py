@@ -28,7 +28,7 @@ from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.sources import as_graph_set
 from bankgcn.data.splits import PARTS, Split
 from bankgcn.data.target_values import scalar
-from bankgcn.files.checked import FileError
+from bankgcn.files.checked import FileError, hash_of_parts
 from bankgcn.files.tables import Columns
 from bankgcn.messages import WITHOUT_ADVICE, Message, Option, message_of, spelled
 from bankgcn.rivals import Rival
@@ -175,6 +175,15 @@ class Ensemble:
             return ()
         return (self.spec.dataset,) if self.spec.split.test is None else (self.spec.dataset, self.spec.split.test)
 
+    @cached_property
+    def content_hash(self) -> str:
+        """A hash of the files of the models and of what is kept beside them, and of their weights in the mean."""
+        folders = map(RunFolder, self.members)
+        files = [file for folder in folders for file in (folder.model, folder.validation, folder.domain)]
+        contents = [file.read_bytes() if file.exists() else b"" for file in files]
+        weights = [] if self.weights is None else self.weights.tolist()
+        return hash_of_parts([*contents, repr(weights).encode()])
+
     @property
     def reader(self) -> ReadOptions:
         """How the graphs of the first model were read."""
@@ -191,11 +200,16 @@ class Ensemble:
         Runs of earlier versions do not know the hashes of their graphs, nor do models without their folder.
         """
         seen = np.zeros(len(graphs), np.bool_)
-        for path, model in self.members.items():
-            file = RunFolder(path).split
-            if file.exists():
-                seen |= np.isin(graph_hashes(model.conform(graphs), model.edge_dim is not None), Split.load_seen(file))
+        for path, hashes in self._learned.items():
+            model = self.members[path]
+            seen |= np.isin(graph_hashes(model.conform(graphs), model.edge_dim is not None), hashes)
         return seen
+
+    @cached_property
+    def _learned(self) -> dict[Path, NDArray]:
+        """The hashes of the training and validation graphs of each model, as far as they are known."""
+        files = {path: RunFolder(path).split for path in self.members}
+        return {path: Split.load_seen(file) for path, file in files.items() if file.exists()}
 
     def part(self, graphs: GraphSet, part: str) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
         """The graphs of a part of the split that the models were trained with, and which models may predict them.

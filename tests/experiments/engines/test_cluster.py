@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import pytest
 import torch
 
+from bankgcn.data.workers import Job
 from bankgcn.experiments import Event, RunSpec, Store, run, sweep
-from bankgcn.experiments.engines.cluster import RayEngine
+from bankgcn.experiments.engines.cluster import RayEngine, RayWorkers
 from fake_runs import attempts, scripted_score
 from refusals import refused
 
@@ -103,3 +105,48 @@ def test_a_wrong_address_is_named(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'bankgcn[ray]'")
     with refused(ValueError, "'127.0.0.1:1'"):
         sweep(CONFIGS, Store(tmp_path), RayEngine("127.0.0.1:1"))
+
+
+KILLS, SLOW = -1, 0.2
+
+
+def squares(numbers: Sequence[int], folder: str) -> list[int | str]:
+    """A job that takes a while and notes who does it; one number kills the process."""
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(SLOW)
+    if KILLS in numbers:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if -2 in numbers:
+        raise ValueError("no number may be -2")
+    return [number * number for number in numbers]
+
+
+def job(numbers: Sequence[int], folder: Path) -> Job:
+    return Job(
+        squares,
+        numbers,
+        (str(folder),),
+        lost=lambda item, cause, folder: [f"{item} {cause}"],
+        joined=lambda parts: [square for part in parts for square in part],
+    )
+
+
+@pytest.mark.slow
+def test_rows_are_parsed_on_a_cluster_that_loses_a_machine_and_none_is_lost_or_there_twice(
+    tmp_path: Path, cluster: Any
+) -> None:
+    second = cluster.add_node(num_cpus=1)
+    blocks = [[number, number + 100] for number in range(30)]
+    blocks[7] = [7, KILLS, 9]
+    found: list[int | str] = []
+    with RayWorkers(cluster.address, 2) as workers:
+        for block, result in workers.results(blocks, lambda block: job(block, tmp_path)):
+            found += result
+            if block[0] == 10:
+                assert len(list(tmp_path.iterdir())) > 1  # both machines work
+                cluster.remove_node(second, allow_graceful=False)
+    (dead,) = (one for one in found if isinstance(one, str))
+    assert dead.startswith("-1 was lost: ")
+    assert [one for one in found if one != dead] == [n * n for block in blocks for n in block if n != KILLS]
+    with RayWorkers(cluster.address, 1) as workers, refused(ValueError, "no number may be -2"):
+        list(workers.results([[-2]], lambda block: job(block, tmp_path)))

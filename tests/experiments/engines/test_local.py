@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from bankgcn.data.workers import available_cores
 from bankgcn.experiments import Event, RunSpec, Store, run, sweep
 from bankgcn.experiments.engines.base import SerialEngine
-from bankgcn.experiments.engines.local import LocalEngine, available_cores
+from bankgcn.experiments.engines.local import LocalEngine
 from fake_runs import attempts, scripted_score
 
 CONFIGS = [RunSpec(dataset="MUTAG", seed=seed) for seed in range(4)]

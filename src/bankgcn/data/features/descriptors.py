@@ -75,8 +75,13 @@ def have_smiles(graphs: GraphSet) -> bool:
     return graphs.feature_spec.get("kind") == "atoms" and graphs.names is not None
 
 
-def with_descriptors(graphs: GraphSet, options: ReadOptions) -> GraphSet:
+def with_descriptors(graphs: GraphSet, options: ReadOptions, computed: Columns | None = None) -> GraphSet:
     """The molecules with the descriptors that the options name, behind features that they have; names are SMILES.
+
+    Args:
+        graphs: The molecules.
+        options: The options.
+        computed: The descriptors, if they have been computed already.
 
     Raises:
         GraphError: The graphs are no molecules.
@@ -90,7 +95,7 @@ def with_descriptors(graphs: GraphSet, options: ReadOptions) -> GraphSet:
         given = Option("descriptors", options.descriptors)
         raise GraphError(Message(wrong, given=given, name=graphs.name or "the set"))
     own = [] if graphs.graph_features is None else [Columns(graphs.graph_features, dict(graphs.graph_spec))]
-    values, spec = joined([*own, descriptor_columns(graphs.names, families)])
+    values, spec = joined([*own, computed or descriptor_columns(graphs.names, families)])
     return replace(graphs, graph_features=values, graph_spec=spec)
 
 

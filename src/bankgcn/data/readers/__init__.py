@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.splits import Split
 from bankgcn.data.target_values import Targets
+from bankgcn.data.workers import Job
 from bankgcn.files.archives import plain_ending
 from bankgcn.files.checked import FileError
 from bankgcn.files.tensors import is_array_file
@@ -49,6 +50,9 @@ class Reader:
         official_split: From the path and the number of graphs to the split that the authors fixed.
         holds_molecules: Whether nodes are atoms, whose features a user can choose.
         table: From a path and options to a source that is a table with a row for each graph: its targets are columns.
+        blocks: From a path and options to the same in blocks of rows, each with the share of the file that was read, so
+            that a file of any length can be read; ``None`` where a file cannot be read so. ``read`` of such a reader
+            takes ``run``, see :meth:`RowBlock.graphs`.
         known_targets: From a path, rows, options, the task, and whether there must be targets, to the rows whose
             targets are known and these targets: for sources whose ``read`` needs a target for every graph.
         reports_progress: Whether ``read`` calls ``progress``.
@@ -66,6 +70,7 @@ class Reader:
     set_name: Callable[[Path], str] = lambda path: ""
     official_split: Callable[[Path, int], Split] | None = None
     table: Callable[[Path, ReadOptions], GraphTable] | None = None
+    blocks: Callable[[Path, ReadOptions], Iterator[tuple[RowBlock, float]] | None] | None = None
     known_targets: KnownTargets | None = None
     holds_molecules: bool = False
     reports_progress: bool = False
@@ -74,6 +79,43 @@ class Reader:
     def recognises(self, path: Path) -> bool:
         """Whether a path is of this kind."""
         return (path.is_file() and plain_ending(path) in self.suffixes) or self.sniff(path)
+
+
+class RowBlock(Protocol):
+    """Some rows of a source that follow one another, not parsed yet: a table, or lines with a graph each."""
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def graph_table(self) -> GraphTable | None:
+        """The rows of a source that is a table."""
+
+    def digest(self, before: str) -> str:
+        """A hash of the content of these rows and of what came before."""
+
+    def job(self, options: ReadOptions, expected: Expected) -> Job:
+        """The work on the rows that takes long, for any process."""
+
+    def graphs(self, options: ReadOptions, expected: Expected, run: Callable[[Job], Any]) -> GraphSet:
+        """The graphs of the rows, given what runs the job or has its result."""
+
+
+class TargetBlock(RowBlock, Protocol):
+    """Rows of a source that is no table: their targets are in the graphs."""
+
+    @property
+    def named(self) -> bool:
+        """Whether any graph of the source has a name."""
+
+    def known_targets(
+        self, rows: Sequence[int], options: ReadOptions, expected: Expected, required: bool
+    ) -> tuple[list[int], Targets]:
+        """As the field of :class:`Reader`."""
+
+    def all_targets(self, options: ReadOptions, expected: Expected) -> Targets:
+        """Targets that have all the columns of those of the source."""
 
 
 class Skipped(dict[int, str]):

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +31,19 @@ from bankgcn.data.readers.node_link import (
     Entry,
     NodeLinkGraph,
     PlacedGraph,
+    blocks_of_lines,
     entries_of_file,
     entries_of_folder,
     entries_of_lines,
     json_files,
+    lost_entry,
+    parsed_entries,
 )
-from bankgcn.data.target_values import TargetError, Targets, encode_targets, is_unknown, scalar
-from bankgcn.data.targets import READ_NO_TARGETS, missing_feature, target_names
+from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets, is_unknown, scalar
+from bankgcn.data.targets import READ_NO_TARGETS, missing_feature, target_names, target_of_document
+from bankgcn.data.workers import Job
 from bankgcn.files.archives import plain_stem
-from bankgcn.files.checked import FileError, atomic_write
+from bankgcn.files.checked import FileError, atomic_write, hash_of_parts
 from bankgcn.messages import Message, Option, advise, message_of
 
 Entries = Callable[[Path], Sequence[Entry]]
@@ -64,6 +70,7 @@ def graph_set(
     expected: Expected,
     schema: NodeSchema | None = None,
     edge_schema: NodeSchema | None = None,
+    run: Callable[[Job], Any] = Job.run,
 ) -> GraphSet:
     """The graphs of some entries.
 
@@ -74,6 +81,7 @@ def graph_set(
         expected: What a trained model fixes.
         schema: Which signals the nodes have; by default those that are expected, else all that there are.
         edge_schema: Which features the edges have, by the same rule; none if nothing asks for them.
+        run: What returns the result of a job: in this process, or in others.
 
     Raises:
         FileError: A graph cannot be read; the message names its place.
@@ -81,7 +89,8 @@ def graph_set(
     skipped, fill = Skipped(options.skip_unreadable), options.fill_missing
     schema, edge_schema = schema or expected_schema(expected), edge_schema or expected_edge_schema(expected)
     reads = expected.edge_data if edge_schema is None else "all"
-    graphs = parse_entries(entries, skipped, options.target, fill is not None, expected.has_target, reads)
+    job = parsing(entries, options.target, fill is not None, expected.has_target, reads)
+    graphs = placed(entries, skipped, run(job))
     edge_notes = _unread_keys(graphs) if reads == "any" else ()
     if fill is not None:
         graphs = _filled(graphs, schema or infer_schema(graphs, skipped), fill)
@@ -148,19 +157,28 @@ def _features(graphs: Sequence[PlacedGraph], options: ReadOptions) -> Columns | 
     return value_columns(cells, options.fill_features)
 
 
-def parse_entries(
+def parsing(
     entries: Sequence[Entry],
-    skipped: Skipped,
     target: str | None = None,
     null_is_missing: bool = False,
     has_target: bool = True,
     edge_data: EdgeData = "none",
+) -> Job:
+    """The work on some entries that takes long; see :func:`~bankgcn.data.readers.node_link.parse_node_link`."""
+    arguments = (target, null_is_missing, has_target, edge_data)
+    return Job(parsed_entries, entries, arguments, lost=lost_entry, joined=lambda parts: list(chain(*parts)))
+
+
+def placed(
+    entries: Sequence[Entry], skipped: Skipped, parsed: Sequence[NodeLinkGraph | FileError]
 ) -> list[PlacedGraph]:
     """The graphs of entries, as far as they can be read."""
     graphs: list[PlacedGraph] = []
-    for row, entry in enumerate(entries):
+    for row, (entry, graph) in enumerate(zip(entries, parsed, strict=True)):
         with skipped.catching(row):
-            graphs.append(PlacedGraph(row, entry, entry.parsed(target, null_is_missing, has_target, edge_data)))
+            if isinstance(graph, FileError):
+                raise graph
+            graphs.append(PlacedGraph(row, entry, graph))
     return graphs
 
 
@@ -352,6 +370,7 @@ def read_entries(
     path: str | PathLike[str],
     options: ReadOptions | None = None,
     expected: Expected | None = None,
+    run: Callable[[Job], Any] = Job.run,
 ) -> GraphSet:
     """The graphs of a file or folder.
 
@@ -360,12 +379,14 @@ def read_entries(
         path: The file, in UTF-8, or the folder.
         options: How they are read. Without a target, it is ``y`` of ``graph``, or ``target`` of the document.
         expected: What a trained model fixes: graphs to predict need the signals of its training graphs.
+        run: What returns the result of a job: in this process, or in others.
 
     Raises:
         FileError: A graph cannot be read; the message names its place.
     """
     path = Path(path)
-    return graph_set(entries(path), plain_stem(path.resolve()), options or ReadOptions(), expected or Expected())
+    name = plain_stem(path.resolve())
+    return graph_set(entries(path), name, options or ReadOptions(), expected or Expected(), run=run)
 
 
 def entries_of_path(path: Path) -> list[Entry]:
@@ -383,7 +404,105 @@ def targets_of(entries: Entries) -> KnownTargets:
 def read_schema(path: str | PathLike[str]) -> NodeSchema:
     """Which signals the nodes of a file of JSON lines have, to read other files in the same way."""
     refuse = Skipped(allowed=False)
-    return infer_schema(parse_entries(entries_of_lines(Path(path)), refuse), refuse)
+    entries = entries_of_lines(Path(path))
+    return infer_schema(placed(entries, refuse, parsing(entries).run()), refuse)
+
+
+@dataclass(frozen=True)
+class EntryBlock:
+    """Some lines of a file of JSON lines.
+
+    Args:
+        entries: The lines.
+        source: What is known of the whole file.
+    """
+
+    entries: Sequence[Entry]
+    source: LinesSurvey
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return len(self.entries)
+
+    @property
+    def graph_table(self) -> None:
+        """It is no table."""
+        return
+
+    @property
+    def named(self) -> bool:
+        """Whether any graph of the file has a name."""
+        return self.source.named
+
+    def digest(self, before: str) -> str:
+        """A hash of the lines and what came before."""
+        return hash_of_parts([before.encode(), *(entry.content for entry in self.entries)])
+
+    def job(self, options: ReadOptions, expected: Expected) -> Job:
+        """The work on the lines that takes long."""
+        reads = expected.edge_data if expected_edge_schema(expected) is None else "all"
+        return parsing(self.entries, options.target, options.fill_missing is not None, expected.has_target, reads)
+
+    def graphs(self, options: ReadOptions, expected: Expected, run: Callable[[Job], Any] = Job.run) -> GraphSet:
+        """The graphs; they have names if any graph of the file has one."""
+        graphs = graph_set(self.entries, plain_stem(self.entries[0].path.resolve()), options, expected, run=run)
+        return replace(graphs, names=("",) * len(graphs)) if self.named and graphs.names is None else graphs
+
+    def known_targets(
+        self, rows: Sequence[int], options: ReadOptions, expected: Expected, required: bool
+    ) -> tuple[list[int], Targets]:
+        """The rows whose targets are known, and these; see :func:`known_targets`."""
+        return known_targets(self.entries, rows, options, expected, required and not self.source.examples)
+
+    def all_targets(self, options: ReadOptions, expected: Expected) -> Targets:
+        """A target of each kind in the whole file: they have all the columns."""
+        entry = self.entries[0]
+        graphs = [PlacedGraph(0, entry, replace(NO_GRAPH, target=target)) for target in self.source.examples]
+        return _encode([one.with_words(options.words) for one in graphs], options.target, expected)
+
+
+class LinesSurvey(NamedTuple):
+    """What is known of a file of JSON lines, whose graphs are not held.
+
+    Args:
+        named: Whether any graph has a name.
+        examples: The first target of each kind.
+    """
+
+    named: bool
+    examples: list[Target]
+
+
+NO_GRAPH = NodeLinkGraph([], [], False, False, None, None, {})
+
+
+def line_blocks(path: Path, options: ReadOptions) -> Iterator[tuple[EntryBlock, float]]:
+    """The lines of a file in blocks."""
+    survey = _survey(path, options)
+    return ((EntryBlock(entries, survey), share) for entries, share in blocks_of_lines(path))
+
+
+def _survey(path: Path, options: ReadOptions) -> LinesSurvey:
+    """Look at all lines once. Those that are no graphs are reported when they are read."""
+    named, examples = False, dict[Any, Target]()
+    for entries, _ in blocks_of_lines(path):
+        for entry in entries:
+            with suppress(ValueError, RecursionError, AttributeError, TypeError):
+                document = json.loads(entry.content)
+                metadata = document.get("graph", {})
+                named = named or document.get("name", metadata.get("name")) is not None
+                target = target_of_document(document, metadata, options.target)
+                if not is_unknown(options.words(target)):
+                    examples.setdefault(_kind(target), target)
+    return LinesSurvey(named, list(examples.values()))
+
+
+def _kind(target: Any) -> Any:
+    """What decides on the columns of a target."""
+    if isinstance(target, Mapping):
+        return tuple(target)
+    return len(target) if isinstance(target, list) else type(target)
 
 
 def write_jsonlines(graphs: GraphSet, path: str | PathLike[str]) -> None:
@@ -446,6 +565,7 @@ JSON_LINES = Reader(
     kind="a file of JSON lines",
     accepts="a .jsonl or .ndjson of graphs",
     read=read_jsonlines,
+    blocks=line_blocks,
     options=OPTIONS,
     heeds=HEEDS,
     suffixes=(".jsonl", ".ndjson"),

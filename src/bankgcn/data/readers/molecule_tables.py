@@ -10,17 +10,20 @@ fields, which may hold targets. Hydrogens are not nodes.
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+import numpy as np
 
 from bankgcn.data import GraphError
-from bankgcn.data.features.descriptors import with_descriptors
+from bankgcn.data.features.descriptors import descriptor_columns, with_descriptors
+from bankgcn.data.features.graph_features import Columns
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
 from bankgcn.data.readers import Reader
@@ -28,6 +31,7 @@ from bankgcn.data.readers.molecules import (
     Molecules,
     atom_kind,
     attempted,
+    joined_molecules,
     left_out,
     molecule_graphs,
     parse_molecules,
@@ -47,10 +51,20 @@ from bankgcn.data.targets import (
     table_features,
     target_note,
 )
+from bankgcn.data.workers import Job
 from bankgcn.extras import require
-from bankgcn.files.archives import open_plain, plain_stem
-from bankgcn.files.checked import FileError
-from bankgcn.files.tables import TABLE_FORMATS, TextTable, open_table
+from bankgcn.files.archives import Stream, plain_stem
+from bankgcn.files.checked import FileError, hash_of_parts
+from bankgcn.files.row_blocks import (
+    LONGEST_LINE,
+    as_text,
+    bounded_lines,
+    in_blocks,
+    open_content,
+    share_read,
+    table_blocks,
+)
+from bankgcn.files.tables import TABLE_FORMATS, NumberedRow, TextTable, open_table
 from bankgcn.messages import Message, Option, message_of
 
 if TYPE_CHECKING:
@@ -76,6 +90,8 @@ OPTIONS = (
 )
 """The options that every reader of such a table heeds."""
 HEEDS = ("features", "task", "classes", "has_target", "edges")
+Blocks = Iterator[tuple["MoleculeTable", float]]
+"""Tables, and the share of the file that was read with each."""
 _HEADER = re.compile(r">.*?<(.*)>")  # of a data field; a value may be >10
 
 
@@ -84,16 +100,46 @@ class MoleculeTable(GraphTable):
     """A table, and how to get the molecules of its rows.
 
     Args:
-        parse: From numbers of rows, whether the features of bonds are wanted, and whether to standardise, to their
-            molecules.
+        texts: What a molecule is read from, for each row.
+        parse: From some of the texts, whether the features of bonds are wanted, and whether to standardise, to the
+            molecules; a function of a module, which other processes find.
         line_word: What messages call a line of the table.
     """
 
-    parse: Callable[[Sequence[int], bool, bool], Molecules]
+    texts: Sequence[Any]
+    parse: Callable[[Sequence[Any], bool, bool], Molecules]
     line_word: str = "line"
 
-    def graphs(self, options: ReadOptions, expected: Expected) -> GraphSet:
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return len(self.table.rows)
+
+    @property
+    def graph_table(self) -> GraphTable:
+        """The rows."""
+        return self
+
+    def digest(self, before: str) -> str:
+        """A hash of the cells, the molecules and what came before."""
+        cells = (cell for row in self.table.rows for cell in row)
+        texts = () if self.smiles else self.texts  # SMILES are cells
+        return hash_of_parts(map(str.encode, (before, *self.table.header, *cells, *texts)))
+
+    def job(self, options: ReadOptions, expected: Expected, rows: Sequence[int] | None = None) -> Job:
+        """The work on all rows, or on these, that takes long."""
+        texts = self.texts if rows is None else [self.texts[row] for row in rows]
+        with_bonds, standardize = expected.edge_data != "none", standardizes(options, expected)
+        arguments = (self.parse, with_bonds, standardize, tuple(options.families))
+        return Job(parse_rows, texts, arguments, lost=_lost_row, joined=joined_rows)
+
+    def graphs(self, options: ReadOptions, expected: Expected, run: Callable[[Job], Any] = Job.run) -> GraphSet:
         """The molecules as graphs; their set knows which rows have none.
+
+        Args:
+            options: How the table is read.
+            expected: What a trained model fixes.
+            run: What returns the result of a job: in this process, or in others.
 
         Raises:
             FileError: The message names the line.
@@ -106,7 +152,7 @@ class MoleculeTable(GraphTable):
         rows, without, notes = rows_with_target(table, targets, options.skip_missing)
         if not rows:
             raise FileError("has no molecules", table.path)
-        molecules = self.parse(rows, expected.edge_data != "none", standardizes(options, expected))
+        molecules, descriptors = run(self.job(options, expected, rows))
         notes = (*table.notes, *notes, *target_note(targets, options.target is None))
         notes += self._left_out(molecules, rows, options, expected)
         readable = table.take([rows[place] for place in molecules.places])
@@ -119,7 +165,7 @@ class MoleculeTable(GraphTable):
         graphs = replace(graphs, skipped=tuple(skipped), ids=names)
         if beside is not None:
             graphs = replace(graphs, graph_features=beside.values, graph_spec=beside.spec)
-        return with_descriptors(graphs, options)
+        return with_descriptors(graphs, options, descriptors)
 
     def _left_out(
         self, molecules: Molecules, rows: Sequence[int], options: ReadOptions, expected: Expected
@@ -135,6 +181,43 @@ class MoleculeTable(GraphTable):
             reason = f"no molecule can be read; the first is {first.name!r}: {first.reason}"
             raise FileError(reason, path, lines[rows[first.place]])
         return notes
+
+
+class ParsedRows(NamedTuple):
+    """What the job on some rows computes."""
+
+    molecules: Molecules
+    descriptors: Columns | None  # of the molecules that can be read, if any are wanted
+
+
+def parse_rows(
+    texts: Sequence[Any],
+    parse: Callable[[Sequence[Any], bool, bool], Molecules],
+    with_bonds: bool,
+    standardize: bool,
+    families: Sequence[str],
+) -> ParsedRows:
+    """The molecules of some texts, and their descriptors."""
+    molecules = parse(texts, with_bonds, standardize)
+    return ParsedRows(molecules, descriptor_columns(molecules.names, families) if families else None)
+
+
+def joined_rows(parts: Sequence[ParsedRows]) -> ParsedRows:
+    """The rows of all parts, one after another."""
+    tables = [part.descriptors for part in parts if part.descriptors is not None]
+    descriptors = Columns(np.concatenate([one.values for one in tables]), tables[0].spec) if tables else None
+    return ParsedRows(joined_molecules([part.molecules for part in parts]), descriptors)
+
+
+def _lost_row(text: Any, cause: str, parse: Any, *arguments: Any) -> ParsedRows:
+    """What stands for a row whose process died."""
+    reason = f"the process that read it {cause}"
+    return parse_rows([text], partial(_unread, parse, reason), *arguments)
+
+
+def _unread(parse: Any, reason: str, texts: Sequence[Any], with_bonds: bool, standardize: bool) -> Molecules:
+    name_of = _title if parse is _parse_blocks else str
+    return parse_molecules([name_of(text) for text in texts], lambda place: reason, with_bonds, standardize)
 
 
 # ---- tables with a column of SMILES
@@ -163,11 +246,15 @@ def with_smiles(table: TextTable, column: str, others: tuple[str, ...] = ()) -> 
         others: Columns that never hold targets unless the user names them.
     """
     texts = [text.strip() for text in table.column(column)]
+    return MoleculeTable(table, others, column, texts=texts, parse=parse_smiles)
 
-    def parse(rows: Sequence[int], with_bonds: bool, standardize: bool) -> Molecules:
-        return parse_smiles([texts[row] for row in rows], with_bonds, standardize)
 
-    return MoleculeTable(table, others, column, parse=parse)
+def smiles_table_blocks(path: Path, options: ReadOptions) -> Blocks | None:
+    """The same in blocks of rows; ``None`` for a workbook."""
+    tables = table_blocks(path)
+    if tables is None:
+        return None
+    return ((with_smiles(table, options.smiles or smiles_column(table)), share) for table, share in tables)
 
 
 def smiles_column(table: TextTable) -> str:
@@ -202,31 +289,60 @@ def smiles_file(path: Path, options: ReadOptions) -> MoleculeTable:
     Raises:
         FileError: The file cannot be read, is empty, or has a line with more columns than the first.
     """
-    try:
-        with io.TextIOWrapper(open_plain(path), encoding="utf-8-sig") as file:
-            text = file.read()
-    except OSError as error:
-        raise FileError(f"cannot be opened: {error.strerror}", path) from error
-    except UnicodeDecodeError as error:
-        raise FileError(f"is not text in UTF-8 ({error.reason})", path) from error
-    separator = "\t" if "\t" in text else None
-    limit = -1 if separator else 1  # without tabs, a name may have blanks
-    # A tab at the start stays: before it, the molecule is missing.
-    numbered = [(number, line.rstrip().split(separator, limit)) for number, line in enumerate(text.splitlines(), 1)]
-    numbered = [(number, row) for number, row in numbered if any(row)]
-    if not numbered:
-        raise FileError("is empty: expected a molecule on each line", path)
-    if any(_is_smiles_name(numbered[0][1][0], usual) for usual in SMILES_NAMES):
-        header, numbered = tuple(cell.strip() for cell in numbered[0][1]), numbered[1:]
-    else:
-        width = max(len(row) for _, row in numbered)
+    (table, _), *rest = _smiles_file_blocks(path, whole=True)
+    assert not rest
+    return table
+
+
+def smiles_file_blocks(path: Path, options: ReadOptions) -> Blocks:
+    """The same in blocks of rows."""
+    return _smiles_file_blocks(path)
+
+
+def _smiles_file_blocks(path: Path, whole: bool = False) -> Blocks:
+    separator, width = _layout(path)
+    with open_content(path, whole) as content:
+        numbered = _split_lines(content, path, separator)
+        first = next(numbered, None)
+        if first is None:
+            raise FileError("is empty: expected a molecule on each line", path)
         header = ("smiles", "name", *(f"column{number}" for number in range(3, width + 1)))[:width]
+        rows: Iterable[NumberedRow] = chain([first], numbered)
+        if any(_is_smiles_name(first[1][0], usual) for usual in SMILES_NAMES):
+            header, rows = tuple(cell.strip() for cell in first[1]), numbered
+        blocks = [list(rows)] if whole else in_blocks(rows, lambda row: sum(map(len, row[1])))
+        for block in blocks:
+            yield with_smiles(_table_of_lines(path, header, block), header[0], others=header[1:2]), share_read(content)
+
+
+def _layout(path: Path) -> tuple[str | None, int]:
+    """What separates the cells of a SMILES file, and the length of the longest row: all lines decide."""
+    longest = {"\t": 1, None: 1}
+    with open_content(path) as content:
+        for line in bounded_lines(as_text(content), path):
+            text = line.rstrip()
+            longest["\t"] = max(longest["\t"], text.count("\t") + 1)
+            longest[None] = max(longest[None], len(text.split(None, 1)))
+    separator = "\t" if longest["\t"] > 1 else None
+    return separator, longest[separator]
+
+
+def _split_lines(content: Stream, path: Path, separator: str | None) -> Iterator[NumberedRow]:
+    """The rows of a SMILES file that are not blank, with their lines. At most one blank separates without tabs."""
+    lines = (line for text in bounded_lines(as_text(content), path) for line in text.splitlines())
+    limit = -1 if separator else 1  # without tabs, a name may have blanks
+    for number, line in enumerate(lines, 1):
+        row = line.rstrip().split(separator, limit)  # a tab at the start stays: before it, the molecule is missing
+        if any(row):
+            yield number, row
+
+
+def _table_of_lines(path: Path, header: tuple[str, ...], numbered: Sequence[NumberedRow]) -> TextTable:
     for number, row in numbered:
         if len(row) > len(header):
             raise FileError(f"has {len(row)} cell(s) where the header has {len(header)}", path, number)
     rows = [[*row, *[""] * (len(header) - len(row))] for _, row in numbered]
-    table = TextTable(path, header, rows, [number for number, _ in numbered])
-    return with_smiles(table, header[0], others=header[1:2])
+    return TextTable(path, header, rows, [number for number, _ in numbered])
 
 
 # ---- SD files
@@ -234,49 +350,65 @@ def smiles_file(path: Path, options: ReadOptions) -> MoleculeTable:
 
 def sd_file(path: Path, options: ReadOptions) -> MoleculeTable:
     """The names and data fields of the molecules of an SD file; a field that a molecule lacks is an empty cell."""
-    blocks = list(_blocks(path))
-
-    def parse(rows: Sequence[int], with_bonds: bool, standardize: bool) -> Molecules:
-        require("rdkit", "reading molecules")
-        return _parse_blocks([blocks[row][1] for row in rows], with_bonds, standardize)
-
-    return MoleculeTable(_fields_table(path, blocks), (NAME,), parse=parse)
+    encoding, names = _sd_layout(path)
+    with open_content(path, whole=True) as content:
+        return _sd_table(path, names, list(_molecules_of(as_text(content, encoding), path)))
 
 
-def _fields_table(path: Path, blocks: Sequence[tuple[int, str]]) -> TextTable:
-    fields = [_fields(block) for _, block in blocks]
-    header = (NAME, *(name for name in dict.fromkeys(name for each in fields for name in each) if name != NAME))
-    rows = [
-        [each.get(name, _title(block) if name == NAME else "") for name in header]
-        for each, (_, block) in zip(fields, blocks, strict=True)
-    ]
-    return TextTable(path, header, rows, [line for line, _ in blocks])
+def sd_file_blocks(path: Path, options: ReadOptions) -> Blocks:
+    """The same in blocks of molecules."""
+    encoding, names = _sd_layout(path)
+    with open_content(path) as content:
+        for block in in_blocks(_molecules_of(as_text(content, encoding), path), lambda one: len(one[1])):
+            yield _sd_table(path, names, block), share_read(content)
 
 
-def _blocks(path: Path) -> Iterator[tuple[int, str]]:
-    """Each molecule as text, with its first line."""
-    try:
-        with open_plain(path) as file:
-            lines = _lines(file.read())
-    except OSError as error:
-        raise FileError(f"cannot be opened: {error.strerror}", path) from error
-    if not any(line.strip() for line in lines):
-        raise FileError("is empty: expected molecules, each followed by a line $$$$", path)
-    start = 0
-    for number, line in enumerate([*lines, END]):
+def _sd_table(path: Path, names: Sequence[str], numbered: Sequence[tuple[int, str]]) -> MoleculeTable:
+    """The names and data fields of some molecules, each given with its first line."""
+    header = (NAME, *(name for name in names if name != NAME))
+    rows = []
+    for _, text in numbered:
+        fields = _fields(text)
+        rows.append([fields.get(name, _title(text) if name == NAME else "") for name in header])
+    table = TextTable(path, header, rows, [line for line, _ in numbered])
+    return MoleculeTable(table, (NAME,), texts=[text for _, text in numbered], parse=_parse_blocks)
+
+
+def _sd_layout(path: Path) -> tuple[str, list[str]]:
+    """The encoding of an SD file, and the names of the data fields in it: all molecules decide.
+
+    Text that is not in UTF-8 is in Latin-1, which older programs write.
+    """
+    for encoding in ("utf-8-sig", "latin-1"):
+        names: dict[str, None] = {}
+        empty = True
+        try:
+            with open_content(path) as content:
+                for _, text in _molecules_of(as_text(content, encoding), path):
+                    names.update(dict.fromkeys(_fields(text)))
+                    empty = False
+        except UnicodeDecodeError:
+            continue
+        if empty and not names:
+            break
+        return encoding, list(names)
+    raise FileError("is empty: expected molecules, each followed by a line $$$$", path)
+
+
+def _molecules_of(text: TextIO, path: Path) -> Iterator[tuple[int, str]]:
+    """Each molecule of an SD file as text, with its first line."""
+    lines: list[str] = []
+    start = size = 0
+    for number, line in enumerate(chain(text, [END])):
         if line.strip() == END:
-            if any(each.strip() for each in lines[start:number]):
-                yield start + 1, "\n".join(lines[start:number])
-            start = number + 1
-
-
-def _lines(content: bytes) -> list[str]:
-    """The lines of text in UTF-8, or else in Latin-1, which older programs write."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    return re.split(r"\r\n|\r|\n", text)  # splitlines also splits at form feeds and others
+            if any(each.strip() for each in lines):
+                yield start + 1, "\n".join(lines)
+            lines, start, size = [], number + 1, 0
+            continue
+        lines.append(line.removesuffix("\n"))
+        size += len(line)
+        if size > LONGEST_LINE:
+            raise FileError(f"has a molecule of more than {LONGEST_LINE:,} characters", path, start + 1)
 
 
 def _title(block: str) -> str:
@@ -300,6 +432,7 @@ def _fields(block: str) -> dict[str, str]:
 
 def _parse_blocks(blocks: Sequence[str], with_bonds: bool, standardize: bool) -> Molecules:
     """The molecules, with their SMILES as names; an unreadable one has its title."""
+    require("rdkit", "reading molecules")
     from rdkit.rdBase import BlockLogs
 
     with BlockLogs():
@@ -331,6 +464,7 @@ def read_molecules(
     path: str | PathLike[str],
     options: ReadOptions | None = None,
     expected: Expected | None = None,
+    run: Callable[[Job], Any] = Job.run,
 ) -> GraphSet:
     """The molecules of a file as graphs.
 
@@ -340,13 +474,14 @@ def read_molecules(
         options: How it is read. Without a target, the column called "target", "label", "class" or "y" holds it, in
             upper or lower case, else the only other column; a table without another column has no targets.
         expected: What a trained model fixes.
+        run: What returns the result of a job: in this process, or in others.
 
     Raises:
         FileError: The file is not such a table; the message names the line.
         ImportError: RDKit is not installed.
     """
     options = options or ReadOptions()
-    return table(Path(path), options).graphs(options, expected or Expected())
+    return table(Path(path), options).graphs(options, expected or Expected(), run)
 
 
 read_smiles_table = partial(read_molecules, smiles_table)
@@ -358,6 +493,7 @@ SMILES_TABLE = Reader(
     accepts="a .csv, .tsv, .parquet or .xlsx with a column of SMILES",
     read=read_smiles_table,
     table=smiles_table,
+    blocks=smiles_table_blocks,
     options=("smiles", *OPTIONS),
     heeds=HEEDS,
     suffixes=tuple(TABLE_FORMATS),
@@ -368,6 +504,7 @@ SMILES_FILE = Reader(
     accepts="a .smi of molecules",
     read=read_smiles_file,
     table=smiles_file,
+    blocks=smiles_file_blocks,
     options=OPTIONS,
     heeds=HEEDS,
     suffixes=(".smi", ".smiles"),
@@ -378,6 +515,7 @@ SD_FILE = Reader(
     accepts="a .sdf of molecules",
     read=read_sd_file,
     table=sd_file,
+    blocks=sd_file_blocks,
     options=OPTIONS,
     heeds=HEEDS,
     suffixes=(".sdf", ".sd"),

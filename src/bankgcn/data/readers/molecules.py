@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -180,6 +180,26 @@ def parse_molecules(
         arrays.bond_features if with_bonds else None,
         standardize,
         sum((block.changes for block in read), UNCHANGED),
+    )
+
+
+def joined_molecules(parts: Sequence[Molecules]) -> Molecules:
+    """The molecules of several lists, one after another, as those of one list."""
+    first = parts[0]
+    atoms = np.cumsum([0, *(len(part.features) for part in parts)])
+    starts = np.cumsum([0, *(len(part.places) + len(part.unreadable) for part in parts)]).tolist()
+    numbered = list(zip(parts, starts, strict=False))
+    bonds = [part.bond_features for part in parts if part.bond_features is not None]
+    return Molecules(
+        names=[name for part in parts for name in part.names],
+        places=[start + place for part, start in numbered for place in part.places],
+        num_atoms=[count for part in parts for count in part.num_atoms],
+        features=np.concatenate([part.features for part in parts]),
+        bonds=np.concatenate([part.bonds + shift for part, shift in zip(parts, atoms, strict=False)], axis=1),
+        unreadable=[replace(one, place=start + one.place) for part, start in numbered for one in part.unreadable],
+        bond_features=np.concatenate(bonds) if bonds else None,
+        standardize=first.standardize,
+        changes=sum((part.changes for part in parts), Changes()),
     )
 
 

@@ -18,9 +18,10 @@ other features in each.
 
 from __future__ import annotations
 
+import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -32,8 +33,9 @@ from bankgcn.data.invariants import check_text
 from bankgcn.data.options import EdgeData
 from bankgcn.data.target_values import Target, TargetWords
 from bankgcn.data.targets import target_of_document
-from bankgcn.files.archives import open_plain
+from bankgcn.files.archives import Stream, open_plain
 from bankgcn.files.checked import FileError, files_of
+from bankgcn.files.row_blocks import LONGEST_LINE, in_blocks, open_content, share_read
 from bankgcn.messages import Message
 
 Edge = tuple[int, int, float]  # the numbers of two nodes, and the weight
@@ -311,6 +313,24 @@ class Entry:
         return graph if graph.name is not None or self.name is None else replace(graph, name=self.name)
 
 
+def parsed_entries(
+    entries: Sequence[Entry], target: str | None, null_is_missing: bool, has_target: bool, edge_data: EdgeData
+) -> list[NodeLinkGraph | FileError]:
+    """The graph of each entry, or why it cannot be read; see :func:`parse_node_link`."""
+    graphs: list[NodeLinkGraph | FileError] = []
+    for entry in entries:
+        try:
+            graphs.append(entry.parsed(target, null_is_missing, has_target, edge_data))
+        except FileError as error:
+            graphs.append(error)
+    return graphs
+
+
+def lost_entry(entry: Entry, cause: str, *arguments: Any) -> list[NodeLinkGraph | FileError]:
+    """What stands for an entry whose process died."""
+    return [entry.error(f"the process that read it {cause}")]
+
+
 @dataclass(frozen=True)
 class PlacedGraph:
     """A graph, its entry, and its row among all entries."""
@@ -334,6 +354,25 @@ def entries_of_lines(path: Path) -> list[Entry]:
     if not lines:
         raise FileError("is empty: expected one graph per line", path)
     return lines
+
+
+def blocks_of_lines(path: Path) -> Iterator[tuple[list[Entry], float]]:
+    """The same in blocks of lines, each with the share of the file that was read."""
+    with open_content(path) as content:
+        lines = enumerate(_bounded_lines(content, path), start=1)
+        entries = (Entry(line, path, number) for number, line in lines if line.strip())
+        for block in in_blocks(entries, lambda entry: len(entry.content)):
+            yield block, share_read(content)
+
+
+def _bounded_lines(content: Stream, path: Path) -> Iterator[bytes]:
+    number = 0
+    with io.BufferedReader(content, 1 << 18) as lines:
+        while line := lines.readline(LONGEST_LINE):
+            number += 1
+            if len(line) == LONGEST_LINE:
+                raise FileError(f"has a line of more than {LONGEST_LINE:,} bytes", path, number)
+            yield line
 
 
 def entries_of_file(path: Path) -> list[Entry]:

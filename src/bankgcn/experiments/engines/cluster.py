@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import socket
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from bankgcn.data.workers import Job, WorkerDied, Workers
 from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEvent, make_runner
 from bankgcn.extras import require
 from bankgcn.training.record import RunRecord
@@ -94,6 +95,45 @@ class RayEngine:
     def _max_parallel(self, ray: Any) -> int:
         """Maximum number of parallel runs; it grows when machines join the cluster."""
         return self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+class RayWorkers(Workers):
+    """Processes of a cluster that read rows, one core each, in place of processes of this machine.
+
+    Rows and results come and go with the tasks: no other machine needs the files. A task whose process or machine is
+    lost is repeated elsewhere, by halves.
+
+    Args:
+        address: Address of the cluster; see :class:`RayEngine`.
+        count: Maximum number of parallel tasks; the number of cores of the cluster by default.
+    """
+
+    def __init__(self, address: str | None = None, count: int | None = None):
+        self._ray = _import_ray()
+        self._joined_here = not self._ray.is_initialized()
+        if self._joined_here:
+            _join(self._ray, address)
+        super().__init__(count or max(1, int(self._ray.cluster_resources().get("CPU", 1))))
+        self._task = self._ray.remote(num_cpus=1, max_retries=0)(run_job)
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if self._joined_here:
+            self._ray.shutdown()
+
+    def answer(self, job: Job) -> Any:
+        """See :meth:`Workers.answer`."""
+        try:
+            return self._ray.get(self._task.remote(job.function, job.items, job.arguments))
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self._ray.exceptions.RayError as error:
+            raise WorkerDied(f"was lost: {_first_line(error)}") from None
+
+
+def run_job(function: Callable[..., Any], items: Sequence[Any], arguments: tuple[Any, ...]) -> Any:
+    """Run a job in a Ray process."""
+    return function(items, *arguments)
 
 
 def _lost_first(lost: deque[tuple[RunSpec, int]], configs: Iterable[RunSpec]) -> Iterator[tuple[RunSpec, int] | None]:

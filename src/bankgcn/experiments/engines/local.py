@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,13 +13,12 @@ from collections.abc import Generator, Iterable
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
+from bankgcn.data.workers import WorkerDied, answers_of_this_process, available_cores, cause_of_death, start_process
 from bankgcn.experiments.engines.base import RETRIES, RUNNER, Event, OnEpoch, OnEvent, make_runner, pass_on
 from bankgcn.training.record import RunRecord
 from bankgcn.training.spec import RunSpec
-
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 START = f"from {__name__} import work; work()"
 """What a worker process runs."""
@@ -66,10 +64,6 @@ class LocalEngine:
                     raise message
         finally:
             pool.stop()
-
-
-class WorkerDied(Exception):
-    """A worker process ended during a run; the message gives the cause."""
 
 
 class _WorkerPool:
@@ -125,7 +119,7 @@ class _Worker:
     """A process that runs configurations, see :func:`work`. It is replaced if it dies."""
 
     def __init__(self, arguments: str):
-        self._command = [sys.executable, "-P", "-c", START, arguments]
+        self._arguments = arguments
         self._open = contextlib.ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -150,7 +144,7 @@ class _Worker:
             if kind == "record":
                 return RunRecord.from_dict(value)
             on_epoch(value)
-        cause = _cause_of_death(process.wait(), self._stderr)
+        cause = f"its worker {cause_of_death(process.wait(), self._stderr)}"
         self.close()
         raise WorkerDied(cause)
 
@@ -168,25 +162,9 @@ class _Worker:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._stderr = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  the exit stack closes it
-        path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
-        process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C reaches only this process, which then ends the workers
-        )
+        process = start_process(START, self._arguments, stderr=self._stderr)
         self._process = self._open.enter_context(process)
         return process
-
-
-def _cause_of_death(code: int, stderr: IO[bytes]) -> str:
-    if code < 0:
-        return f"its worker was killed by {signal.Signals(-code).name}"
-    stderr.seek(0)
-    last_line = stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
-    return f"its worker ended with exit code {code}" + (f" ({last_line})" if last_line else "")
 
 
 def work() -> None:
@@ -197,8 +175,7 @@ def work() -> None:
     import torch
 
     arguments = json.loads(sys.argv[1])
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # prints of libraries must not mix with the answers
+    answers = answers_of_this_process()
     torch.set_num_threads(1)
     run = make_runner(*arguments)
     tasks: SimpleQueue[bytes] = SimpleQueue()
@@ -218,10 +195,3 @@ def _listen(requests: BinaryIO, tasks: SimpleQueue[bytes]) -> None:
     for line in requests:
         tasks.put(line)
     os._exit(0)
-
-
-def available_cores() -> int:
-    """Number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
