@@ -7,6 +7,17 @@ this package is cheap; numba is loaded when a kernel is first used.
 ``network`` takes small graphs through all layers.
 """
 
-from bankgcn.kernels.jit.switch import fused_for, is_transformed, operators_for, use_kernels
+from typing import TYPE_CHECKING
 
-__all__ = ["fused_for", "is_transformed", "operators_for", "use_kernels"]
+from bankgcn.extras import lazy_names
+
+if TYPE_CHECKING:
+    from bankgcn.kernels.jit.setting import switched_on, use_kernels
+    from bankgcn.kernels.jit.switch import fused_for, is_transformed, operators_for
+
+__all__ = ["fused_for", "is_transformed", "operators_for", "switched_on", "use_kernels"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {"jit.switch": ("fused_for", "is_transformed", "operators_for"), "jit.setting": ("switched_on", "use_kernels")},
+)

@@ -1,36 +1,11 @@
-"""When kernels are used: on the CPU, in single or double precision, unless they are switched off."""
+"""Which tensors kernels are used for: those on the CPU, in single or double precision, unless they are switched off."""
 
 from __future__ import annotations
-
-import importlib.util
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import cache
 
 import torch
 from torch import Tensor
 
-from bankgcn.settings import pick
-
-VARIABLE = "BANKGCN_KERNELS"
-VALUES = {"on": True, "1": True, "true": True, "yes": True, "off": False, "0": False, "false": False, "no": False}
-_switch: ContextVar[bool | None] = ContextVar("kernels", default=None)
-
-
-@contextmanager
-def use_kernels(on: bool) -> Iterator[None]:
-    """Switch the kernels on or off within a ``with`` block.
-
-    Outside such a block the environment variable ``BANKGCN_KERNELS`` decides: ``off``, ``0``, ``false`` and ``no``,
-    in upper or lower case, switch them off.
-    """
-    token = _switch.set(on)
-    try:
-        yield
-    finally:
-        _switch.reset(token)
+from bankgcn.kernels.jit.setting import switched_on
 
 
 def fused_for(*tensors: Tensor) -> bool:
@@ -39,7 +14,7 @@ def fused_for(*tensors: Tensor) -> bool:
         return False
     if torch.jit.is_tracing():  # torch.jit.trace records PyTorch's operations only
         return False
-    return _switched_on() and all(_is_supported(tensor) and not _is_wrapped(tensor) for tensor in tensors)
+    return switched_on() and all(_is_supported(tensor) and not _is_wrapped(tensor) for tensor in tensors)
 
 
 def is_transformed() -> bool:
@@ -63,7 +38,7 @@ _is_exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compil
 
 
 def _operators_available() -> bool:
-    if not _switched_on() or _in_transform():
+    if not switched_on() or _in_transform():
         return False
     import bankgcn.kernels.layer.operators  # noqa: F401  # registers the operators
 
@@ -73,13 +48,6 @@ def _operators_available() -> bool:
 # Called while the graph is traced, but not traced itself; as torch.compiler.assume_constant_result, without loading
 # the compiler.
 _operators_available._dynamo_marked_constant = True  # type: ignore[attr-defined]
-
-
-def _switched_on() -> bool:
-    on = _switch.get()
-    if on is None:
-        on = pick(VALUES, (os.environ.get(VARIABLE) or "on").lower(), f"value of {VARIABLE}")
-    return on and _has_numba()
 
 
 def _in_transform() -> bool:
@@ -95,8 +63,3 @@ def _is_supported(tensor: Tensor) -> bool:
 def _is_wrapped(tensor: Tensor) -> bool:
     """Whether ``torch.func`` wraps the tensor; then it has no memory of its own."""
     return torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-
-
-@cache
-def _has_numba() -> bool:
-    return importlib.util.find_spec("numba") is not None
