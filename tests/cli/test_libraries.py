@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from bankgcn.data.readers import molecule_tables
-from bankgcn.data.readers.molecules import Molecules, parse_smiles
 from bankgcn.files import row_blocks
 from bankgcn.training.ensemble import Ensemble
 from csv_rows import rows
+from deadly_jobs import deadly
 
 pytest.importorskip("rdkit")
 Command = Callable[..., tuple[int, str, str]]
@@ -210,13 +210,6 @@ def test_rows_of_another_model_or_another_file_are_not_mixed(
     )
     assert command(*words, "--overwrite")[0] == 0
     assert len(rows(Path("p.csv"))) == 35
-
-
-def deadly(texts: Sequence[str], *arguments: bool) -> Molecules:
-    """Reads SMILES, but one of them kills the process."""
-    if "CCCCCCO" in texts:
-        os.kill(os.getpid(), signal.SIGSEGV)
-    return parse_smiles(texts, *arguments)
 
 
 def test_a_molecule_that_kills_its_process_is_an_unreadable_row(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,19 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from bankgcn.data.workers import Job, Workers
+from deadly_jobs import KILLS, squares
 from refusals import refused
-
-KILLS = -1
-
-
-def squares(numbers: Sequence[int], offset: int) -> list[int | str]:
-    """What a job does: one number kills the process, another is an error."""
-    if KILLS in numbers:
-        os.kill(os.getpid(), signal.SIGSEGV)
-    if -2 in numbers:
-        raise ValueError("no number may be -2")
-    print("noise of a library")
-    return [number * number + offset for number in numbers]
 
 
 def job(numbers: Sequence[int]) -> Job:
