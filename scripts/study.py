@@ -147,7 +147,22 @@ def ablation(changes: Mapping[str, Mapping[str, Any]], **shared: Any) -> dict[st
     return {"recipe": start, "paper": paper, **{name: {**start, **change} for name, change in changes.items()}}
 
 
+PLAIN = {"edges": "auto"}
+"""The paper's settings, with what edges carry."""
+OF_OTHERS: dict[str, dict[str, Any]] = {
+    "paper": PLAIN,
+    "standard of molecules": {**RECIPE, **CHANGES["Adam alone"]},
+    "dropout 0.1": {**PLAIN, "dropout": 0.1},
+    "residual": {**PLAIN, "residual": True},
+    "mean_max_sum": {**PLAIN, "readout": "mean_max_sum", "scale_sum": True},
+    "mlp head": {**PLAIN, "head": "mlp"},
+    "rwse": {**PLAIN, "encoding": "rwse"},
+    "gamma 0": {**PLAIN, "gamma": 0.0},
+}
+"""What helps graphs that are no molecules, added to the paper's settings one at a time."""
+
 STUDIES = {
+    "others": Study(OTHERS | {"MUTAG": {}}, OF_OTHERS, seeds(4)),
     "recipe-small": Study(ESOL | BACE, ablation(OF_MOLECULES | CHANGES, features="onehot"), public_splits(1)),
     "recipe-others": Study(OTHERS, ablation({name: CHANGES[name] for name in MOST_PROMISING}), seeds(2)),
     "recipe-large": Study(
