@@ -528,9 +528,11 @@ class TableOutput:
         self._open.__exit__(kind, error, trace)
 
     @property
-    def safe_blocks(self) -> int:
-        """Number of blocks that no kill can take away."""
-        return 0 if self._journal is None else len(self._journal.blocks)
+    def kept_in(self) -> Path | None:
+        """The file with the rows that no kill can take away, if there are any."""
+        if self._journal is None or not self._journal.blocks:
+            return None
+        return self.path.with_name(self._journal.partial.name)
 
     def write(self, columns: Columns, noted: Mapping[str, Any]) -> None:
         """Add rows.

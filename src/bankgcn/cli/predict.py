@@ -229,10 +229,8 @@ def _told_what_is_kept(output: TableOutput) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if output.safe_blocks:
-            print_note(
-                f"{output.path}.partial keeps the rows so far: the same command goes on; --overwrite starts again"
-            )
+        if output.kept_in is not None:
+            print_note(f"{output.kept_in} keeps the rows so far: the same command goes on; --overwrite starts again")
         raise
 
 
