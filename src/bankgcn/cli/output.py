@@ -509,6 +509,7 @@ class TableOutput:
         self._open = ExitStack()
         self._journal: Journal | None = None
         self._first: tuple[bytes, Mapping[str, Any]] | None = None
+        self._finishing = False
         if not (is_standard_output(path) or is_stream(path)):
             self._journal = self._open.enter_context(Journal(path, made_from, overwrite))
         elif format.finish is not None:
@@ -526,6 +527,12 @@ class TableOutput:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._open.__exit__(kind, error, trace)
+
+    def keep(self) -> None:
+        """Keep the first block, too, because something has ended the command before the table is complete."""
+        if self._journal is not None and self._first is not None and not self._finishing:
+            with suppress(OSError):  # the disk is full
+                self._journal.append(*self._first)
 
     @property
     def kept_in(self) -> Path | None:
@@ -562,6 +569,7 @@ class TableOutput:
 
     def finish(self) -> None:
         """Let the file appear."""
+        self._finishing = True
         if self._journal is not None and self._first is None:
             self._journal.finish(self.format.finish)
         elif self._first is not None:

@@ -229,6 +229,7 @@ def _told_what_is_kept(output: TableOutput) -> Iterator[None]:
     try:
         yield
     except BaseException:
+        output.keep()
         if output.kept_in is not None:
             print_note(f"{output.kept_in} keeps the rows so far: the same command goes on; --overwrite starts again")
         raise
