@@ -262,6 +262,25 @@ def test_a_quoted_cell_without_end_is_named_and_what_came_before_is_kept(
     assert len(rows(Path("p.csv"))) == 35
 
 
+def test_an_error_in_the_second_block_leaves_the_first(
+    command: Command, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = written(command, "predict", "r", library, out="p.csv")[0]
+    Path("p.csv").unlink()
+    whole = library.read_text()
+    library.write_text(whole + "m35\n")
+    in_blocks(monkeypatch, 30)
+    code, _, err = command("predict", "r", library, "--out", "p.csv")
+    assert (code, f"{library}:37: has 1 cell(s) where the header has 4" in err) == (1, True)
+    assert Path("p.csv.partial").read_bytes() == b"".join(expected.splitlines(keepends=True)[:31])
+    library.write_text(whole)
+    assert written(command, "predict", "r", library, out="p.csv")[0] == expected
+    in_blocks(monkeypatch, 1000)
+    library.write_text(whole + "m35\n")  # a source of one block leaves nothing
+    assert command("predict", "r", library, "--out", "q.csv")[0] == 1
+    assert not list(library.parent.glob("q.csv*"))
+
+
 def test_a_file_that_changes_while_it_is_read_is_an_error(
     command: Command, library: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

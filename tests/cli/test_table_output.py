@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bankgcn.cli.output import check_output, check_spreadsheet_safe, safe_cell, write_columns
+from bankgcn.cli.table_output import check_output, check_spreadsheet_safe, safe_cell, write_columns
 from bankgcn.files.tables import Columns
 from refusals import refused
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from bankgcn.data import workers as workers_module
 from bankgcn.data.workers import Job, Workers
 from deadly_jobs import KILLS, squares
 from refusals import refused
@@ -86,6 +88,16 @@ def test_processes_that_cannot_start_are_an_error_and_no_item_is_blamed(monkeypa
     monkeypatch.setattr("bankgcn.data.workers.START", "raise SystemExit('no such module')")
     with Workers(1) as workers, refused(RuntimeError, "could not start", "no such module"):
         results_of(workers, [job([1])])
+
+
+def test_a_process_that_is_killed_before_it_is_ready_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = f"import os, pathlib; p = pathlib.Path({str(tmp_path / 'once')!r}); there = p.exists(); p.touch(); "
+    once += "there or os.kill(os.getpid(), 9); "
+    monkeypatch.setattr("bankgcn.data.workers.START", once + workers_module.START)
+    with Workers(1) as workers:
+        assert results_of(workers, [job([1])]) == [[6]]
 
 
 def test_a_worker_that_reads_molecules_does_not_load_pytorch() -> None:

@@ -93,6 +93,14 @@ def test_rows_that_were_made_from_something_else_are_refused_unless_they_are_dro
     assert path.read_bytes() == b"newnew"
 
 
+def test_a_file_with_a_name_of_255_bytes_is_written(tmp_path: Path) -> None:
+    path = tmp_path / f"{'a' * 251}.csv"
+    write(path, stop_after=2)
+    write(path)
+    assert path.read_bytes() == b"".join(BLOCKS)
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     with Journal(path, MADE_FROM) as journal:

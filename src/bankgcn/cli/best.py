@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
-from bankgcn.cli.output import Format, keep_rows, kept_rows
+from bankgcn.cli.table_output import Format, keep_rows, kept_rows
 from bankgcn.files.tables import Cell, Columns
 from bankgcn.messages import Message, Option
 from bankgcn.settings import pick

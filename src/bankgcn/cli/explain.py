@@ -11,21 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from bankgcn.cli.errors import print_note
-from bankgcn.cli.output import (
-    OR_STANDARD_OUTPUT,
-    SpreadsheetSafe,
-    check_ending,
-    check_spreadsheet_safe,
-    ending_of,
-    is_standard_output,
-    named,
-    open_output,
-    say,
-    write_columns,
-    write_json,
-)
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, check_ending, is_standard_output, named, open_output, say, write_json
 from bankgcn.cli.progress import Progress
 from bankgcn.cli.settings import APPLYING, Folders, LabelOption, Part, SourceArgument, Threads, with_settings
+from bankgcn.cli.table_output import SpreadsheetSafe, check_spreadsheet_safe, ending_of, write_columns
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.report.page.page import Page, Section, check_available, write_html
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from bankgcn.cli.errors import print_note
 from bankgcn.cli.model_input import ModelInput
@@ -94,15 +94,15 @@ class InputBlocks:
         """
         first = self.opened[0]
         rows = first.rows() if len(self.opened) == 1 else None
-        begun = [] if rows is None else list(islice(rows, 2))
-        if len(self.opened) == 1 and len(begun) < 2 and not after:
+        begun, rest = ([], None) if rows is None else _first_and_rest(rows)
+        if len(self.opened) == 1 and rest is None and not after:
             inputs = first.whole()
             yield InputBlock(inputs, inputs.num_rows)
             return
         first.print_notes(())
         if any(one.is_training_source for one in self.opened):
             print_note(OF_TRAINING)
-        blocks = behind(self._numbered(chain(begun, rows or ()) if begun else None), after, digest)
+        blocks = behind(self._numbered(chain(begun, rest or ()) if begun else None), after, digest)
         name = first.source.name if len(self.opened) == 1 else f"{len(self.opened)} files"
         with Progress(f"reading {name}", 1.0, count=percent) as progress:
             done, started = 0, time.monotonic()
@@ -216,6 +216,22 @@ def behind(blocks: Iterator[_NumberedBlock], after: int, digest: str) -> Iterato
         if one.last == after:
             break
     yield from blocks
+
+
+def _first_and_rest(
+    rows: Iterator[tuple[RowBlock, float]],
+) -> tuple[list[tuple[RowBlock, float]], Iterator[tuple[RowBlock, float]] | None]:
+    """The first block, and the others, or an error of the source where they are due; ``None`` if there are none."""
+    first = list(islice(rows, 1))
+    try:
+        second = list(islice(rows, 1))
+    except (FileError, OSError) as error:
+        return first, map(_raise, [error])
+    return first, chain(second, rows) if second else None
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
 
 
 def _result(result: Any, job: Job) -> Any:

@@ -12,19 +12,7 @@ import typer
 import bankgcn
 from bankgcn.cli.best import BestRows, Ranking, best_format, ranking_of
 from bankgcn.cli.errors import print_note
-from bankgcn.cli.output import (
-    FORMATS,
-    OR_STANDARD_OUTPUT,
-    SpreadsheetSafe,
-    TableOutput,
-    array_format,
-    check_output,
-    check_spreadsheet_safe,
-    ending_of,
-    is_standard_output,
-    named,
-    say,
-)
+from bankgcn.cli.output import OR_STANDARD_OUTPUT, is_standard_output, named, say
 from bankgcn.cli.settings import (
     APPLYING,
     ROW_OPTIONS,
@@ -41,6 +29,15 @@ from bankgcn.cli.settings import (
     Threads,
     takes,
     with_settings,
+)
+from bankgcn.cli.table_output import (
+    FORMATS,
+    SpreadsheetSafe,
+    TableOutput,
+    array_format,
+    check_output,
+    check_spreadsheet_safe,
+    ending_of,
 )
 from bankgcn.data.catalog import USUAL_FOLDERS
 from bankgcn.files.tables import Columns, number_cells
@@ -229,10 +226,9 @@ def _told_what_is_kept(output: TableOutput) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if output.safe_blocks:
-            print_note(
-                f"{output.path}.partial keeps the rows so far: the same command goes on; --overwrite starts again"
-            )
+        output.keep()
+        if output.kept_in is not None:
+            print_note(f"{output.kept_in} keeps the rows so far: the same command goes on; --overwrite starts again")
         raise
 
 

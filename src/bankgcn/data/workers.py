@@ -25,6 +25,7 @@ Block = TypeVar("Block")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 SHORT = 2000  # items of a job that is not worth a process
 AHEAD = 2  # jobs for each worker that are under way or done and not yet taken
+STARTS = 3  # attempts to start a process
 TRIES = 2  # with a single row: a process may also be killed for something that it did not do
 
 START = f"from {__name__} import work; work()"
@@ -190,13 +191,19 @@ class _Worker:
             self._open.close()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._stderr = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  the exit stack closes it
-        self._process = self._open.enter_context(start_process(START, stderr=self._stderr))
-        assert self._process.stdout is not None
-        if not self._process.stdout.read(1):  # it never began: no item is to blame
-            cause = cause_of_death(self._process.wait(), self._stderr)
-            raise RuntimeError(f"a process that reads rows could not start: {cause}")
-        return self._process
+        """Start a process, and wait until it is ready: no item is to blame if it never is."""
+        for left in reversed(range(STARTS)):
+            self._stderr = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  the exit stack closes it
+            self._process = process = self._open.enter_context(start_process(START, stderr=self._stderr))
+            assert process.stdout is not None
+            if process.stdout.read(1):
+                break
+            code = process.wait()
+            cause = cause_of_death(code, self._stderr)
+            self.close()
+            if code >= 0 or not left:  # else it was killed before it began, perhaps for something else
+                raise RuntimeError(f"a process that reads rows could not start: it {cause}")
+        return process
 
 
 def start_process(code: str, *arguments: str, stderr: IO[bytes]) -> subprocess.Popen[bytes]:

@@ -301,9 +301,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    remove_unfinished(target.parent, SHARED_AGE, _stem(target.name))
+    remove_unfinished(target.parent, SHARED_AGE, short_name(target.name))
     # In the same folder, because a rename is atomic only within one file system.
-    unfinished = target.with_name(f".{_stem(target.name)}.{os.getpid()}-{_MACHINE}{secrets.token_hex(4)}.part")
+    unfinished = target.with_name(f".{short_name(target.name)}.{os.getpid()}-{_MACHINE}{secrets.token_hex(4)}.part")
     try:
         with _naming(path, unfinished), open(unfinished, "xb") as file:
             if target.exists():
@@ -339,8 +339,8 @@ def remove_unfinished(folder: Path, min_age: float = 0.0, name: str | None = Non
                 path.unlink()
 
 
-def _stem(name: str) -> str:
-    """What the name of an unfinished file begins with: that of the file, if it leaves room for the rest.
+def short_name(name: str) -> str:
+    """What the name of a file beside another begins with: that of the other, if it leaves room for the rest.
 
     File systems allow 255 bytes. Of a longer name the hash remains, so that names with one beginning stay apart.
     """

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-from bankgcn.files.checked import FileError, atomic_write, content_hash, with_checksum, without_checksum
+from bankgcn.files.checked import FileError, atomic_write, content_hash, short_name, with_checksum, without_checksum
 from bankgcn.files.locks import Claims
 from bankgcn.messages import Message, Option
 
@@ -36,8 +36,9 @@ class Journal:
 
     def __init__(self, path: Path, made_from: Mapping[str, Any], overwrite: bool = False):
         self.path = Path(os.path.realpath(path))
-        self.partial = self.path.with_name(f"{self.path.name}.partial")
-        self.journal = self.path.with_name(f"{self.path.name}.journal")
+        self._name = short_name(self.path.name)
+        self.partial = self.path.with_name(f"{self._name}.partial")
+        self.journal = self.path.with_name(f"{self._name}.journal")
         self.made_from = json.loads(json.dumps(made_from))
         self.blocks: list[dict[str, Any]] = []
         """What was noted of each block."""
@@ -97,7 +98,7 @@ class Journal:
         self._remove()
 
     def _claim(self) -> None:
-        if not self._claims.take(self.path.name):
+        if not self._claims.take(self._name):
             raise FileError("another process writes this file: wait until it ends, or name another file", self.path)
 
     def _begin(self) -> list[BinaryIO]:
