@@ -294,6 +294,8 @@ class Stream(io.RawIOBase):
         self._file = path.open("rb")
         self.size = os.fstat(self._file.fileno()).st_size
         """Bytes of the file, as it is stored."""
+        self.position = 0
+        """How many of them were read so far."""
         try:
             self._content = self._unpacked()
         except FileError:
@@ -310,11 +312,6 @@ class Stream(io.RawIOBase):
         opener = _OPENERS.get(ending)
         return self._file if opener is None else opener(self._file)
 
-    @property
-    def position(self) -> int:
-        """Bytes of the file that were read so far."""
-        return 0 if self._file.closed else self._file.tell()
-
     def readable(self) -> bool:
         """It is."""
         return True
@@ -325,6 +322,7 @@ class Stream(io.RawIOBase):
             piece = self._content.read(len(buffer))
         except _READ_ERRORS as error:
             raise self._damaged(error) from error
+        self.position = self._file.tell()
         if self._left is not None:
             self._left -= len(piece)
             if self._left < 0:
