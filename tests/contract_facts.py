@@ -116,13 +116,15 @@ def exit_codes() -> dict[str, int]:
 
 
 def _interrupted_training() -> int:
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may start background jobs without it
     before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, 1.5)
+    signal.setitimer(signal.ITIMER_REAL, 1.5, 20.0)  # again, if a callback of a library loses the first one
     try:
         return _call("train MUTAG --epochs 1000000 --patience 1000000 --hidden 8 --out endless", any_code=True)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGINT, usual)
 
 
 def loaded() -> dict[str, dict[str, Any]]:
