@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "metrics": set(),
     "tasks": {"messages", "metrics", "settings"},
     "files": {"extras", "messages"},
-    "kernels": {"settings"},
+    "kernels": {"extras", "settings"},
     "spectral": {"kernels", "settings"},
     "nn": {*BASE, "kernels", "spectral"},
     "data": {*BASE, "files", "kernels", "spectral"},
