@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
     ("script", "options", "expected"),
     [
         ("kills.py", ["--kills", "3"], "all files as undisturbed, none left over"),
-        ("stream_kills.py", ["--kills", "5", "--rows", "900"], "all files as undisturbed, none left over"),
+        ("stream_kills.py", ["--kills", "2", "--rows", "900"], "all files as undisturbed, none left over"),
         ("two_sweeps.py", ["--rounds", "1", "--kills", "2"], "every run done once"),
         ("memory.py", ["--epochs", "100", "--runs", "10"], "over 100 epochs"),
     ],
