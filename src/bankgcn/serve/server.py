@@ -18,6 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from bankgcn.data.features.atom_arrays import WORTH_LOADING, decodes
 from bankgcn.messages import Message, Option
 from bankgcn.serve.access import Limits
 from bankgcn.serve.app import PREDICT, Tally
@@ -133,9 +134,11 @@ def _is_ours(record: logging.LogRecord) -> bool:
 
 
 def warm_up(engine: Engine) -> None:
-    """Compile the network before the first request, and keep what is there now out of garbage collection."""
+    """Compile what requests need before the first one, and keep what is there now out of garbage collection."""
     examples = {"graphs": example_graph(engine.schema), "smiles": "C"}
     for form in engine.forms:
+        if form == "smiles":
+            decodes(WORTH_LOADING)
         engine.answer([PredictRequest(form, [examples[form]], [1])])
     gc.collect()
     gc.freeze()

@@ -25,10 +25,12 @@ from bankgcn.data.features.atoms import (
     bond_features,
     bonds,
 )
+from bankgcn.kernels import switched_on
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
 
+WORTH_LOADING = 500  # molecules: asking RDKit for all of each takes about as long as loading the kernel
 TRIALS = (
     "C",
     "CC(=O)O",
@@ -114,6 +116,12 @@ def decode_bytes(records: Sequence[bytes]) -> AtomArrays:
     codes = _codes()
     features, ends, of_bonds, counts = decode(np.frombuffer(b"".join(records), np.uint8), starts, *codes)
     return AtomArrays(counts[:, 0], counts[:, 1], features, ends, of_bonds)
+
+
+def decodes(count: int) -> bool:
+    """Whether to decode the bytes of so many molecules: a few are not worth the time to load and check the kernel."""
+    loaded = bytes_are_known.cache_info().currsize > 0
+    return switched_on() and (loaded or count >= WORTH_LOADING) and bytes_are_known()
 
 
 @cache

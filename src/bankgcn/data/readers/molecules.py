@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bankgcn.data import GraphError
 from bankgcn.data.edge_data import BONDS, edge_note
-from bankgcn.data.features.atom_arrays import AtomArrays, bytes_are_known, decode_bytes, to_bytes
+from bankgcn.data.features.atom_arrays import AtomArrays, decode_bytes, decodes, to_bytes
 from bankgcn.data.features.atoms import ATOM_FEATURES, atom_signals, bond_signals
 from bankgcn.data.graphs import GraphSet
 from bankgcn.data.options import Expected, ReadOptions
@@ -30,7 +30,6 @@ from bankgcn.data.readers import left_out_note
 from bankgcn.data.standardize import STANDARDIZE, UNCHANGED, Changes, is_standardized, standardized
 from bankgcn.data.target_values import Target, TargetError, Targets, encode_targets
 from bankgcn.extras import require
-from bankgcn.kernels import switched_on
 from bankgcn.messages import Message, advise
 
 if TYPE_CHECKING:
@@ -214,7 +213,7 @@ class _Block(NamedTuple):
 
 def _read_block(block: range, molecule_at: Callable[[int], Mol | str], standardize: bool) -> _Block:
     """The molecules at some places: decoded from their bytes, or else as RDKit answers for each atom."""
-    by_bytes = switched_on() and bytes_are_known()
+    by_bytes = decodes(len(block))
     take = to_bytes if by_bytes else _plausible_arrays
     results: dict[int, Any] = {place: attempted(_read, molecule_at, place, standardize, take) for place in block}
     if by_bytes:
