@@ -7,7 +7,7 @@ The bare rate is that of as many processes, each with its share of the blocks; o
 counts. That of ``predict`` is of the whole command: start, reading, writing. Its memory is the peak of the proportional
 set size, summed over all its processes, looked at twice a second (Linux). ``--chemprop`` names a model that ``chemprop
 train`` wrote (``model_0/best.pt``); chemprop is installed as in ``chemprop_runs.py`` and predicts the same rows, with
-as many processes that read molecules.
+as many processes that read molecules. It ends at a molecule that RDKit refuses, so then all leave such rows out.
 """
 
 from __future__ import annotations
@@ -44,16 +44,18 @@ class Measured(NamedTuple):
 def main() -> None:
     """Measure, and print each turn and the medians."""
     arguments = _arguments()
-    rows = sum(len(block) for block in _blocks(arguments.library))
     ways = {"MolFromSmiles": lambda folder: bare(arguments.library, arguments.workers)}
     ways["bankgcn"] = lambda folder: run(_bankgcn(arguments, arguments.library, folder), folder)
     if arguments.chemprop:
         program = installed(arguments.environment)
         ways["chemprop"] = lambda folder: run(_chemprop(program, arguments, folder), folder)
-    print(f"{rows:,} rows, {arguments.workers} process{'es' * (arguments.workers > 1)}", flush=True)
     found: dict[str, list[Measured]] = {way: [] for way in ways}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        if arguments.chemprop:
+            arguments.library = _readable(arguments.library, folder)
+        rows = sum(len(block) for block in _blocks(arguments.library))
+        print(f"{rows:,} rows, {arguments.workers} process{'es' * (arguments.workers > 1)}", flush=True)
         run(_bankgcn(arguments, _head(arguments.library, folder), folder), folder)
         for turn in range(1, arguments.turns + 1):
             for way, measure in ways.items():
@@ -119,6 +121,20 @@ def _head(library: Path, folder: Path) -> Path:
     path = folder / "head.csv"
     with library.open(encoding="utf-8") as file:
         path.write_text("".join(islice(file, 1 + WARM_UP)), encoding="utf-8")
+    return path
+
+
+def _readable(library: Path, folder: Path) -> Path:
+    """The molecules that RDKit reads, as a table."""
+    from rdkit import RDLogger
+    from rdkit.Chem import MolFromSmiles
+
+    RDLogger.DisableLog("rdApp.*")  # type: ignore[attr-defined]
+    path = folder / "readable.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["smiles"])
+        table.writerows([smiles] for block in _blocks(library) for smiles in block if MolFromSmiles(smiles))
     return path
 
 
